@@ -1,0 +1,34 @@
+# Everything runs in .venv, which the first target that needs it makes and the others reuse.
+PYTHON ?= python3
+BIN = .venv/bin
+
+.PHONY: demo test lint bench clean
+
+demo: .venv/installed
+	$(BIN)/python -m coombs.demo
+
+test: .venv/installed-dev
+	$(BIN)/python -m pytest
+
+lint: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/installed-dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("coombs needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+
+.venv/installed: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+.venv/installed-dev: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@ .venv/installed

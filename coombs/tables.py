@@ -1,0 +1,449 @@
+"""Tables of items and of answers, out of arrays, data frames and files, as checked numpy arrays."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
+from itertools import repeat
+from numbers import Integral, Real
+from os import PathLike, fspath
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+# An array, nested lists, or a pandas or polars frame: no type can name libraries that may be absent.
+TableLike: TypeAlias = Any
+PathType: TypeAlias = str | PathLike[str]
+FloatArray: TypeAlias = NDArray[np.float64]
+Names: TypeAlias = NDArray[np.object_]
+Columns: TypeAlias = dict[str, NDArray[Any]]
+Where: TypeAlias = Callable[[int], str]
+
+_NAME_HEADERS = {"item", "name", "id", ""}
+_WORDS = {"left": 1, "right": -1, "tie": 0, "skip": 2}
+_SKIP, _NEITHER = 2, 3
+_BOOLEAN_WORDS = {"true": 1.0, "false": 0.0}
+
+
+class Answers(NamedTuple):
+    """Answers as a frame or file holds them, skips left out; `rows` are the rows they come from."""
+
+    pairs: NDArray[Any]
+    y: NDArray[np.int8] | None
+    users: NDArray[Any] | None
+    weights: NDArray[Any] | None
+    rows: NDArray[np.intp]
+
+
+class InputError(ValueError):
+    """Input that cannot be used: one sentence says what is wrong, where, and what would be right.
+
+    Examples
+    --------
+    >>> try:
+    ...     items_matrix([[1.0, 2.0], [3.0, float("nan")]])
+    ... except InputError as error:
+    ...     print(error)
+    Feature 1 of row 1 is nan; it must be a finite number.
+    """
+
+
+class ItemTable(NamedTuple):
+    """Checked items; `integer_names` says that integers in pairs are names, not positions."""
+
+    matrix: FloatArray
+    names: Names | None
+    features: Names | None
+    integer_names: bool
+
+    def where(self, position: int) -> str:
+        """How messages call the item at a position."""
+        return row(position) if self.names is None else f"item {self.names[position]!r}"
+
+
+def row(i: int) -> str:
+    """How messages call a row of an array."""
+    return f"row {i}"
+
+
+def items_matrix(items: TableLike) -> tuple[FloatArray, Names | None, Names | None]:
+    """Check a table of items and return its numbers and names.
+
+    Row i of the matrix is x_i, the feature vector of item i.
+
+    Parameters
+    ----------
+    items : array-like, pandas DataFrame or polars DataFrame, one row an item
+        A pandas index holds the item names, unless it is the default 0, 1, 2, ...; in polars a single
+        text column does. Columns are features; booleans count as 0 and 1.
+
+    Returns
+    -------
+    matrix : (n_items, n_features) float64 array, finite, read-only
+    item_names, feature_names : arrays of str, or None where there are none
+
+    Examples
+    --------
+    >>> matrix, item_names, feature_names = items_matrix([[1, 2], [3, 4]])
+    >>> matrix.shape, item_names, feature_names
+    ((2, 2), None, None)
+    """
+    table = item_table(items)
+    return table.matrix, table.names, table.features
+
+
+def item_table(items: TableLike, where: Where = row) -> ItemTable:
+    """The checked record of an items table; nothing else in the package checks items."""
+    if isinstance(items, ItemTable):
+        return items
+    library = _library(items)
+    if library == "pandas":
+        return _pandas_items(items)
+    if library == "polars":
+        return _polars_items(items)
+    matrix = _matrix(as_array(items, "items"), where)
+    return ItemTable(_finite(matrix, None, where), None, None, False)
+
+
+def csv_items(path: PathType) -> ItemTable:
+    """The items in a CSV file, whose names stay the text that the file has."""
+    raw, where = csv_columns(path)
+    return _file_items(raw, {name: typed(column) for name, column in raw.items()}, where)
+
+
+def parquet_items(path: PathType) -> ItemTable:
+    """The items in a Parquet file; an index that pandas saved with them holds the names."""
+    frame, where = parquet_frame(path)
+    if not _is_default(frame.index):
+        return item_table(frame)
+    columns = frame_columns(frame)
+    return _file_items(columns, columns, where)
+
+
+def positions(table: ItemTable, values: NDArray[Any], where: Where) -> NDArray[np.intp]:
+    """Positions of the items that a flat array names, by name or by position."""
+    if values.dtype.kind == "O" and all(isinstance(value, Integral) for value in values):
+        values = np.array(values.tolist())
+    if values.dtype.kind in "bcmM":
+        raise InputError(f"Items cannot be chosen by {values.dtype} values; use positions or names.")
+    if values.dtype.kind in "iuf" and not table.integer_names:
+        return _in_range(values, len(table.matrix), where)
+    texts = labels(values, "item", where)
+    names = map(str, range(len(table.matrix))) if table.names is None else table.names
+    index = {name: i for i, name in enumerate(names)}
+    found = np.fromiter(map(index.get, texts, repeat(-1)), dtype=np.intp, count=len(texts))
+    if (found < 0).any():
+        raise _unknown(texts, np.flatnonzero(found < 0), list(index), where)
+    return found
+
+
+def as_array(values: TableLike, what: str) -> NDArray[Any]:
+    """Whatever was given, as one array; masked cells become None."""
+    if np.ma.is_masked(values):
+        plain = np.array(values.data, dtype=object)
+        plain[np.ma.getmaskarray(values)] = None
+        return plain
+    try:
+        if _library(values):
+            return np.column_stack(list(frame_columns(values).values()))
+        return np.asarray(values)
+    except InputError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise InputError(f"The {what} are not a table: rows must be of equal length.") from error
+
+
+def frame_columns(frame: Any) -> Columns:
+    """The columns of a pandas or polars frame by name."""
+    library = _library(frame)
+    if library is None:
+        raise InputError(f"The answers are a {type(frame).__name__}; they must be a data frame.")
+    names = [str(name) for name in frame.columns]
+    _refuse_repeats(names, "column")
+    if library == "polars":
+        return {name: column.to_numpy() for name, column in zip(names, frame.get_columns(), strict=True)}
+    return {name: frame.iloc[:, j].to_numpy() for j, name in enumerate(names)}
+
+
+def labels(values: NDArray[Any], what: str, where: Where) -> list[str]:
+    """Labels as text; a blank or missing one is refused."""
+    texts = [cell if type(cell) is str else _text(cell) for cell in values.tolist()]
+    if "" in texts:
+        raise InputError(f"The {what} of {where(texts.index(''))} is missing; every row needs one.")
+    return texts
+
+
+def numbers(values: NDArray[Any], what: str, where: Where) -> FloatArray:
+    """A column as floats, NaN where missing; anything but real numbers is refused."""
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    return np.array([_number(cell, what, where, i) for i, cell in enumerate(values)], dtype=np.float64)
+
+
+def label_array(values: NDArray[Any], what: str, where: Where) -> Names:
+    """Labels as an object array, whose elements print as plain strings."""
+    return np.array(labels(values, what, where), dtype=object)
+
+
+def typed(column: NDArray[Any]) -> NDArray[Any]:
+    """A column of a CSV file with numbers for the cells that read as numbers, None for blank ones."""
+    try:
+        return column.astype(np.float64)
+    except ValueError:
+        return np.array([_typed_cell(cell) for cell in column], dtype=object)
+
+
+def answer_columns(columns: Columns, where: Where) -> Answers:
+    """Answers out of the columns left, right, winner or winner, loser, and user and weight if there."""
+    columns = {name.strip().lower(): column for name, column in columns.items()}
+    users, weights = (_optional(columns.get(name)) for name in ("user", "weight"))
+    if {"left", "right", "winner"} <= columns.keys():
+        pairs, y = np.column_stack([columns["left"], columns["right"]]), _winner_signs(columns, where)
+        rows = np.flatnonzero(y != _SKIP)
+        users, weights = (None if part is None else part[rows] for part in (users, weights))
+        return Answers(pairs[rows], y[rows], users, weights, rows)
+    if {"winner", "loser"} <= columns.keys():
+        pairs = np.column_stack([columns["winner"], columns["loser"]])
+        return Answers(pairs, None, users, weights, np.arange(len(pairs)))
+    there = ", ".join(columns)
+    raise InputError(
+        f"The answers have the columns {there}; needed are left, right, winner or winner, loser."
+    )
+
+
+def csv_columns(path: PathType) -> tuple[Columns, Where]:
+    """The columns of a CSV file as text, and how messages call its rows."""
+    name = fspath(path)
+    try:
+        with open(name, newline="", encoding="utf-8-sig") as file:
+            header, rows, lines = _csv_rows(csv.reader(file, skipinitialspace=True), name)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise _unreadable(name, error) from error
+    _refuse_repeats(header, f"column of {name}")
+    cells = np.array(rows, dtype=object)
+    return {h: cells[:, j] for j, h in enumerate(header)}, lambda i: f"line {lines[i]} of {name}"
+
+
+def parquet_frame(path: PathType) -> tuple[Any, Where]:
+    """The frame in a Parquet file, and how messages call its rows."""
+    name = fspath(path)
+    try:
+        frame = pandas().read_parquet(name)
+    except (OSError, ValueError) as error:
+        raise _unreadable(name, error) from error
+    if len(frame) == 0:
+        raise InputError(f"{name} has no rows; it needs at least one.")
+    return frame, lambda i: f"row {i} of {name}"
+
+
+def pandas() -> Any:
+    """The pandas module, asked for only where a frame must be made or a Parquet file read."""
+    try:
+        import pandas as module
+    except ImportError as error:
+        raise ImportError('This needs pandas; install it with: pip install "coombs[all]"') from error
+    return module
+
+
+def _library(values: Any) -> str | None:
+    """The library whose frame this is; a frame exists only once its library is imported."""
+    for name in ("pandas", "polars"):
+        module = sys.modules.get(name)
+        if module is not None and isinstance(values, module.DataFrame):
+            return name
+    return None
+
+
+def _pandas_items(frame: Any) -> ItemTable:
+    """Items in a pandas frame; default indices are no names."""
+    names = None if _is_default(frame.index) else frame.index.to_numpy()
+    table = _assemble(names, frame_columns(frame), row)
+    return table._replace(features=None) if _is_default(frame.columns) else table
+
+
+def _polars_items(frame: Any) -> ItemTable:
+    """Items in a polars frame, which has no index: its one text column holds the names."""
+    columns = frame_columns(frame)
+    text = [name for name, column in columns.items() if _holds_text(column)]
+    if len(text) > 1:
+        raise InputError(f"The items have {len(text)} text columns {text}; only the names may be text.")
+    return _assemble(columns.pop(text[0]) if text else None, columns, row)
+
+
+def _file_items(raw: Columns, columns: Columns, where: Where) -> ItemTable:
+    """Items as files hold them: the first column is the names by its header or because it is text."""
+    first = next(iter(columns))
+    if first.strip().lower() not in _NAME_HEADERS and not _holds_text(columns[first]):
+        return _assemble(None, columns, where)
+    return _assemble(raw[first], {name: columns[name] for name in columns if name != first}, where)
+
+
+def _is_default(index: Any) -> bool:
+    """Whether a pandas index is the 0, 1, 2, ... that pandas makes up itself."""
+    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+
+
+def _assemble(names: NDArray[Any] | None, columns: Columns, where: Where) -> ItemTable:
+    """Named columns and item names, checked and put together."""
+    texts = None if names is None else label_array(names, "item name", where)
+    if texts is not None:
+        _refuse_repeats(texts.tolist(), "item")
+    call = where if texts is None else (lambda i: f"item {texts[i]!r}")
+    if not columns:
+        raise InputError("The items have no feature columns; at least one column of numbers is needed.")
+    parts = [numbers(column, f"Feature {name!r}", call) for name, column in columns.items()]
+    features = np.array(list(columns), dtype=object)
+    matrix = _finite(np.ascontiguousarray(np.column_stack(parts)), features, call)
+    return ItemTable(matrix, texts, features, names is not None and names.dtype.kind in "iu")
+
+
+def _matrix(values: NDArray[Any], where: Where) -> FloatArray:
+    """A two-dimensional array as fresh float64 in C order."""
+    if values.ndim != 2:
+        raise InputError(
+            f"The items have shape {values.shape}; they must be a table with a row for each item "
+            "and a column for each feature."
+        )
+    if values.dtype.kind in "biuf" or not values.shape[1]:
+        return np.array(values, dtype=np.float64, order="C")
+    parts = [numbers(column, f"Feature {j}", where) for j, column in enumerate(values.T)]
+    return np.ascontiguousarray(np.column_stack(parts))
+
+
+def _finite(matrix: FloatArray, features: Names | None, where: Where) -> FloatArray:
+    """The matrix, read-only, once it has rows and columns and every number in it is finite."""
+    if not len(matrix):
+        raise InputError("There are no items; the table needs a row for each item.")
+    if not matrix.shape[1]:
+        raise InputError("The items have no feature columns; at least one column of numbers is needed.")
+    finite = np.isfinite(matrix)
+    if not finite.all():
+        i, j = np.argwhere(~finite)[0]
+        feature = j if features is None else repr(features[j])
+        raise InputError(f"Feature {feature} of {where(i)} is {matrix[i, j]}; it must be a finite number.")
+    matrix.flags.writeable = False
+    return matrix
+
+
+def _in_range(values: NDArray[Any], n_items: int, where: Where) -> NDArray[np.intp]:
+    """Whole numbers from 0 to n_items - 1, as positions."""
+    bad = (values < 0) | (values >= n_items)
+    if values.dtype.kind == "f":
+        bad |= values != np.floor(values)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise InputError(
+            f"Position {values[i]} in {where(i)} is no item; positions are whole numbers "
+            f"from 0 to {n_items - 1}."
+        )
+    return values.astype(np.intp)
+
+
+def _unknown(texts: list[str], rows: NDArray[np.intp], names: list[str], where: Where) -> InputError:
+    """The error for names that no item has, with the nearest name there is."""
+    first = texts[rows[0]]
+    close = difflib.get_close_matches(first, names, n=1)
+    known = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+    hint = f"did you mean {close[0]!r}?" if close else f"the items are {known}."
+    unknown = len({texts[i] for i in rows})
+    total = f" ({unknown} unknown names in all)" if unknown > 1 else ""
+    return InputError(f"Unknown item {first!r} in {where(int(rows[0]))}{total}; {hint}")
+
+
+def _refuse_repeats(names: list[str], noun: str) -> None:
+    """Refuse a list in which a name comes twice."""
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise InputError(f"More than one {noun} is named {twice!r}; names must differ.")
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, or pandas' NA and NaT, which must be told by name where pandas may be absent."""
+    if isinstance(value, float):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _text(value: Any) -> str:
+    """A label as text, blank when missing; 3.0 is 3, as pandas turns integers with gaps into floats."""
+    if _is_missing(value):
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _number(value: Any, what: str, where: Where, i: int) -> float:
+    """A cell as a float, NaN when missing."""
+    if _is_missing(value):
+        return math.nan
+    if isinstance(value, Real | Decimal | np.bool_) and not isinstance(value, np.timedelta64):
+        try:
+            return float(value)
+        except (OverflowError, ValueError):
+            pass
+    raise InputError(f"{what} of {where(i)} is {str(value)!r}; it must be a number.")
+
+
+def _holds_text(column: NDArray[Any]) -> bool:
+    """Whether any cell is text."""
+    return column.dtype.kind in "OUT" and any(isinstance(cell, str) for cell in column)
+
+
+def _winner_signs(columns: Columns, where: Where) -> NDArray[np.int8]:
+    """The column winner as y, or _SKIP for no answer; the name of one of the two items beats a word."""
+    left, right, winner = (labels(columns[name], name, where) for name in ("left", "right", "winner"))
+    rows = zip(left, right, winner, strict=True)
+    signs = [1 if w == a else -1 if w == b else _WORDS.get(w.lower(), _NEITHER) for a, b, w in rows]
+    if _NEITHER in signs:
+        i = signs.index(_NEITHER)
+        raise InputError(
+            f"The winner of {where(i)} is {winner[i]!r}; it must be {left[i]!r}, {right[i]!r}, "
+            "left, right, tie or skip."
+        )
+    return np.array(signs, dtype=np.int8)
+
+
+def _optional(column: NDArray[Any] | None) -> NDArray[Any] | None:
+    """A column that may be absent, or blank from top to bottom, which is the same."""
+    blank = column is None or (column.dtype.kind in "Of" and all(_text(cell) == "" for cell in column))
+    return None if blank else column
+
+
+def _typed_cell(cell: str) -> float | str | None:
+    """A CSV cell as a number, as None when blank, or else as it is."""
+    try:
+        return float(cell)
+    except ValueError:
+        return _BOOLEAN_WORDS.get(cell.strip().lower(), cell) if cell.strip() else None
+
+
+def _csv_rows(reader: Any, name: str) -> tuple[list[str], list[list[str]], list[int]]:
+    """Header, rows and their line numbers; blank lines are passed over."""
+    header = [cell.strip() for cell in next(reader, [])]
+    if not header:
+        raise InputError(f"{name} is empty; it needs a header line and at least one row.")
+    rows, lines = [], []
+    for cells in reader:
+        if not any(cells):
+            continue
+        if len(cells) != len(header):
+            at = f"Line {reader.line_num} of {name}"
+            raise InputError(f"{at} has {len(cells)} fields; the header has {len(header)}.")
+        rows.append(cells)
+        lines.append(reader.line_num)
+    if not rows:
+        raise InputError(f"{name} has no rows below its header; it needs at least one.")
+    return header, rows, lines
+
+
+def _unreadable(name: str, error: Exception) -> InputError:
+    """The error for a file that is absent or not what it should be."""
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"There is no file {name}; give the path of one that exists.")
+    reason = str(error).splitlines()[0]
+    return InputError(f"{name} cannot be read ({reason}); give a valid file of its kind.")
