@@ -1,0 +1,1 @@
+"""How to minimise: convex programs in item space, and the methods that solve them."""

@@ -1,0 +1,310 @@
+"""A primal-dual interior-point method with Nesterov-Todd scaling and Mehrotra's corrector.
+
+Every answer carries complementary rows (slack, price): those of its loss, then the two sides of
+its residual, r = p - m with prices gamma1 w - b and gamma1 w + b. The primal is feasible from the
+start and stays so; a step only has to mend the stationarity of y and rho.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from coombs.solvers.cone import NesterovTodd, smat, svec
+from coombs.solvers.kkt import KKT
+from coombs.solvers.program import Solution, Status
+
+if TYPE_CHECKING:
+    from coombs.solvers.graph import Index, Matrix, Vector
+    from coombs.solvers.kkt import Step
+    from coombs.solvers.program import Program
+
+START_WIDTH = 2.0
+STEP_BACK = 0.99
+SHORTEST_STEP = 1e-7
+HALVINGS = 12
+HEAVY = 1e7
+"""Weights above this make the reduced system inexact: then every direction is refined."""
+
+
+@dataclass(slots=True)
+class Point:
+    """The iterate. Rows of slack and price: the loss's, then the residual's two."""
+
+    y: Vector
+    rho: Vector
+    nu: Vector
+    distances: Vector
+    a: Vector
+    slack: Matrix
+    price: Matrix
+    bound_price: Vector
+    dual: Matrix
+
+
+class Direction(NamedTuple):
+    """A Newton direction; the cone's two parts are in scaled coordinates."""
+
+    y: Vector
+    rho: Vector
+    nu: Vector
+    distances: Vector
+    a: Vector
+    slack: Matrix
+    price: Matrix
+    bound_price: Vector
+    cone: Matrix
+    dual: Matrix
+
+
+class Targets(NamedTuple):
+    """What a step should add to the products slack * price, d * bound price, and to the cone's."""
+
+    rows: Matrix
+    bound: Vector
+    cone: Matrix
+
+
+def solve(program: Program, tol: float = 1e-8, max_iter: int = 100) -> Solution:
+    """Minimise the program to a certified relative gap of `tol`, or say how it ended instead."""
+    state = _State(program)
+    status, iteration = Status.MAX_ITERATIONS, 0
+    for _ in range(max_iter):
+        if state.nearly_complementary(tol) and state.gap() <= tol:
+            break
+        try:
+            state.scale_and_factor()
+            affine = state.direction(state.affine_targets())
+            sigma = state.centring(affine)
+            combined = state.direction(state.corrected_targets(affine, sigma))
+        except np.linalg.LinAlgError:
+            status = Status.STALLED
+            break
+        step = state.damped(combined, min(1.0, STEP_BACK / state.inverse_step(combined)))
+        if not step > SHORTEST_STEP:
+            status = Status.STALLED
+            break
+        state.move(combined, step)
+        iteration += 1
+    gap = state.gap()
+    status = Status.OPTIMAL if gap <= tol else status
+    return Solution(state.point.y, state.point.distances, status, state.value(), gap, iteration)
+
+
+class _State:
+    """The iterate, its scaling and its factored Newton system."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.kkt = KKT(program)
+        self.signs = np.array(program.loss.signs)
+        self.point = _start(program)
+        self.n_pairs = self.point.slack.size + len(self.point.bound_price) + program.order
+        self._refresh()
+        self._last_value = self.value()
+
+    def _refresh(self) -> None:
+        """What depends on the iterate alone."""
+        program, point = self.program, self.point
+        self.margins = program.graph.differences(point.distances)
+        prices = program.loss.smooth_prices(self.margins, program.weights)
+        if prices is not None:
+            point.a = prices
+        self.products = point.slack * point.price
+        self.primal = smat(point.y[: program.n_psd], program.order)
+        total = self.products.sum() + np.vdot(self.primal, point.dual)
+        if program.nonnegative:
+            total += point.bound_price @ point.distances
+        self.mu = float(total) / max(1, self.n_pairs)
+        rows = point.price[len(self.signs) :]
+        self.b = (rows[1] - rows[0]) / 2 if program.gamma1 else np.zeros_like(point.a)
+
+    def value(self) -> float:
+        """The objective."""
+        return self.program.value(self.point.y, self.point.distances)
+
+    def gap(self) -> float:
+        """The certified relative gap."""
+        return self.program.relative_gap(self.point.y, self.point.distances, self.point.a, self.b)
+
+    def nearly_complementary(self, tol: float) -> bool:
+        """Whether it is time to pay for the certificate; the last known value serves until it seems so."""
+        products = self.mu * self.n_pairs
+        if products <= 2 * tol * (1.0 + abs(self._last_value)):
+            self._last_value = self.value()
+        return products <= 2 * tol * (1.0 + abs(self._last_value))
+
+    def scale_and_factor(self) -> None:
+        """Weights h, g, theta and the cone's scaling; then the Newton system with them."""
+        program, point, k = self.program, self.point, len(self.signs)
+        self.ratio = point.slack / point.price
+        softness = np.abs(self.signs) @ self.ratio[:k]
+        softness += program.loss.compliance(self.margins, program.weights)
+        self.h = 1.0 / softness
+        self.g = 1.0 / (self.ratio[k] + self.ratio[k + 1]) if program.gamma1 else None
+        theta = point.bound_price / point.distances if program.nonnegative else None
+        self.scaling = NesterovTodd(self.primal, point.dual)
+        self.kkt.factor(self.h, self.g, theta, self.scaling.hessian())
+        heaviest = max(self.h.max(), 0.0 if self.g is None else self.g.max())
+        self.refinements = 1 if heaviest > HEAVY else 0
+        self._stationarity()
+
+    def _stationarity(self) -> None:
+        """grad_d = -Q'a + 2 gamma3 d; what is left of the conditions for y and for rho."""
+        program, point, graph = self.program, self.point, self.program.graph
+        grad = 2 * program.gamma3 * point.distances - graph.accumulate(point.a)
+        if program.nonnegative:
+            grad -= point.bound_price
+        self.left_y = program.features.T @ grad + 2 * program.penalty * point.y + program.linear
+        self.left_y[: program.n_psd] -= svec(point.dual)
+        self.left_rho = program.normals @ point.nu - grad
+        if program.gamma1:
+            self.left_rho += graph.accumulate(self.b)
+
+    def affine_targets(self) -> Targets:
+        """Aim at zero products."""
+        bound = self.point.bound_price
+        if self.program.nonnegative:
+            bound = -bound * self.point.distances
+        return Targets(-self.products, bound, -self.scaling.diagonal)
+
+    def corrected_targets(self, affine: Direction, sigma: float) -> Targets:
+        """Aim at sigma mu, less the affine step's second-order term."""
+        aim = sigma * self.mu
+        rows = affine.slack * affine.price
+        rows += self.products
+        np.subtract(aim, rows, out=rows)
+        bound = self.point.bound_price
+        if self.program.nonnegative:
+            bound = aim - bound * self.point.distances - affine.distances * affine.bound_price
+        cross = affine.cone @ affine.dual
+        cone = np.diag(aim - self.scaling.lam**2) - (cross + cross.T) / 2
+        return Targets(rows, bound, self.scaling.divide(cone))
+
+    def direction(self, targets: Targets) -> Direction:
+        """The Newton direction for these targets of the products."""
+        program, point, graph, k = self.program, self.point, self.program.graph, len(self.signs)
+        shift = targets.rows / point.price
+        # da = -h (Q dd + k_a),  db = g (Q drho - k_b)
+        k_a = -(self.signs @ shift[:k])
+        k_b = shift[k] - shift[k + 1] if self.g is not None else None
+        dy, drho, dnu = self._newton(k_a, k_b, targets)
+        dd = program.features @ dy - drho
+        if not np.isfinite(dd).all():
+            raise np.linalg.LinAlgError("the Newton direction overflowed")
+        da = -self.h * (graph.differences(dd) + k_a)
+        price = np.empty_like(point.price)
+        np.multiply.outer(self.signs, da, out=price[:k])
+        if self.g is not None and k_b is not None:
+            np.multiply(self.g, graph.differences(drho) - k_b, out=price[k + 1])
+            np.negative(price[k + 1], out=price[k])
+        slack = shift - self.ratio * price
+        bound_price = targets.bound
+        if program.nonnegative:
+            bound_price = (targets.bound - point.bound_price * dd) / point.distances
+        scaled = self.scaling.to_scaled(smat(dy[: program.n_psd], program.order))
+        return Direction(dy, drho, dnu, dd, da, slack, price, bound_price, scaled, targets.cone - scaled)
+
+    def _newton(self, k_a: Vector, k_b: Vector | None, targets: Targets) -> Step:
+        """Right-hand sides of the Newton system, and its solution (dy, drho, dnu)."""
+        program, point, graph = self.program, self.point, self.program.graph
+        push = graph.accumulate(self.h * k_a)
+        if program.nonnegative:
+            push -= targets.bound / point.distances
+        f_y = -self.left_y - program.features.T @ push
+        f_y[: program.n_psd] += svec(self.scaling.from_scaled_dual(targets.cone))
+        f_rho = push - self.left_rho if program.residual else np.zeros_like(push)
+        if self.g is not None and k_b is not None:
+            f_rho += graph.accumulate(self.g * k_b)
+        f_nu = -(program.normals.T @ point.rho)
+        return self.kkt.solve(f_y, f_rho, f_nu, self.refinements)
+
+    def inverse_step(self, to: Direction) -> float:
+        """The inverse of the longest step that keeps slacks, prices and both sides of the cone positive."""
+        point = self.point
+        inverse = max(self.scaling.inverse_step(to.cone), self.scaling.inverse_step(to.dual), 1e-16)
+        if point.slack.size:
+            inverse = max(inverse, -(to.slack / point.slack).min(), -(to.price / point.price).min())
+        if self.program.nonnegative:
+            inverse = max(inverse, -(to.distances / point.distances).min())
+            inverse = max(inverse, -(to.bound_price / point.bound_price).min())
+        return float(inverse)
+
+    def damped(self, to: Direction, step: float) -> float:
+        """The step, halved while the curve of a smooth loss would make the conditions worse."""
+        program, point = self.program, self.point
+        margin_step = program.graph.differences(to.distances)
+        before = self.left_rho if program.residual else self.left_y
+        for _ in range(HALVINGS):
+            prices = program.loss.smooth_prices(self.margins + step * margin_step, program.weights)
+            if prices is None:
+                break
+            bend = program.graph.accumulate(prices - point.a - step * to.a)
+            if not program.residual:
+                bend = -(program.features.T @ bend)
+            after = np.linalg.norm((1 - step) * before + bend)
+            if after <= (1 - 0.05 * step) * np.linalg.norm(before) + 1e-9:
+                break
+            step /= 2
+        return step
+
+    def centring(self, affine: Direction) -> float:
+        """Mehrotra's sigma = (mu after the affine step / mu)^3."""
+        if not self.n_pairs:
+            return 0.0
+        step = min(1.0, 1.0 / self.inverse_step(affine))
+        point, lam = self.point, self.scaling.diagonal
+        total = np.vdot(point.slack + step * affine.slack, point.price + step * affine.price)
+        total = total + np.vdot(lam + step * affine.cone, lam + step * affine.dual)
+        if self.program.nonnegative:
+            distances = point.distances + step * affine.distances
+            total = total + np.vdot(distances, point.bound_price + step * affine.bound_price)
+        return min(1.0, float(total) / self.n_pairs / self.mu) ** 3
+
+    def move(self, to: Direction, step: float) -> None:
+        """Take the step."""
+        old = self.point
+        dual = self.scaling.from_scaled_dual(self.scaling.diagonal + step * to.dual)
+        self.point = Point(
+            old.y + step * to.y,
+            old.rho + step * to.rho,
+            old.nu + step * to.nu,
+            old.distances + step * to.distances,
+            old.a + step * to.a,
+            old.slack + step * to.slack,
+            old.price + step * to.price,
+            old.bound_price + step * to.bound_price,
+            (dual + dual.T) / 2,
+        )
+        self._refresh()
+
+
+def _start(program: Program) -> Point:
+    """N a multiple of the identity that the penalty can bear; wide slacks, prices inside their box."""
+    graph, n_psd = program.graph, program.n_psd
+    root = program.penalty[:n_psd][_diagonal_places(program.order)] ** 0.5
+    diagonal = np.minimum(5.0 / max(1, program.order), 3.0 / root)
+    y = np.zeros(program.features.shape[1])
+    y[:n_psd] = svec(np.diag(diagonal))
+    distances = program.offset + program.features @ y
+    rho = np.zeros(graph.n_items)
+    if program.nonnegative:
+        lift = START_WIDTH - distances.min()
+        distances, rho = distances + lift, rho - lift
+    a, slack, price = program.loss.start(graph.differences(distances), program.weights, START_WIDTH)
+    if program.gamma1:
+        box = np.broadcast_to(program.gamma1 * program.weights, (2, graph.n_answers))
+        sides = np.full((2, graph.n_answers), program.loss.residual_start)
+        slack, price = np.vstack([slack, sides]), np.vstack([price, box])
+    mu = float((slack * price).mean()) if slack.size else 1.0
+    bound_price = mu / distances if program.nonnegative else np.zeros(0)
+    nu = np.zeros(program.normals.shape[1])
+    return Point(y, rho, nu, distances, a, slack, price, bound_price, np.diag(mu / diagonal))
+
+
+def _diagonal_places(order: int) -> Index:
+    """Where svec keeps the diagonal of a matrix."""
+    steps = np.arange(order)
+    return steps * (steps + 3) // 2

@@ -1,0 +1,216 @@
+"""The Newton system of one interior-point iteration, reduced to item space.
+
+With B = Q' diag(h) Q + 2 gamma3 I (+ diag theta), L = Q' diag(g) Q, F = features, T = normals and
+H the curvature of y (penalty and cone), the unknowns solve
+
+    F'B(F dy - drho) + H dy                = f_y
+     -B(F dy - drho) + L drho + T dnu      = f_rho
+                       T' drho             = f_nu .
+
+drho is eliminated through K = B + L; what remains has the size of y plus the rank of T.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dgetrf, dgetrs, dpotrf, dpotrs
+from scipy.sparse import csc_array, diags_array
+from scipy.sparse.linalg import splu
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from coombs.solvers.graph import Matrix, Vector
+    from coombs.solvers.program import Program
+
+    Step = tuple[Vector, Vector, Vector]
+
+DENSE_PIECE = 1500
+"""A piece of the graph with more items than this fills in as it is factored: dense is then cheaper."""
+LARGEST_DENSE = 18_000
+"""Beyond this a dense factor would need more than about 2.6 GB."""
+
+
+class Factor(Protocol):
+    """A factored positive definite K."""
+
+    def solve(self, rhs: Vector) -> Vector:
+        """K^-1 rhs."""
+
+    def gram(self, columns: Matrix) -> Matrix:
+        """columns' K^-1 columns."""
+
+
+class DenseFactor:
+    """Cholesky of a dense K, overwritten."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        self._cholesky, failed = dpotrf(matrix.T, lower=1, overwrite_a=1, clean=0)
+        if failed:
+            raise np.linalg.LinAlgError("K is not positive definite to working precision")
+
+    def solve(self, rhs: Vector) -> Vector:
+        return dpotrs(self._cholesky, rhs, lower=1)[0]  # type: ignore[no-any-return]
+
+    def gram(self, columns: Matrix) -> Matrix:
+        half = dtrsm(1.0, self._cholesky, columns, lower=1)
+        return half.T @ half  # type: ignore[no-any-return]
+
+
+class Unpinned:
+    """K from a factor of K' = K + tau E E', E the unit vectors constant on one piece each.
+
+    As L E = 0, K' E = (D + tau) E with K = L + D, and Woodbury's small matrix is
+    E' K'^-1 D E / tau, free of the cancellation that makes K itself hard to factor.
+    """
+
+    def __init__(self, pinned: Factor, units: Matrix, diagonal: Vector, tau: float) -> None:
+        self._pinned = pinned
+        self._kernel = np.column_stack([pinned.solve(unit) for unit in units.T])
+        self._small = np.linalg.inv(self._kernel.T @ (diagonal[:, None] * units) / tau)
+
+    def solve(self, rhs: Vector) -> Vector:
+        result: Vector = self._pinned.solve(rhs) + self._kernel @ (self._small @ (self._kernel.T @ rhs))
+        return result
+
+    def gram(self, columns: Matrix) -> Matrix:
+        along = self._kernel.T @ columns
+        result: Matrix = self._pinned.gram(columns) + along.T @ self._small @ along
+        return result
+
+
+class SparseFactor:
+    """SuperLU of a sparse K whose fill stays small."""
+
+    def __init__(self, matrix: csr_array) -> None:
+        self._lu = splu(
+            csc_array(matrix), "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
+
+    def solve(self, rhs: Vector) -> Vector:
+        return self._lu.solve(rhs)  # type: ignore[no-any-return]
+
+    def gram(self, columns: Matrix) -> Matrix:
+        return columns.T @ self._lu.solve(columns)  # type: ignore[no-any-return]
+
+
+class KKT:
+    """The system of one iteration, factored."""
+
+    def __init__(self, program: Program) -> None:
+        self._program, n = program, program.graph.n_items
+        self._m = program.features.shape[1]
+        self._size = self._m + program.normals.shape[1]
+        # A constant added to d within a piece changes no answer: keep it out unless d >= 0 needs it.
+        self._pin = program.residual and not program.nonnegative
+        dense = program.residual and program.graph.dense
+        self._units = program.graph.piece_units() if dense else np.zeros((n, 0))
+        self._same = self._units @ self._units.T if dense else np.zeros((0, 0))
+        # [BF, T], and the signs of the second part of J in `_factor_reduced`.
+        self._columns = np.empty((n, self._size), order="F")
+        self._columns[:, self._m :] = program.normals
+        self._signs = np.ones((self._size, self._size))
+        self._signs[: self._m, self._m :] = self._signs[self._m :, : self._m] = -1.0
+
+    def factor(self, h: Vector, g: Vector | None, theta: Vector | None, cone: Matrix) -> None:
+        """Factor for loss weights h, residual weights g, bound weights theta and the cone's curvature."""
+        program = self._program
+        self._h, self._g, self._cone = h, g, cone
+        self._diagonal = np.full(program.graph.n_items, 2 * program.gamma3)
+        if theta is not None:
+            self._diagonal += theta
+        b = _add_diagonal(program.graph.laplacian(h), self._diagonal)
+        self._columns[:, : self._m] = b @ program.features
+        if program.residual:
+            self._factor = self._factor_k(b, g)
+        if self._size:
+            self._factor_reduced()
+
+    def _factor_reduced(self) -> None:
+        """J = [[H + F'BF - F'BK^-1BF, F'BK^-1T], [T'K^-1BF, -T'K^-1T]]."""
+        program, m, d = self._program, self._m, len(self._cone)
+        j = np.zeros((self._size, self._size))
+        if program.residual:
+            j -= self._factor.gram(self._columns) * self._signs
+        j[:m, :m] += program.features.T @ self._columns[:, :m]
+        j[:d, :d] += self._cone
+        j.flat[: m * self._size : self._size + 1] += 2 * program.penalty
+        # Equilibrated, for nearly duplicated features put 1e16 beside 1 on the diagonal.
+        diagonal = np.abs(j.diagonal())
+        self._scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        j *= self._scale
+        j *= self._scale[:, None]
+        self._lu, self._pivots, failed = dgetrf(j.T, overwrite_a=1)
+        if failed > 0:
+            raise np.linalg.LinAlgError("the reduced system is singular")
+
+    def _factor_k(self, b: Matrix | csr_array, g: Vector | None) -> Factor:
+        """K = B + L, made safely positive along vectors constant on a piece, where L is zero."""
+        graph = self._program.graph
+        k = b if g is None else b + graph.laplacian(g)
+        if graph.dense:
+            tau = k.trace() / graph.n_items
+            pinned = DenseFactor(k + tau * self._same)
+            return pinned if self._pin else Unpinned(pinned, self._units, self._diagonal, tau)
+        k = k + diags_array(1e-13 * k.diagonal())
+        if graph.piece_sizes.max() > DENSE_PIECE and graph.n_items <= LARGEST_DENSE:
+            return DenseFactor(k.toarray())
+        return SparseFactor(k)
+
+    def solve(self, f_y: Vector, f_rho: Vector, f_nu: Vector, refinements: int) -> Step:
+        """(dy, drho, dnu), with so many rounds of refinement on the unreduced system."""
+        step = self._solve_once(f_y, f_rho, f_nu)
+        for _ in range(refinements):
+            done = self._multiply(*step)
+            mend = self._solve_once(f_y - done[0], f_rho - done[1], f_nu - done[2])
+            step = (step[0] + mend[0], step[1] + mend[1], step[2] + mend[2])
+        return step
+
+    def _solve_once(self, f_y: Vector, f_rho: Vector, f_nu: Vector) -> Step:
+        """One solve through the factors: drho = K^-1 (f_rho + BF dy - T dnu)."""
+        m = self._m
+        if not self._program.residual:
+            return self._solve_reduced(f_y), f_rho, f_nu
+        first = self._factor.solve(f_rho)
+        rhs = self._columns.T @ first
+        rhs[:m] += f_y
+        rhs[m:] = f_nu - rhs[m:]
+        x = self._solve_reduced(rhs)
+        dy, dnu = x[:m].copy(), x[m:].copy()
+        x[m:] *= -1.0
+        drho = first + self._factor.solve(self._columns @ x)
+        if self._pin and not self._program.graph.dense:
+            drho -= self._program.graph.piece_means(drho)
+        return dy, drho, dnu
+
+    def _solve_reduced(self, rhs: Vector) -> Vector:
+        """J^-1 rhs."""
+        if not self._size:
+            return rhs
+        return self._scale * dgetrs(self._lu, self._pivots, self._scale * rhs)[0]  # type: ignore[no-any-return]
+
+    def _multiply(self, dy: Vector, drho: Vector, dnu: Vector) -> Step:
+        """The left-hand side, through the answers themselves."""
+        program, graph, d = self._program, self._program.graph, len(self._cone)
+        dd = program.features @ dy - drho
+        pull = graph.accumulate(self._h * graph.differences(dd)) + self._diagonal * dd
+        e_y = program.features.T @ pull + 2 * program.penalty * dy
+        e_y[:d] += self._cone @ dy[:d]
+        if not program.residual:
+            return e_y, drho, dnu
+        e_rho = program.normals @ dnu - pull
+        if self._g is not None:
+            e_rho += graph.accumulate(self._g * graph.differences(drho))
+        return e_y, e_rho, program.normals.T @ drho
+
+
+def _add_diagonal(matrix: Matrix | csr_array, diagonal: Vector) -> Matrix | csr_array:
+    """matrix + diag(diagonal), in place where that is possible."""
+    n = matrix.shape[0]
+    if isinstance(matrix, np.ndarray):
+        matrix.flat[:: n + 1] += diagonal
+        return matrix
+    return matrix + diags_array(diagonal)

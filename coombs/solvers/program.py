@@ -1,0 +1,116 @@
+"""The convex program that every estimator here is an instance of, in item space.
+
+    minimise    sum_k w_k loss((Q d)_k) + gamma1 sum_k w_k |(Q rho)_k| + gamma3 |d|^2
+                + sum_j penalty_j y_j^2 + linear' y
+    over        y = (svec N, c),  N positive semidefinite,  rho with normals' rho = 0,
+    where       d = offset + features y - rho   (and d >= 0 if `nonnegative`).
+
+Without a residual block rho is zero: d = offset + features y. Any (y, d) is feasible, and any
+prices (a, b) in their boxes give a lower bound in closed form, so the gap that a solver reports
+is a certificate whatever road it took.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coombs.solvers.cone import smat
+
+if TYPE_CHECKING:
+    from coombs.solvers.graph import ComparisonGraph, Matrix, Vector
+    from coombs.solvers.losses import Loss
+
+
+class Status(StrEnum):
+    """How a solve ended: the whole list."""
+
+    OPTIMAL = "optimal"
+    OPTIMAL_BY_CLARABEL = "optimal_by_clarabel"
+    OPTIMAL_BY_CVXPY = "optimal_by_cvxpy"
+    CONVERGED = "converged"
+    MAX_ITERATIONS = "max_iterations"
+    STALLED = "stalled"
+
+
+class ConvergenceError(RuntimeError):
+    """No solver reached the tolerance; the message says how near each came."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """One instance; see the module's docstring for the letters."""
+
+    graph: ComparisonGraph
+    weights: Vector
+    loss: Loss
+    features: Matrix
+    order: int
+    penalty: Vector
+    linear: Vector
+    offset: Vector
+    normals: Matrix
+    gamma1: float = 0.0
+    gamma3: float = 0.0
+    residual: bool = True
+    nonnegative: bool = False
+
+    @property
+    def n_psd(self) -> int:
+        """How many of the unknowns y are svec N."""
+        return self.order * (self.order + 1) // 2
+
+    def value(self, y: Vector, distances: Vector) -> float:
+        """The objective at a feasible point, from its definition."""
+        total = self.loss.value(self.graph.differences(distances), self.weights)
+        total += float(self.penalty @ y**2 + self.linear @ y + self.gamma3 * (distances @ distances))
+        if self.gamma1:
+            total += self.gamma1 * float(self.weights @ np.abs(self.residuals(y, distances)))
+        return total
+
+    def residuals(self, y: Vector, distances: Vector) -> Vector:
+        """r = (I - R R^+) Q (q - d), with the projection done in item space."""
+        rho = self.offset + self.features @ y - distances
+        rho += self.features[:, self.n_psd :] @ (self.normals.T @ rho)
+        return self.graph.differences(rho)
+
+    def bound(self, loss_prices: Vector, residual_prices: Vector) -> float:
+        """The dual objective: no feasible point has a smaller value, given 0 <= a, |b| <= gamma1 w."""
+        graph, n_psd = self.graph, self.n_psd
+        pull = graph.accumulate(loss_prices)
+        total = self.loss.conjugate(loss_prices, self.weights)
+        if self.residual:
+            tau = graph.accumulate(residual_prices)
+            tau += self.normals @ (self.features[:, n_psd:].T @ tau)[: self.normals.shape[1]]
+            excess = np.maximum(pull + tau, 0.0) if self.nonnegative else pull + tau
+            total -= float(excess @ excess) / (4 * self.gamma3)
+        else:
+            tau = -pull
+        slope = self.features.T @ tau + self.linear
+        # min over N >= 0 of sum p N^2 + <G, N>, the penalty's matrix being an outer product.
+        scaled = slope[:n_psd] / np.sqrt(self.penalty[:n_psd])
+        lowest = np.minimum(np.linalg.eigvalsh(smat(scaled, self.order)), 0.0)
+        total += float(tau @ self.offset) - float(lowest @ lowest) / 4
+        ridge = self.penalty[n_psd:]
+        total -= float((slope[n_psd:][ridge > 0] ** 2 / (4 * ridge[ridge > 0])).sum())
+        return total
+
+    def relative_gap(self, y: Vector, distances: Vector, a: Vector, b: Vector) -> float:
+        """(value - bound) / (1 + |value|)."""
+        value = self.value(y, distances)
+        return (value - self.bound(a, b)) / (1.0 + abs(value))
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where a solve ended."""
+
+    y: Vector
+    distances: Vector
+    status: Status
+    objective: float
+    gap: float
+    n_iter: int
