@@ -1,0 +1,1 @@
+"""What to learn: scikit-learn estimators whose rows are comparisons."""

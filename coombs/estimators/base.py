@@ -1,0 +1,230 @@
+"""What every estimator here shares: rows are comparisons, items sit in the estimator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from coombs.comparisons import Comparisons, InputError
+from coombs.model import Model
+from coombs.solvers.formulate import Answers
+from coombs.solvers.losses import LOSSES
+from coombs.solvers.minimise import SOLVERS
+from coombs.tables import ItemTable, item_table
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+    from coombs.solvers.program import Status
+    from coombs.tables import FloatArray, Names, TableLike
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What an estimator's algorithm hands back, in the coordinates it was given."""
+
+    metric: FloatArray
+    ideal_point: FloatArray
+    distances: FloatArray
+    objective: float
+    status: Status | str
+    n_iter: int
+    gap: float
+
+
+@dataclass(frozen=True)
+class Scaler:
+    """Standardised features and the way back; the identity unless asked for."""
+
+    centre: FloatArray
+    sizes: FloatArray
+
+    @classmethod
+    def of(cls, items: FloatArray, standardize: bool) -> Scaler:
+        """Mean and deviation of each column (1 where it is constant), or 0 and 1."""
+        d = items.shape[1]
+        if not standardize:
+            return cls(np.zeros(d), np.ones(d))
+        return cls(items.mean(axis=0), spreads(items))
+
+    def forward(self, items: FloatArray) -> FloatArray:
+        """Standardised items."""
+        return (items - self.centre) / self.sizes
+
+    def back(self, fit: Fit) -> tuple[FloatArray, FloatArray]:
+        """Metric and ideal point in the user's units."""
+        return fit.metric / np.outer(self.sizes, self.sizes), self.centre + self.sizes * fit.ideal_point
+
+
+def spreads(items: FloatArray) -> FloatArray:
+    """Standard deviation of each column, 1 where the column is constant."""
+    constant = (items == items[0]).all(axis=0)
+    deviation: FloatArray = items.std(axis=0)
+    return np.where(constant | (deviation == 0.0), 1.0, deviation)
+
+
+class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Fit, predict and rank for rows that are comparisons; a subclass adds its `_learn`.
+
+    `fit` and `predict` take a `Comparisons`, pairs (n, 2) of items of the estimator's `items` by
+    position or name, or pairs (n, 2, d) of feature vectors.
+    """
+
+    _positive: tuple[str, ...] = ()
+    _not_negative: tuple[str, ...] = ()
+
+    items: TableLike
+
+    def _learn(self, answers: Answers, scaler: Scaler) -> Fit:
+        """The algorithm: answers about scaled items in, a fit in the same coordinates out."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from comparisons.
+
+        Parameters
+        ----------
+        X : Comparisons, (n, 2) pairs of positions or names, or (n, 2, d) pairs of feature vectors
+        y : (n,) of +1 (the first is preferred), -1, 0 (tie); by default the first is preferred
+        sample_weight : (n,) weights of the answers
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        data = self._comparisons(X, y, sample_weight)
+        scaler = Scaler.of(data.items, getattr(self, "standardize", False))
+        fit = self._learn(Answers.collect(scaler.forward(data.items), *data.oriented()), scaler)
+        self._store(data, fit, scaler)
+        return self
+
+    def _store(self, data: Comparisons, fit: Fit, scaler: Scaler) -> None:
+        """Fitted attributes, in the user's units."""
+        metric, ideal_point = scaler.back(fit)
+        names = data.feature_names
+        self.model_ = Model(metric, ideal_point, None if names is None else tuple(names), spreads(data.items))
+        self.metric_, self.ideal_point_, self.distances_ = metric, ideal_point, fit.distances
+        self.objective_, self.status_, self.n_iter_, self.gap_ = (
+            fit.objective,
+            str(fit.status),
+            fit.n_iter,
+            fit.gap,
+        )
+        self.unidentified_ = self.model_.unseen_directions()
+        self.item_table_ = data.item_table
+        self.classes_ = np.array([-1, 1])
+        self.n_features_in_ = data.n_features
+        if names is not None:
+            self.feature_names_in_ = names
+
+    def _comparisons(self, X: Any, y: ArrayLike | None, weights: ArrayLike | None) -> Comparisons:
+        """Whatever was given, as the one datum."""
+        if isinstance(X, Comparisons):
+            if y is None and weights is None:
+                return X
+            y = X.y if y is None else y
+            weights = X.weights if weights is None else weights
+            return Comparisons(X.item_table, X.pairs, y=y, users=X.users, weights=weights)
+        if np.ndim(X) == 3:
+            return Comparisons.from_features(X, y=y, weights=weights)
+        table = getattr(self, "item_table_", None) if self.items is None else item_table(self.items)
+        if table is None:
+            raise InputError(
+                f"{type(self).__name__} has no items, so pairs of positions or names mean nothing to it; "
+                "give it items=..., or fit a Comparisons or (n, 2, d) pairs of feature vectors."
+            )
+        return Comparisons(table, X, y=y, weights=weights)
+
+    def _check_parameters(self) -> None:
+        """Refuse hyper-parameters that no program has."""
+        for name in (*self._positive, *self._not_negative):
+            value, zero_fits = getattr(self, name), name in self._not_negative
+            number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
+            if not (np.isfinite(number) and (number > 0 or (zero_fits and number == 0))):
+                kind = "number that is not negative" if zero_fits else "positive number"
+                raise InputError(f"{name} is {value!r}; it must be a {kind}.")
+        for name, choices in (("loss", tuple(LOSSES)), ("solver", SOLVERS)):
+            value = getattr(self, name, choices[0])
+            if value not in choices:
+                raise InputError(f"{name} is {value!r}; it must be one of {', '.join(choices)}.")
+        if not isinstance(getattr(self, "max_iter", 1), Integral) or getattr(self, "max_iter", 1) < 1:
+            raise InputError(f"max_iter is {self.max_iter!r}; it must be a positive whole number.")
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Distance of the second of each pair less that of the first: positive where the first is better."""
+        check_is_fitted(self)
+        data = self._pairs(X)
+        distance = self.model_.distance(data.item_table)
+        result: FloatArray = distance[data.pairs[:, 1]] - distance[data.pairs[:, 0]]
+        return result
+
+    def predict(self, X: Any) -> NDArray[np.int_]:
+        """+1 where the first item of a pair is nearer to the ideal point, -1 where the second is."""
+        return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of -1 and +1: the logistic function of the margin, as `loss="logistic"` means it."""
+        first = expit(self.decision_function(X))
+        return np.column_stack([1 - first, first])
+
+    def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
+        """Weighted share of answers that the model foretells; a tie, like equal distances, counts half."""
+        check_is_fitted(self)
+        data = self._comparisons(X, y, sample_weight)
+        winners, losers, weights = data.oriented()
+        distance = self.model_.distance(data.item_table)
+        right = (np.sign(distance[losers] - distance[winners]) + 1) / 2
+        return float(weights @ right / weights.sum())
+
+    def _pairs(self, X: Any) -> Comparisons:
+        """Pairs to be judged; with pairs of positions or names, those of the fitted items."""
+        if isinstance(X, Comparisons) or np.ndim(X) == 3:
+            return self._comparisons(X, None, None)
+        return Comparisons(self.item_table_, X)
+
+    def distance(self, items: TableLike = None) -> FloatArray:
+        """Squared distance (x - u)' M (x - u) of each item, compared or not; by default the fitted ones."""
+        return self._fitted_model().distance(self._given(items))
+
+    def rank(self, items: TableLike = None) -> NDArray[Any]:
+        """Items from best to worst: names where they have them, otherwise positions."""
+        return self._fitted_model().rank(self._given(items))
+
+    def transform(self, X: TableLike) -> FloatArray:
+        """Items in coordinates in which the learned distance is Euclidean: x L', M = L'L."""
+        return self._fitted_model().transform(X)
+
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, **fit_params: Any) -> Any:
+        """Fit to comparisons, then transform the items they are about."""
+        return self.fit(X, y, **fit_params).transform(self.item_table_.matrix)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Names:
+        """Names of the columns of `transform`: direction0 (the most important), direction1, ..."""
+        check_is_fitted(self)
+        return np.array([f"direction{i}" for i in range(self.n_features_in_)], dtype=object)
+
+    def get_mahalanobis_matrix(self) -> FloatArray:
+        """A copy of the learned metric, under the name that metric-learn gives it."""
+        return self._fitted_model().metric.copy()
+
+    def _fitted_model(self) -> Model:
+        check_is_fitted(self)
+        return self.model_
+
+    def _given(self, items: TableLike) -> TableLike | ItemTable:
+        return self.item_table_ if items is None else items
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.three_d_array = True
+        tags.target_tags.required = False
+        return tags

@@ -1,0 +1,128 @@
+"""The paper's two Euclidean baselines: the metric is the identity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coombs.estimators.base import Fit, PairEstimator, Scaler
+from coombs.solvers import formulate, least_squares, reference
+from coombs.solvers.losses import LOSSES
+from coombs.solvers.minimise import minimise
+from coombs.solvers.program import Status
+
+if TYPE_CHECKING:
+    from coombs.solvers.formulate import Answers
+    from coombs.tables import TableLike
+
+
+class EuclideanSingleStep(PairEstimator):
+    """The paper's Euclidean Algorithm 1: the single-step program with M fixed to the identity.
+
+        minimise  sum_k loss((Qd)_k) + gamma1 |zeta|_1 + gamma2 |d|^2
+        s.t.      |(I - R R^+)(diag(S R') - Q d)| <= zeta,
+
+    and u = (R'R + alpha I)^-1 R'(diag(S R') - Q d) / 2. Parameters, attributes and methods are
+    those of `SingleStep`; gamma2 is the weight of |d|^2, as in the paper.
+
+    Examples
+    --------
+    >>> from coombs.simulate import make_preferences
+    >>> truth = make_preferences(identity=True, n_comparisons=200, random_state=0)
+    >>> est = EuclideanSingleStep(truth.items).fit(truth.pairs, truth.y)
+    >>> bool(np.abs(est.ideal_point_ - truth.ideal_point).max() < 0.2)
+    True
+    """
+
+    _positive = ("gamma1", "gamma2", "tol")
+    _not_negative = ("alpha",)
+
+    def __init__(
+        self,
+        items: TableLike = None,
+        *,
+        gamma1: float = 2.0,
+        gamma2: float = 0.002,
+        alpha: float = 1.0,
+        loss: str = "hinge",
+        standardize: bool = False,
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 100,
+    ) -> None:
+        self.items = items
+        self.gamma1, self.gamma2, self.alpha = gamma1, gamma2, alpha
+        self.loss = loss
+        self.standardize = standardize
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _learn(self, answers: Answers, scaler: Scaler) -> Fit:
+        """Eq. (dist_euclid_est), then eq. (u_est) with M = I."""
+        identity = np.eye(answers.items.shape[1])
+        if self.solver == "cvxpy":
+            d, objective = reference.solve_euclidean(answers, self.loss, self.gamma1, self.gamma2)
+            status, n_iter, gap = Status.OPTIMAL_BY_CVXPY, 0, float("nan")
+        else:
+            form = formulate.euclidean_program(answers, LOSSES[self.loss], self.gamma1, self.gamma2)
+            solution = minimise(form.program, self.solver, self.tol, self.max_iter)
+            d, objective = solution.distances, solution.objective
+            status, n_iter, gap = solution.status, solution.n_iter, solution.gap
+        u = least_squares.ideal_point(answers, identity, d, self.alpha)
+        return Fit(identity, u, answers.scatter(d), objective, status, n_iter, gap)
+
+
+class EuclideanCompass(PairEstimator):
+    """The paper's Euclidean Algorithm 2, after Davenport (2013): a convex program for u alone.
+
+        minimise  sum_k loss(|x_j|^2 - |x_i|^2 - 2 (x_j - x_i)' u) + gamma |u|^2
+
+    over answers that prefer item i to item j. Parameters, attributes and methods are those of
+    `SingleStep`; gamma is the ridge on u, and `distances_` are |x - u|^2.
+
+    Examples
+    --------
+    >>> from coombs.simulate import make_preferences
+    >>> truth = make_preferences(identity=True, n_comparisons=200, random_state=0)
+    >>> est = EuclideanCompass(truth.items).fit(truth.pairs, truth.y)
+    >>> bool(np.abs(est.ideal_point_ - truth.ideal_point).max() < 0.2)
+    True
+    """
+
+    _positive = ("gamma", "tol")
+
+    def __init__(
+        self,
+        items: TableLike = None,
+        *,
+        gamma: float = 0.002,
+        loss: str = "hinge",
+        standardize: bool = False,
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 100,
+    ) -> None:
+        self.items = items
+        self.gamma = gamma
+        self.loss = loss
+        self.standardize = standardize
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _learn(self, answers: Answers, scaler: Scaler) -> Fit:
+        """The program for u."""
+        if self.solver == "cvxpy":
+            u, objective = reference.solve_compass(answers, self.loss, self.gamma)
+            status, n_iter, gap = Status.OPTIMAL_BY_CVXPY, 0, float("nan")
+        else:
+            form, centre = formulate.compass_program(answers, LOSSES[self.loss], self.gamma)
+            solution = minimise(form.program, self.solver, self.tol, self.max_iter)
+            u = centre + solution.y
+            # The program drops the constant gamma |centre|^2 of gamma |centre + y|^2.
+            objective = solution.objective + self.gamma * float(centre @ centre)
+            status, n_iter, gap = solution.status, solution.n_iter, solution.gap
+        distances = ((answers.items - u) ** 2).sum(axis=1)
+        return Fit(np.eye(len(u)), u, answers.scatter(distances), objective, status, n_iter, gap)

@@ -1,0 +1,117 @@
+"""The paper's single-step estimator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coombs.estimators.base import Fit, PairEstimator, Scaler
+from coombs.solvers import formulate, least_squares, reference
+from coombs.solvers.losses import LOSSES
+from coombs.solvers.minimise import minimise
+from coombs.solvers.program import Solution, Status
+
+if TYPE_CHECKING:
+    from coombs.solvers.formulate import Answers
+    from coombs.tables import FloatArray, TableLike
+
+Gammas = tuple[float, float, float]
+
+
+class SingleStep(PairEstimator):
+    """The paper's convex program for the metric and the distances, then the ideal point from them.
+
+    With R, S the differences and sums of the compared items and Q their incidence matrix,
+
+        minimise  sum_k loss((Qd)_k) + gamma1 |zeta|_1 + gamma2 |M|_F^2 + gamma3 |d|^2
+        s.t.      |(I - R R^+)(diag(S M R') - Q d)| <= zeta,  M positive semidefinite,
+
+    and u = (M R'R M + alpha I)^-1 M R'(diag(S M R') - Q d) / 2. Weights multiply an answer's loss,
+    its zeta and its row in R^+ and in u, so that a repeated answer is one of weight two.
+
+    Parameters
+    ----------
+    items : (n_items, d) array or frame, or None when `fit` gets the items with the answers
+    gamma1, gamma2, gamma3, alpha : regularisation, the paper's by default
+    loss : "hinge" (the paper's), "squared_hinge" or "logistic"
+    standardize : scale the features inside; results stay in the user's units
+    nonnegative_distances, adaptive_alpha : what the authors' code adds to the paper's text
+    solver : "auto" (interior point, else Clarabel), "interior_point", "clarabel" or "cvxpy"
+    tol, max_iter : relative duality gap to reach, and iterations to reach it in
+
+    Attributes
+    ----------
+    metric_, ideal_point_ : what was learned, in the user's units
+    distances_ : the program's own d; zero for an item that no answer touches, so rank with `rank`
+    objective_, gap_, status_, n_iter_ : how the solve ended
+    unidentified_ : (d, k) directions that the metric does not see
+
+    Examples
+    --------
+    >>> from coombs.simulate import make_preferences
+    >>> truth = make_preferences(n_comparisons=200, random_state=0)
+    >>> est = SingleStep(truth.items).fit(truth.pairs, truth.y)
+    >>> est.status_, round(est.score(truth.pairs, truth.y), 2)
+    ('optimal', 0.99)
+    """
+
+    _positive: tuple[str, ...] = ("gamma1", "gamma2", "gamma3", "tol")
+    _not_negative: tuple[str, ...] = ("alpha",)
+
+    def __init__(
+        self,
+        items: TableLike = None,
+        *,
+        gamma1: float = 2.0,
+        gamma2: float = 0.002,
+        gamma3: float = 0.001,
+        alpha: float = 1.0,
+        loss: str = "hinge",
+        standardize: bool = False,
+        nonnegative_distances: bool = False,
+        adaptive_alpha: bool = False,
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 100,
+    ) -> None:
+        self.items = items
+        self.gamma1, self.gamma2, self.gamma3, self.alpha = gamma1, gamma2, gamma3, alpha
+        self.loss = loss
+        self.standardize = standardize
+        self.nonnegative_distances = nonnegative_distances
+        self.adaptive_alpha = adaptive_alpha
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _learn(self, answers: Answers, scaler: Scaler) -> Fit:
+        """Eq. (M_est), then eq. (u_est)."""
+        return self._step(answers, (self.gamma1, self.gamma2, self.gamma3), self.alpha, None)
+
+    def _step(self, answers: Answers, gammas: Gammas, alpha: float, ideal_point: FloatArray | None) -> Fit:
+        """One program for (M, d), without or with a known ideal point, and the u that follows."""
+        metric, solution = self._solve(answers, gammas, ideal_point)
+        u = least_squares.ideal_point(answers, metric, solution.distances, alpha, self.adaptive_alpha)
+        return Fit(
+            metric,
+            u,
+            answers.scatter(solution.distances),
+            solution.objective,
+            solution.status,
+            solution.n_iter,
+            solution.gap,
+        )
+
+    def _solve(
+        self, answers: Answers, gammas: Gammas, ideal_point: FloatArray | None
+    ) -> tuple[FloatArray, Solution]:
+        """The optimum, with its metric in the coordinates of the items."""
+        if self.solver == "cvxpy":
+            metric, d, value = reference.solve_metric(
+                answers, self.loss, gammas, ideal_point, self.nonnegative_distances
+            )
+            return metric, Solution(metric.ravel(), d, Status.OPTIMAL_BY_CVXPY, value, float("nan"), 0)
+        form = formulate.metric_program(
+            answers, LOSSES[self.loss], gammas, ideal_point, self.nonnegative_distances
+        )
+        solution = minimise(form.program, self.solver, self.tol, self.max_iter)
+        return form.metric(solution.y), solution

@@ -1,0 +1,136 @@
+"""The paper's measures of how near an estimate is to the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import kendalltau
+
+from coombs.tables import FloatArray, InputError
+
+
+def ur_error(u_hat: ArrayLike, u: ArrayLike, M: ArrayLike) -> float:
+    """Ideal-point reconstruction error |u_hat - u|_M^2 / |u|_M^2 under the true metric.
+
+    Examples
+    --------
+    >>> ur_error([1.0, 0.0], [1.0, 1.0], [[1.0, 0.0], [0.0, 3.0]])
+    0.75
+    """
+    u_hat, u, M = _same(u_hat, u), np.asarray(u, dtype=float), np.asarray(M, dtype=float)
+    size = float(u @ M @ u)
+    if not size > 0:
+        raise InputError(
+            "The true ideal point has length zero in the true metric; the error needs one that has not."
+        )
+    away = u_hat - u
+    return float(away @ M @ away) / size
+
+
+def wer_error(M_hat: ArrayLike, M: ArrayLike) -> float:
+    """Weighted eigenstructure error |L * |V'V_hat| - L|_F^2 / |L|_F^2, M = V L V'.
+
+    Eigenvalues are in descending order on both sides. It is the paper's, so it is squared, and
+    it says nothing where eigenvalues of M repeat.
+
+    Examples
+    --------
+    >>> wer_error([[2.0, 0.0], [0.0, 1.0]], [[6.0, 0.0], [0.0, 3.0]])
+    0.0
+    """
+    M_hat, M = _same(M_hat, M), np.asarray(M, dtype=float)
+    values, vectors = _eigen(M)
+    _, found = _eigen(M_hat)
+    weight = np.diag(values)
+    off = weight * np.abs(vectors.T @ found) - weight
+    return float((off**2).sum() / (weight**2).sum())
+
+
+def kendall_tau_distance(d_hat: ArrayLike, d: ArrayLike) -> float:
+    """Share of item pairs that two lists of distances put in opposite order: 0 same, 1 reversed.
+
+    Of the pairs that the true distances d tell apart; where d_hat ties such a pair, it counts half.
+    O(n log n).
+
+    Examples
+    --------
+    >>> kendall_tau_distance([1.0, 2.0, 3.0], [1.0, 3.0, 2.0])
+    0.3333333333333333
+    """
+    d_hat, d = _same(d_hat, d), np.asarray(d, dtype=float)
+    pairs = len(d) * (len(d) - 1) // 2
+    tied, tied_hat, tied_both = _tied_pairs(d), _tied_pairs(d_hat), _tied_pairs(d, d_hat)
+    if tied == pairs:
+        raise InputError("All true distances are equal; there is no order to compare with.")
+    if tied_hat == pairs:
+        return 0.5
+    # tau-b = (concordant - discordant) / sqrt(pairs untied in d * pairs untied in d_hat)
+    tau = kendalltau(d_hat, d, method="asymptotic").statistic
+    surplus = round(tau * np.sqrt(float(pairs - tied) * (pairs - tied_hat)))
+    discordant = (pairs - tied - tied_hat + tied_both - surplus) / 2
+    return float(discordant + (tied_hat - tied_both) / 2) / (pairs - tied)
+
+
+def top_k_fraction(d_hat: ArrayLike, d: ArrayLike, k: int) -> float:
+    """Share of the true k nearest items that are among the estimated k nearest.
+
+    Examples
+    --------
+    >>> top_k_fraction([0.1, 0.2, 0.3, 0.4], [0.1, 0.4, 0.2, 0.3], 2)
+    0.5
+    """
+    d_hat, d = _same(d_hat, d), np.asarray(d, dtype=float)
+    if not 1 <= k <= len(d):
+        raise InputError(f"k is {k}; with {len(d)} items it must be between 1 and {len(d)}.")
+    nearest, found = (set(np.argsort(x, kind="stable")[:k].tolist()) for x in (d, d_hat))
+    return len(nearest & found) / k
+
+
+def interpolated_median(values: ArrayLike) -> float:
+    """The median of discrete values, moved within its step by how many lie below and above.
+
+    With m the median and w the smallest step between different values, m + w (n_above - n_below) /
+    (2 n_equal); the plain median where it falls between two values.
+
+    Examples
+    --------
+    >>> interpolated_median([0.8, 0.9, 0.9, 0.9, 1.0, 1.0])
+    0.9166666666666667
+    """
+    x = np.asarray(values, dtype=float).ravel()
+    if not x.size or not np.isfinite(x).all():
+        raise InputError("The interpolated median needs at least one value, and all of them finite.")
+    median = float(np.median(x))
+    equal = np.isclose(x, median, rtol=1e-12, atol=1e-12)
+    different = np.unique(x)
+    if not equal.any() or len(different) == 1:
+        return median
+    step = float(np.diff(different).min())
+    below, above = int((x[~equal] < median).sum()), int((x[~equal] > median).sum())
+    return median + step * (above - below) / (2 * int(equal.sum()))
+
+
+def _same(a: ArrayLike, b: ArrayLike) -> FloatArray:
+    """a as floats, once it has the shape of b."""
+    first = np.asarray(a, dtype=float)
+    if first.shape != np.shape(b):
+        raise InputError(
+            f"The estimate has shape {first.shape} and the truth {np.shape(b)}; they must agree."
+        )
+    return first
+
+
+def _eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues, largest first, and their vectors."""
+    values, vectors = np.linalg.eigh(matrix)
+    return values[::-1], vectors[:, ::-1]
+
+
+def _tied_pairs(*keys: FloatArray) -> int:
+    """Pairs of items that are equal in every key."""
+    order = np.lexsort(keys)
+    changes = np.zeros(len(order), dtype=bool)
+    for key in keys:
+        changes[1:] |= key[order][1:] != key[order][:-1]
+    sizes = np.bincount(np.cumsum(changes))
+    return int((sizes * (sizes - 1) // 2).sum())

@@ -1,0 +1,146 @@
+"""What was learned: a metric and an ideal point, and what follows from them alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coombs.tables import FloatArray, InputError, TableLike, item_table
+
+FORMAT = "coombs-model"
+VERSION = 1
+UNSEEN = 1e-6
+"""Eigenvalues of the metric below this share of the largest count as zero."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A frozen result: squared distance (x - u)' M (x - u), the nearest item being the best.
+
+    Parameters
+    ----------
+    metric : (d, d) symmetric positive semidefinite M, known up to a factor
+    ideal_point : (d,) u, in the units of the features
+    feature_names : d names, or None
+    scales : (d,) a typical size of each feature, in whose units directions are told apart
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> model = Model(np.eye(2), np.zeros(2))
+    >>> model.rank([[3.0, 0.0], [1.0, 1.0]]).tolist()
+    [1, 0]
+    """
+
+    metric: FloatArray
+    ideal_point: FloatArray
+    feature_names: tuple[str, ...] | None = None
+    scales: FloatArray | None = None
+
+    def distance(self, items: TableLike) -> FloatArray:
+        """Squared distance of each item from the ideal point."""
+        away = self._matrix(items) - self.ideal_point
+        result: FloatArray = np.einsum("ij,jk,ik->i", away, self.metric, away)
+        return result
+
+    def rank(self, items: TableLike) -> NDArray[Any]:
+        """Items from best to worst: names where the table has them, otherwise positions."""
+        table = item_table(items)
+        order = np.argsort(self.distance(table), kind="stable")
+        return order if table.names is None else table.names[order]
+
+    def transform(self, items: TableLike) -> FloatArray:
+        """Items in coordinates in which the learned distance is Euclidean: x L', M = L'L."""
+        return self._matrix(items) @ self.components().T
+
+    def components(self) -> FloatArray:
+        """L with M = L'L, one row for each eigenvector, the most important first."""
+        values, vectors = np.linalg.eigh(self.metric)
+        result: FloatArray = (vectors * np.sqrt(np.maximum(values, 0.0))).T[::-1]
+        return result
+
+    def interactions(self) -> tuple[FloatArray, FloatArray]:
+        """How features act together: shares of the metric, largest first, and their directions.
+
+        Eigenvalues (adding up to 1) and eigenvectors (columns) of M in units of `scales`.
+        """
+        values, vectors = np.linalg.eigh(self._scaled_metric())
+        values = np.maximum(values[::-1], 0.0)
+        return values / max(values.sum(), np.finfo(float).tiny), vectors[:, ::-1]
+
+    def _scaled_metric(self) -> FloatArray:
+        """M for features measured in units of `scales`."""
+        return self.metric if self.scales is None else self.metric * np.outer(self.scales, self.scales)
+
+    def unseen_directions(self) -> FloatArray:
+        """(d, k) orthonormal directions that the metric does not see.
+
+        Along them every item is as good as every other, so that part of the ideal point cannot be
+        known (the paper's Proposition 1). Judged in units of `scales`.
+        """
+        values, vectors = np.linalg.eigh(self._scaled_metric())
+        unseen = vectors[:, values <= UNSEEN * max(values.max(), np.finfo(float).tiny)]
+        basis, _ = np.linalg.qr(unseen if self.scales is None else unseen * self.scales[:, None])
+        return basis
+
+    def _matrix(self, items: TableLike) -> FloatArray:
+        """Items as numbers, with the features that were learned from, in their order."""
+        table = item_table(items)
+        given, needed = table.matrix.shape[1], len(self.ideal_point)
+        if given != needed:
+            raise InputError(f"The items have {given} features; the model was learned from {needed}.")
+        if table.features is not None and self.feature_names is not None:
+            for j, (got, want) in enumerate(zip(table.features, self.feature_names, strict=True)):
+                if got != want:
+                    raise InputError(
+                        f"Feature {j} of the items is {got!r}; the model was learned with {want!r} there."
+                    )
+        return table.matrix
+
+    def to_json(self) -> str:
+        """The model as JSON text, which `from_json` reads."""
+        return json.dumps(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "feature_names": None if self.feature_names is None else list(self.feature_names),
+                "ideal_point": self.ideal_point.tolist(),
+                "metric": self.metric.tolist(),
+                "scales": None if self.scales is None else self.scales.tolist(),
+            },
+            indent=1,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Model:
+        """The model in JSON text; nothing in it is executed."""
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise InputError(f"The model is not JSON ({error}); give a file that to_json wrote.") from error
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise InputError(f"The JSON is not a coombs model; its format must be {FORMAT!r}.")
+        if data.get("version") != VERSION:
+            raise InputError(f"The model has version {data.get('version')!r}; this coombs reads {VERSION}.")
+        return cls._from_fields(data)
+
+    @classmethod
+    def _from_fields(cls, data: dict[str, Any]) -> Model:
+        """The model in the fields of a checked header, its numbers checked here."""
+        try:
+            metric, point = np.array(data["metric"], dtype=float), np.array(data["ideal_point"], dtype=float)
+            names, scales = data.get("feature_names"), data.get("scales")
+            scales = None if scales is None else np.array(scales, dtype=float)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"The model's numbers cannot be read ({error}).") from error
+        d = len(point) if point.ndim == 1 else -1
+        sizes_fit = metric.shape == (d, d) and (scales is None or scales.shape == (d,))
+        if not sizes_fit or (names is not None and len(names) != d):
+            raise InputError("The model's metric, ideal point and names are not of one size.")
+        if not (np.isfinite(metric).all() and np.isfinite(point).all()):
+            raise InputError("The model's metric and ideal point must be finite numbers.")
+        return cls(metric, point, None if names is None else tuple(map(str, names)), scales)
