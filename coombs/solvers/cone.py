@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 
 class Triangle(NamedTuple):
-    """Index arrays of svec for one matrix order."""
+    """Index arrays of svec for one matrix order; `places` are those of its entries in the raveled matrix."""
 
     rows: Index
     columns: Index
     factors: Vector
+    places: Index
     unpack: Index
     kron: tuple[Index, Index, Index, Index]
     kron_factors: Matrix
@@ -34,22 +35,20 @@ def triangle(order: int) -> Triangle:
     factors = np.where(i == j, 1.0, np.sqrt(2.0))
     unpack = np.empty((order, order), dtype=np.intp)
     unpack[i, j] = unpack[j, i] = np.arange(len(i))
-    kron = tuple(np.add.outer(a * order, b) for a, b in ((i, i), (j, j), (i, j), (j, i)))
-    return Triangle(i, j, factors, unpack, kron, np.outer(factors, factors) / 2)  # type: ignore[arg-type]
+    ii, jj, ij, ji = (np.add.outer(a * order, b) for a, b in ((i, i), (j, j), (i, j), (j, i)))
+    return Triangle(i, j, factors, i * order + j, unpack, (ii, jj, ij, ji), np.outer(factors, factors) / 2)
 
 
 def svec(matrix: Matrix) -> Vector:
     """The scaled lower triangle of a symmetric matrix."""
     t = triangle(len(matrix))
-    result: Vector = matrix[t.rows, t.columns] * t.factors
-    return result
+    return matrix.take(t.places) * t.factors
 
 
 def smat(vector: Vector, order: int) -> Matrix:
     """The symmetric matrix of an svec."""
     t = triangle(order)
-    result: Matrix = (vector / t.factors)[t.unpack]
-    return result
+    return (vector / t.factors).take(t.unpack)
 
 
 def outer_features(points: Matrix) -> Matrix:

@@ -26,14 +26,20 @@ class ComparisonGraph:
         self.winners, self.losers, self.n_items = winners, losers, n_items
         self.n_answers = len(winners)
         self.dense = n_items <= DENSE_ITEMS
-        ones = np.ones(self.n_answers, dtype=np.int8)
-        adjacency = coo_array((ones, (winners, losers)), shape=(n_items, n_items))
-        n_pieces, piece = connected_components(adjacency, directed=False)
-        self.piece: Index = piece.astype(np.intp)
-        self.piece_sizes: Index = np.bincount(self.piece, minlength=n_pieces)
+        self.piece, self.piece_sizes = self._pieces()
         self._both_ends = np.concatenate([losers, winners])
-        # One cell (lower triangle) of the n x n Laplacian for each answer.
-        self._cells = np.maximum(winners, losers) * n_items + np.minimum(winners, losers)
+        # Each pair's cell in the lower triangle of the n x n Laplacian, and the cell of each answer;
+        # two answers share one where they contradict each other.
+        codes = np.maximum(winners, losers) * n_items + np.minimum(winners, losers)
+        self._cells, self._cell_of = np.unique(codes, return_inverse=True)
+        self._mirrored = self._cells % n_items * n_items + self._cells // n_items
+
+    def _pieces(self) -> tuple[Index, Index]:
+        """The piece of the graph that each item is in, and the sizes of the pieces."""
+        n = self.n_items
+        adjacency = coo_array((np.ones(self.n_answers, np.int8), (self.winners, self.losers)), shape=(n, n))
+        _, piece = connected_components(adjacency, directed=False)
+        return piece.astype(np.intp), np.bincount(piece)
 
     def differences(self, values: Vector) -> Vector:
         """Q v."""
@@ -43,26 +49,26 @@ class ComparisonGraph:
 
     def accumulate(self, prices: Vector) -> Vector:
         """Q' a."""
-        n = self.n_items
-        result: Vector = np.bincount(self.losers, prices, n).astype(np.float64, copy=False)
-        result -= np.bincount(self.winners, prices, n)
+        result: Vector = np.bincount(self.losers, prices, self.n_items)  # type: ignore[assignment]
+        result -= np.bincount(self.winners, prices, self.n_items)
         return result
 
-    def laplacian(self, weights: Vector) -> Matrix | csr_array:
-        """Q' diag(weights) Q, symmetric: a dense array up to DENSE_ITEMS items, else sparse."""
+    def laplacian(self, weights: Vector, out: Matrix | None = None) -> Matrix | csr_array:
+        """Q' diag(weights) Q: a dense array up to DENSE_ITEMS items, else sparse.
+
+        `out` may be a dense Laplacian of this graph to write over: zeros are where they were.
+        """
         n = self.n_items
         degrees = np.bincount(self._both_ends, np.concatenate([weights, weights]), n)
+        totals = -np.bincount(self._cell_of, weights)
         if not self.dense:
-            items = np.arange(n)
-            rows = np.concatenate([self.winners, self.losers, items])
-            columns = np.concatenate([self.losers, self.winners, items])
-            return csr_array(
-                coo_array((np.concatenate([-weights, -weights, degrees]), (rows, columns)), (n, n))
-            )
-        lower: Matrix = np.bincount(self._cells, weights, n * n).reshape(n, n)  # type: ignore[assignment]
-        result: Matrix = -lower
-        result -= lower.T
-        result.flat[:: n + 1] = degrees
+            low, high, items = self._cells % n, self._cells // n, np.arange(n)
+            rows, columns = np.concatenate([low, high, items]), np.concatenate([high, low, items])
+            return csr_array(coo_array((np.concatenate([totals, totals, degrees]), (rows, columns)), (n, n)))
+        result = np.zeros((n, n)) if out is None else out
+        flat = result.reshape(-1)
+        flat[self._cells] = flat[self._mirrored] = totals
+        flat[:: n + 1] = degrees
         return result
 
     def piece_means(self, values: Matrix) -> Matrix:

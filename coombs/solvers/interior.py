@@ -7,17 +7,21 @@ start and stays so; a step only has to mend the stationarity of y and rho.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from coombs.solvers.cone import NesterovTodd, smat, svec
 from coombs.solvers.kkt import KKT
+from coombs.solvers.losses import LOSSES
 from coombs.solvers.program import Solution, Status
 
 if TYPE_CHECKING:
-    from coombs.solvers.graph import Index, Matrix, Vector
+    from collections.abc import Callable
+
+    from coombs.solvers.graph import Matrix, Vector
     from coombs.solvers.kkt import Step
     from coombs.solvers.program import Program
 
@@ -25,6 +29,8 @@ START_WIDTH = 2.0
 STEP_BACK = 0.99
 SHORTEST_STEP = 1e-7
 HALVINGS = 12
+ROUGH = 1e-3
+INSIDE = 0.1
 HEAVY = 1e7
 """Weights above this make the reduced system inexact: then every direction is refined."""
 
@@ -69,38 +75,41 @@ class Targets(NamedTuple):
 
 def solve(program: Program, tol: float = 1e-8, max_iter: int = 100) -> Solution:
     """Minimise the program to a certified relative gap of `tol`, or say how it ended instead."""
-    state = _State(program)
-    status, iteration = Status.MAX_ITERATIONS, 0
-    for _ in range(max_iter):
-        if state.nearly_complementary(tol) and state.gap() <= tol:
-            break
+    smooth = not program.loss.signs and program.gamma1
+    point, before = _start_from_hinge(program, max_iter) if smooth else (_start(program), 0)
+    state = _State(program, point)
+    status, n_iter = _follow(state, lambda: state.nearly_complementary(tol) and state.gap() <= tol, max_iter)
+    gap = state.gap()
+    status = Status.OPTIMAL if gap <= tol else status
+    return Solution(state.point.y, state.point.distances, status, state.value(), gap, before + n_iter)
+
+
+def _follow(state: _State, done: Callable[[], bool], max_iter: int) -> tuple[Status, int]:
+    """Follow the central path until done: scale, predict, centre, correct, step."""
+    for n_iter in range(max_iter):
+        if done():
+            return Status.OPTIMAL, n_iter
         try:
             state.scale_and_factor()
             affine = state.direction(state.affine_targets())
             sigma = state.centring(affine)
             combined = state.direction(state.corrected_targets(affine, sigma))
         except np.linalg.LinAlgError:
-            status = Status.STALLED
-            break
+            return Status.STALLED, n_iter
         step = state.damped(combined, min(1.0, STEP_BACK / state.inverse_step(combined)))
         if not step > SHORTEST_STEP:
-            status = Status.STALLED
-            break
+            return Status.STALLED, n_iter
         state.move(combined, step)
-        iteration += 1
-    gap = state.gap()
-    status = Status.OPTIMAL if gap <= tol else status
-    return Solution(state.point.y, state.point.distances, status, state.value(), gap, iteration)
+    return Status.MAX_ITERATIONS, max_iter
 
 
 class _State:
     """The iterate, its scaling and its factored Newton system."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, point: Point) -> None:
+        self.program, self.point = program, point
         self.kkt = KKT(program)
         self.signs = np.array(program.loss.signs)
-        self.point = _start(program)
         self.n_pairs = self.point.slack.size + len(self.point.bound_price) + program.order
         self._refresh()
         self._last_value = self.value()
@@ -192,7 +201,7 @@ class _State:
         k_b = shift[k] - shift[k + 1] if self.g is not None else None
         dy, drho, dnu = self._newton(k_a, k_b, targets)
         dd = program.features @ dy - drho
-        if not np.isfinite(dd).all():
+        if not np.isfinite(dd @ dd):
             raise np.linalg.LinAlgError("the Newton direction overflowed")
         da = -self.h * (graph.differences(dd) + k_a)
         price = np.empty_like(point.price)
@@ -284,8 +293,7 @@ class _State:
 def _start(program: Program) -> Point:
     """N a multiple of the identity that the penalty can bear; wide slacks, prices inside their box."""
     graph, n_psd = program.graph, program.n_psd
-    root = program.penalty[:n_psd][_diagonal_places(program.order)] ** 0.5
-    diagonal = np.minimum(5.0 / max(1, program.order), 3.0 / root)
+    diagonal = _start_diagonal(program)
     y = np.zeros(program.features.shape[1])
     y[:n_psd] = svec(np.diag(diagonal))
     distances = program.offset + program.features @ y
@@ -296,7 +304,7 @@ def _start(program: Program) -> Point:
     a, slack, price = program.loss.start(graph.differences(distances), program.weights, START_WIDTH)
     if program.gamma1:
         box = np.broadcast_to(program.gamma1 * program.weights, (2, graph.n_answers))
-        sides = np.full((2, graph.n_answers), program.loss.residual_start)
+        sides = np.full((2, graph.n_answers), START_WIDTH / 2)
         slack, price = np.vstack([slack, sides]), np.vstack([price, box])
     mu = float((slack * price).mean()) if slack.size else 1.0
     bound_price = mu / distances if program.nonnegative else np.zeros(0)
@@ -304,7 +312,45 @@ def _start(program: Program) -> Point:
     return Point(y, rho, nu, distances, a, slack, price, bound_price, np.diag(mu / diagonal))
 
 
-def _diagonal_places(order: int) -> Index:
-    """Where svec keeps the diagonal of a matrix."""
-    steps = np.arange(order)
-    return steps * (steps + 3) // 2
+def _start_from_hinge(program: Program, max_iter: int) -> tuple[Point, int]:
+    """A start for a smooth loss beside residuals, and the iterations it took.
+
+    Far from its optimum a smooth loss has no curvature to steer by where the gammas are tiny. So
+    solve the hinge program roughly, scale its point as suits the smooth loss, and step inside.
+    """
+    rough = _State(replace(program, loss=LOSSES["hinge"]), _start(replace(program, loss=LOSSES["hinge"])))
+    _, n_iter = _follow(rough, lambda: rough.mu * rough.n_pairs <= ROUGH * (1 + abs(rough.value())), max_iter)
+    found, n_psd = rough.point, program.n_psd
+
+    def value(log_scale: float) -> float:
+        return program.value(np.exp(log_scale) * found.y, np.exp(log_scale) * found.distances)
+
+    scale = np.exp(minimize_scalar(value, bounds=(-3.0, 6.0), method="bounded").x)
+    y, rho = scale * found.y, scale * found.rho
+    primal = smat(y[:n_psd], program.order)
+    room = np.minimum(_start_diagonal(program), max(np.trace(primal) / max(1, program.order), 1e-12))
+    primal = primal + INSIDE * np.diag(room)
+    y[:n_psd] = svec(primal)
+    distances = program.offset + program.features @ y - rho
+    if program.nonnegative:
+        lift = max(0.0, INSIDE - float(distances.min()))
+        distances, rho = distances + lift, rho - lift
+    margins, residuals = program.graph.differences(distances), program.graph.differences(rho)
+    a, _, _ = program.loss.start(margins, program.weights, INSIDE)
+    slack = np.stack([np.maximum(residuals, 0.0), np.maximum(-residuals, 0.0)]) + INSIDE
+    box = program.gamma1 * program.weights
+    b = np.clip(rough.b, (INSIDE - 1) * box, (1 - INSIDE) * box)
+    price = np.stack([box - b, box + b])
+    mu = float((slack * price).mean())
+    dual = mu * np.linalg.inv(primal)
+    bound_price = mu / distances if program.nonnegative else np.zeros(0)
+    return Point(y, rho, found.nu, distances, a, slack, price, bound_price, (dual + dual.T) / 2), n_iter
+
+
+def _start_diagonal(program: Program) -> Vector:
+    """The diagonal of N to start with: of ordinary size, but no larger than the penalty bears."""
+    steps = np.arange(program.order)
+    # svec keeps the diagonal at 0, 2, 5, 9, ...
+    root = np.sqrt(program.penalty[steps * (steps + 3) // 2])
+    result: Vector = np.minimum(5.0 / max(1, program.order), 3.0 / root)
+    return result

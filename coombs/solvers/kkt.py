@@ -109,6 +109,7 @@ class KKT:
         dense = program.residual and program.graph.dense
         self._units = program.graph.piece_units() if dense else np.zeros((n, 0))
         self._same = self._units @ self._units.T if dense else np.zeros((0, 0))
+        self._b, self._k = (np.zeros((n, n)) if program.graph.dense else None for _ in range(2))
         # [BF, T], and the signs of the second part of J in `_factor_reduced`.
         self._columns = np.empty((n, self._size), order="F")
         self._columns[:, self._m :] = program.normals
@@ -122,7 +123,7 @@ class KKT:
         self._diagonal = np.full(program.graph.n_items, 2 * program.gamma3)
         if theta is not None:
             self._diagonal += theta
-        b = _add_diagonal(program.graph.laplacian(h), self._diagonal)
+        b = _add_diagonal(program.graph.laplacian(h, self._b), self._diagonal)
         self._columns[:, : self._m] = b @ program.features
         if program.residual:
             self._factor = self._factor_k(b, g)
@@ -150,11 +151,16 @@ class KKT:
     def _factor_k(self, b: Matrix | csr_array, g: Vector | None) -> Factor:
         """K = B + L, made safely positive along vectors constant on a piece, where L is zero."""
         graph = self._program.graph
-        k = b if g is None else b + graph.laplacian(g)
         if graph.dense:
-            tau = k.trace() / graph.n_items
-            pinned = DenseFactor(k + tau * self._same)
+            # The factor overwrites its argument, so it gets a fresh array.
+            tau = float(b.trace() + (0.0 if g is None else 2 * g.sum())) / graph.n_items
+            k = tau * self._same
+            k += b
+            if g is not None:
+                k += graph.laplacian(g, self._k)
+            pinned = DenseFactor(k)
             return pinned if self._pin else Unpinned(pinned, self._units, self._diagonal, tau)
+        k = b if g is None else b + graph.laplacian(g)
         k = k + diags_array(1e-13 * k.diagonal())
         if graph.piece_sizes.max() > DENSE_PIECE and graph.n_items <= LARGEST_DENSE:
             return DenseFactor(k.toarray())

@@ -17,15 +17,10 @@ if TYPE_CHECKING:
 
 
 class Loss(Protocol):
-    """What a solver asks of a loss.
-
-    `signs` gives d(price row)/da for each row; `residual_start` is how wide the residual's slacks
-    start beside it, found by trial: fewest iterations for the kinked losses, no failure for logistic.
-    """
+    """What a solver asks of a loss; `signs` gives d(price row)/da for each row."""
 
     name: str
     signs: tuple[float, ...]
-    residual_start: float
 
     def value(self, margins: Vector, weights: Vector) -> float:
         """Sum of weighted losses."""
@@ -55,7 +50,6 @@ class Hinge(_Kinked):
 
     name = "hinge"
     signs: tuple[float, ...] = (1.0, -1.0)
-    residual_start = 1.0
 
     def value(self, margins: Vector, weights: Vector) -> float:
         return float(weights @ np.maximum(0.0, 1.0 - margins))
@@ -79,7 +73,6 @@ class SquaredHinge(_Kinked):
 
     name = "squared_hinge"
     signs: tuple[float, ...] = (1.0,)
-    residual_start = 1.0
 
     def value(self, margins: Vector, weights: Vector) -> float:
         return float(weights @ np.maximum(0.0, 1.0 - margins) ** 2)
@@ -102,7 +95,6 @@ class Logistic:
 
     name = "logistic"
     signs: tuple[float, ...] = ()
-    residual_start = 3.0
 
     def value(self, margins: Vector, weights: Vector) -> float:
         return float(weights @ np.logaddexp(0.0, -margins))

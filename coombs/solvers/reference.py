@@ -5,6 +5,7 @@ Slow and hungry on purpose; nothing here is shared with the fast road. Needs the
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,20 +21,26 @@ def solve_metric(
     answers: Answers, loss: str, gammas: tuple[float, float, float], u: Vector | None, nonnegative: bool
 ) -> tuple[Matrix, Vector, float]:
     """(M, d, objective) of eq. (M_est), or of eq. (M_est2) when an ideal point u is given."""
+    problem, m, d = metric_problem(answers, loss, gammas, u, nonnegative)
+    value = _solve(problem)
+    return np.asarray(m.value), np.asarray(d.value), value
+
+
+def metric_problem(
+    answers: Answers, loss: str, gammas: tuple[float, float, float], u: Vector | None, nonnegative: bool
+) -> tuple[Any, Any, Any]:
+    """The problem of `solve_metric` and its unknowns M and d."""
     cp = _cvxpy()
     gamma1, gamma2, gamma3 = gammas
     r, s, q = _matrices(answers)
     m = cp.Variable((r.shape[1], r.shape[1]), PSD=True)
     d, zeta = cp.Variable(len(answers.items)), cp.Variable(len(r))
-    quadratic = cp.sum(cp.multiply(s @ m, r), axis=1)
-    residual = (
-        quadratic - q @ d - 2 * r @ m @ u if u is not None else _projector(answers, r) @ (quadratic - q @ d)
-    )
+    residual = cp.sum(cp.multiply(s @ m, r), axis=1) - q @ d
+    residual = residual - 2 * r @ m @ u if u is not None else _projector(answers, r) @ residual
     objective = _loss(loss, q @ d, answers.weights) + gamma1 * answers.weights @ zeta
     objective += gamma2 * cp.sum_squares(m) + gamma3 * cp.sum_squares(d)
-    constraints = [-zeta <= residual, residual <= zeta, zeta >= 0]
-    value = _solve(cp.Problem(cp.Minimize(objective), constraints + [d >= 0] * nonnegative))
-    return np.asarray(m.value), np.asarray(d.value), value
+    constraints = [-zeta <= residual, residual <= zeta, zeta >= 0] + [d >= 0] * nonnegative
+    return cp.Problem(cp.Minimize(objective), constraints), m, d
 
 
 def solve_euclidean(answers: Answers, loss: str, gamma1: float, gamma2: float) -> tuple[Vector, float]:
@@ -84,7 +91,10 @@ def _loss(name: str, margins: Any, weights: Vector) -> Any:
 
 
 def _solve(problem: Any) -> float:
-    problem.solve(solver="CLARABEL")
+    with warnings.catch_warnings():
+        # Of an inaccurate solution, which is refused below.
+        warnings.simplefilter("ignore", UserWarning)
+        problem.solve(solver="CLARABEL")
     if problem.status != "optimal":
         raise ConvergenceError(f"CVXPY ended as {problem.status}; the reference has no answer to give.")
     return float(problem.value)

@@ -1,0 +1,304 @@
+"""A model is a metric and an ideal point: distances, ranks, directions and JSON follow from them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import mahalanobis
+
+from coombs import InputError, Model, SingleStep
+from coombs.simulate import make_preferences
+from coombs.tables import FloatArray
+
+pd = pytest.importorskip("pandas")
+
+NAMES = ("price", "milk", "foam")
+ITEMS = np.array([[0.0, 1.0, 2.0], [2.0, 0.5, -1.0], [1.0, 1.5, 0.0], [3.0, 0.0, 0.5]])
+FRAME = pd.DataFrame(ITEMS, index=["latte", "mocha", "tea", "chai"], columns=NAMES)
+
+
+def random_model(seed: int = 0, d: int = 3, rank: int | None = None) -> Model:
+    """A model with a metric of the given rank, full by default."""
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((d if rank is None else rank, d))
+    return Model(root.T @ root, rng.standard_normal(d))
+
+
+def same(a: Model, b: Model) -> bool:
+    """Whether two models are the same to the last bit."""
+    numbers = np.array_equal(a.metric, b.metric) and np.array_equal(a.ideal_point, b.ideal_point)
+    if a.scales is None or b.scales is None:
+        return numbers and a.feature_names == b.feature_names and a.scales is b.scales
+    return numbers and a.feature_names == b.feature_names and np.array_equal(a.scales, b.scales)
+
+
+def projector(basis: FloatArray) -> FloatArray:
+    """Onto the span of orthonormal columns."""
+    return basis @ basis.T
+
+
+# Distance and rank
+
+
+def test_distance_is_the_squared_mahalanobis_distance() -> None:
+    """Against scipy's, whose matrix is M and which takes the root."""
+    model = random_model()
+    expected = [mahalanobis(x, model.ideal_point, model.metric) ** 2 for x in ITEMS]
+    np.testing.assert_allclose(model.distance(ITEMS), expected)
+
+
+def test_distance_by_hand() -> None:
+    """M = [[2, 1], [1, 3]], u = (1, 0): (1, -1) away is 2 - 2 + 3; the ideal point itself is at 0."""
+    model = Model(np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([1.0, 0.0]))
+    assert model.distance([[2.0, -1.0], [1.0, 0.0]]).tolist() == [3, 0]
+
+
+def test_rank_is_by_distance_best_first_and_in_table_order_among_equals() -> None:
+    """Positions of an array, from the nearest to the farthest."""
+    model = Model(np.eye(1), np.zeros(1))
+    assert model.rank([[3.0], [-1.0], [0.0], [1.0], [-3.0]]).tolist() == [2, 1, 3, 0, 4]
+    near, far = np.arange(1, 100, 2), np.arange(0, 100, 2)
+    assert model.rank(np.tile([[2.0], [1.0]], (50, 1))).tolist() == [*near, *far]
+
+
+def test_rank_gives_names_where_the_table_has_them() -> None:
+    """A frame's index comes back in order; a default index is no name."""
+    model = Model(np.eye(3), ITEMS[1], NAMES)
+    expected = FRAME.index[np.argsort(model.distance(ITEMS))].tolist()
+    assert model.rank(FRAME).tolist() == expected and expected[0] == "mocha"
+    assert model.rank(FRAME.reset_index(drop=True)).tolist() == model.rank(ITEMS).tolist()
+
+
+def test_rank_does_not_see_the_scale_of_the_metric() -> None:
+    """The metric is known only up to a factor, and the order needs no more."""
+    model = random_model()
+    scaled = Model(1e-6 * model.metric, model.ideal_point)
+    assert scaled.rank(ITEMS).tolist() == model.rank(ITEMS).tolist()
+
+
+# Directions
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 5), st.data())
+def test_transformed_points_have_the_learned_distances_as_euclidean_ones(
+    seed: int, d: int, data: st.DataObject
+) -> None:
+    """|L x - L u|^2 = (x - u)' M (x - u), for metrics of any rank."""
+    model = random_model(seed, d, data.draw(st.integers(1, d)))
+    items = np.random.default_rng(seed).uniform(-2, 2, (6, d))
+    away = model.transform(items) - model.transform([model.ideal_point])
+    np.testing.assert_allclose((away**2).sum(axis=1), model.distance(items), rtol=1e-6, atol=1e-8)
+
+
+def test_components_are_a_root_of_the_metric_most_important_first() -> None:
+    """L'L = M, with orthogonal rows whose squared lengths are the eigenvalues in falling order."""
+    model = random_model(d=4)
+    L = model.components()
+    np.testing.assert_allclose(L.T @ L, model.metric)
+    np.testing.assert_allclose(L @ L.T, np.diag(np.linalg.eigvalsh(model.metric)[::-1]), atol=1e-12)
+
+
+def test_components_of_a_slightly_indefinite_metric_are_real() -> None:
+    """An eigenvalue below zero by rounding counts as zero."""
+    assert np.isfinite(Model(np.diag([1.0, -1e-17]), np.zeros(2)).components()).all()
+
+
+def test_a_positive_definite_metric_sees_every_direction() -> None:
+    """The basis of what it does not see has no columns."""
+    assert random_model(d=4).unseen_directions().shape == (4, 0)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2, 3])
+def test_unseen_directions_are_the_kernel_of_the_metric(rank: int) -> None:
+    """Orthonormal, d - rank of them, and M does nothing along them."""
+    model = random_model(d=4, rank=rank)
+    unseen = model.unseen_directions()
+    np.testing.assert_allclose(unseen.T @ unseen, np.eye(4 - rank), atol=1e-12)
+    np.testing.assert_allclose(model.metric @ unseen, 0, atol=1e-9)
+
+
+def test_moving_along_an_unseen_direction_changes_no_distance() -> None:
+    """What Proposition 1 of the paper says: that part of the ideal point cannot be known."""
+    model = random_model(rank=2)
+    (direction,) = model.unseen_directions().T
+    np.testing.assert_allclose(model.distance(ITEMS + 5 * direction), model.distance(ITEMS), atol=1e-9)
+
+
+def test_unseen_directions_are_judged_in_units_of_the_scales() -> None:
+    """A feature in the ten thousands has a tiny entry in M, and matters as much as the other."""
+    metric, scales = np.diag([1.0, 1e-8]), np.array([1.0, 1e4])
+    point = np.zeros(2)
+    assert Model(metric, point, scales=scales).unseen_directions().shape == (2, 0)
+    np.testing.assert_allclose(np.abs(Model(metric, point).unseen_directions()), [[0], [1]])
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-3, 3), min_size=3, max_size=3))
+def test_unseen_directions_change_units_with_the_features(exponents: list[float]) -> None:
+    """Measuring the features in other units turns the kernel into those units."""
+    sizes, model = 10.0 ** np.array(exponents), random_model(rank=2)
+    plain = model.unseen_directions()
+    scaled = Model(model.metric / np.outer(sizes, sizes), model.ideal_point, scales=sizes)
+    expected, _ = np.linalg.qr(plain * sizes[:, None])
+    np.testing.assert_allclose(projector(scaled.unseen_directions()), projector(expected), atol=1e-6)
+
+
+# JSON
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=5, max_size=5),
+    st.none() | st.lists(st.text(), min_size=2, max_size=2, unique=True),
+    st.none() | st.lists(st.floats(1e-300, 1e300), min_size=2, max_size=2),
+)
+def test_json_gives_the_model_back_to_the_last_bit(
+    numbers: list[float], names: list[str] | None, scales: list[float] | None
+) -> None:
+    """Any finite numbers, any names, with and without scales."""
+    model = Model(
+        np.array(numbers)[[[0, 1], [1, 2]]],
+        np.array(numbers[3:]),
+        None if names is None else tuple(names),
+        None if scales is None else np.array(scales),
+    )
+    assert same(Model.from_json(model.to_json()), model)
+
+
+def test_the_model_of_an_estimator_survives_json() -> None:
+    """It ranks and measures as the estimator does."""
+    person = make_preferences(n_items=20, n_features=3, n_comparisons=60, random_state=0)
+    items = pd.DataFrame(person.items, index=[f"item {i}" for i in range(20)], columns=NAMES)
+    est = SingleStep(items).fit(person.pairs, person.y)
+    back = Model.from_json(est.model_.to_json())
+    assert same(back, est.model_) and back.rank(items).tolist() == est.rank().tolist()
+
+
+def test_json_says_what_it_is() -> None:
+    """Any JSON reader finds the format, its version and plain numbers."""
+    data = json.loads(Model(np.eye(1), np.zeros(1), ("price",)).to_json())
+    assert data["format"] == "coombs-model" and data["version"] == 1
+    assert data["metric"] == [[1.0]] and data["ideal_point"] == [0.0] and data["feature_names"] == ["price"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not JSON"),
+        ("{'metric': 1}", "not JSON"),
+        (random_model().to_json()[:-5], "not JSON"),
+        ("[1, 2]", "not a coombs model"),
+        ("null", "not a coombs model"),
+        ('{"metric": [[1]], "ideal_point": [0]}', "not a coombs model"),
+        ('{"format": "onnx", "version": 1}', "not a coombs model"),
+    ],
+)
+def test_broken_and_foreign_json_is_refused(text: str, message: str) -> None:
+    """Text that no to_json wrote."""
+    with pytest.raises(InputError, match=message):
+        Model.from_json(text)
+
+
+def changed(**values: Any) -> str:
+    """The JSON of a model with some fields changed, or left out where the value is `...`."""
+    data = json.loads(Model(np.eye(2), np.zeros(2), ("a", "b"), np.ones(2)).to_json()) | values
+    return json.dumps({key: value for key, value in data.items() if value is not ...})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (changed(version=2), "version 2; this coombs reads 1"),
+        (changed(version=...), "version None"),
+        (changed(metric=...), "cannot be read .*metric"),
+        (changed(ideal_point=...), "cannot be read .*ideal_point"),
+        (changed(metric="wide"), "cannot be read"),
+        (changed(metric=[[1, 0], [0]]), "cannot be read"),
+        (changed(scales="x"), "cannot be read"),
+        (changed(metric=[[1, 0, 0], [0, 1, 0]]), "not of one size"),
+        (changed(metric=[1, 1]), "not of one size"),
+        (changed(ideal_point=[0, 0, 0]), "not of one size"),
+        (changed(ideal_point=0), "not of one size"),
+        (changed(feature_names=["a"]), "not of one size"),
+        (changed(scales=[1]), "not of one size"),
+        (changed(metric=[[float("nan"), 0], [0, 1]]), "finite"),
+        (changed(ideal_point=[float("inf"), 0]), "finite"),
+    ],
+)
+def test_a_model_with_a_field_that_cannot_be_is_refused(text: str, message: str) -> None:
+    """Another version, fields that are absent, of other sizes, or no finite numbers."""
+    with pytest.raises(InputError, match=message):
+        Model.from_json(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        changed(feature_names=3),
+        changed(feature_names="ab"),
+        changed(metric=[[10**400, 0], [0, 1]]),
+        changed(metric=[[1, 2], [0, 1]]),
+        changed(scales=[float("nan"), 1]),
+        changed(scales=[-1, 0]),
+    ],
+    ids=["names no list", "names text", "huge", "not symmetric", "scale NaN", "scale negative"],
+)
+@pytest.mark.xfail(strict=True, reason="from_json checks sizes and finite numbers, not these")
+def test_a_model_that_no_estimator_learned_is_refused(text: str) -> None:
+    """Names that are no list, numbers past floats, a metric that is not symmetric, sizes that are none."""
+    with pytest.raises(InputError):
+        Model.from_json(text)
+
+
+# Items that do not fit
+
+
+@pytest.mark.parametrize("method", ["distance", "rank", "transform"])
+def test_items_with_other_features_are_refused(method: str) -> None:
+    """Too few, too many, other names, the same names in another order."""
+    call = getattr(Model(np.eye(3), np.zeros(3), NAMES), method)
+    with pytest.raises(InputError, match="have 2 features; the model was learned from 3"):
+        call(ITEMS[:, :2])
+    with pytest.raises(InputError, match="have 4 features; the model was learned from 3"):
+        call(FRAME.assign(size=1.0))
+    with pytest.raises(InputError, match=r"Feature 2 of the items is 'sugar'; .* 'foam'"):
+        call(FRAME.rename(columns={"foam": "sugar"}))
+    with pytest.raises(InputError, match=r"Feature 0 of the items is 'milk'; .* 'price'"):
+        call(FRAME[["milk", "price", "foam"]])
+
+
+def test_items_without_names_are_taken_by_position() -> None:
+    """Arrays fit a model with names, and frames one without."""
+    named, plain = Model(np.eye(3), np.zeros(3), NAMES), Model(np.eye(3), np.zeros(3))
+    np.testing.assert_array_equal(named.distance(ITEMS), named.distance(FRAME))
+    np.testing.assert_array_equal(plain.distance(FRAME), named.distance(FRAME))
+
+
+def test_items_that_are_no_numbers_are_refused() -> None:
+    """The border's own message, with the row and the feature."""
+    with pytest.raises(InputError, match="Feature 1 of row 0 is nan"):
+        random_model().distance([[0.0, np.nan, 0.0]])
+
+
+# A record
+
+
+def test_a_model_is_frozen() -> None:
+    """Its fields cannot be set again."""
+    model = random_model()
+    with pytest.raises(FrozenInstanceError):
+        model.metric = np.eye(3)  # type: ignore[misc]
+
+
+@pytest.mark.xfail(strict=True, reason="the dataclass's own == compares arrays as truth values: ValueError")
+def test_models_of_the_same_numbers_are_equal() -> None:
+    """As records are, and as Comparisons are."""
+    assert random_model(0) == random_model(0)
+    assert random_model(0) != random_model(1)
