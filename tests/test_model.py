@@ -110,6 +110,17 @@ def test_components_of_a_slightly_indefinite_metric_are_real() -> None:
     assert np.isfinite(Model(np.diag([1.0, -1e-17]), np.zeros(2)).components()).all()
 
 
+def test_interactions_are_shares_of_the_metric_in_units_of_the_scales() -> None:
+    """Eigenvalues of S M S that fall and add up to 1, with their orthonormal eigenvectors."""
+    plain, scales = random_model(), np.array([1.0, 10.0, 0.1])
+    shares, directions = Model(plain.metric, plain.ideal_point, scales=scales).interactions()
+    scaled = plain.metric * np.outer(scales, scales)
+    assert (np.diff(shares) <= 0).all() and shares.sum() == pytest.approx(1)
+    np.testing.assert_allclose(directions.T @ directions, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose((directions * shares) @ directions.T, scaled / np.trace(scaled), atol=1e-12)
+    assert Model(np.zeros((2, 2)), np.zeros(2)).interactions()[0].tolist() == [0, 0]
+
+
 def test_a_positive_definite_metric_sees_every_direction() -> None:
     """The basis of what it does not see has no columns."""
     assert random_model(d=4).unseen_directions().shape == (4, 0)

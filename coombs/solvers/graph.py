@@ -37,8 +37,11 @@ class ComparisonGraph:
     def _pieces(self) -> tuple[Index, Index]:
         """The piece of the graph that each item is in, and the sizes of the pieces."""
         n = self.n_items
-        adjacency = coo_array((np.ones(self.n_answers, np.int8), (self.winners, self.losers)), shape=(n, n))
-        _, piece = connected_components(adjacency, directed=False)
+        # Rows of a CSR matrix, put together here because scipy's own conversion costs more than the search.
+        starts = np.concatenate([[0], np.cumsum(np.bincount(self.winners, minlength=n))])
+        ends = self.losers[np.argsort(self.winners, kind="stable")]
+        adjacency = csr_array((np.ones(self.n_answers), ends, starts), shape=(n, n))
+        _, piece = connected_components(adjacency, directed=True, connection="weak")
         return piece.astype(np.intp), np.bincount(piece)
 
     def differences(self, values: Vector) -> Vector:

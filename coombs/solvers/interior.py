@@ -7,6 +7,7 @@ start and stays so; a step only has to mend the stationarity of y and rho.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,12 +27,11 @@ if TYPE_CHECKING:
     from coombs.solvers.program import Program
 
 START_WIDTH = 2.0
-STEP_BACK = 0.99
 SHORTEST_STEP = 1e-7
 HALVINGS = 12
 ROUGH = 1e-3
 INSIDE = 0.1
-HEAVY = 1e7
+HEAVY = 1e10
 """Weights above this make the reduced system inexact: then every direction is refined."""
 
 
@@ -66,9 +66,9 @@ class Direction(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """What a step should add to the products slack * price, d * bound price, and to the cone's."""
+    """What a step should add to the products: slack * price over price, d * bound price, the cone's."""
 
-    rows: Matrix
+    shift: Matrix
     bound: Vector
     cone: Matrix
 
@@ -96,11 +96,16 @@ def _follow(state: _State, done: Callable[[], bool], max_iter: int) -> tuple[Sta
             combined = state.direction(state.corrected_targets(affine, sigma))
         except np.linalg.LinAlgError:
             return Status.STALLED, n_iter
-        step = state.damped(combined, min(1.0, STEP_BACK / state.inverse_step(combined)))
+        step = state.damped(combined, min(1.0, step_back(sigma) / state.inverse_step(combined)))
         if not step > SHORTEST_STEP:
             return Status.STALLED, n_iter
         state.move(combined, step)
     return Status.MAX_ITERATIONS, max_iter
+
+
+def step_back(sigma: float) -> float:
+    """The share of the longest step to take: nearly all of it once the path is straight."""
+    return max(0.99, 1.0 - 0.1 * math.cbrt(sigma))
 
 
 class _State:
@@ -110,6 +115,8 @@ class _State:
         self.program, self.point = program, point
         self.kkt = KKT(program)
         self.signs = np.array(program.loss.signs)
+        # normals' rho = 0 holds at the start, and every step keeps it.
+        self.no_nu = np.zeros(program.normals.shape[1])
         self.n_pairs = self.point.slack.size + len(self.point.bound_price) + program.order
         self._refresh()
         self._last_value = self.value()
@@ -121,11 +128,10 @@ class _State:
         prices = program.loss.smooth_prices(self.margins, program.weights)
         if prices is not None:
             point.a = prices
-        self.products = point.slack * point.price
         self.primal = smat(point.y[: program.n_psd], program.order)
-        total = self.products.sum() + np.vdot(self.primal, point.dual)
+        total = np.vdot(point.slack, point.price) + np.vdot(self.primal, point.dual)
         if program.nonnegative:
-            total += point.bound_price @ point.distances
+            total = total + np.vdot(point.bound_price, point.distances)
         self.mu = float(total) / max(1, self.n_pairs)
         rows = point.price[len(self.signs) :]
         self.b = (rows[1] - rows[0]) / 2 if program.gamma1 else np.zeros_like(point.a)
@@ -177,31 +183,32 @@ class _State:
         bound = self.point.bound_price
         if self.program.nonnegative:
             bound = -bound * self.point.distances
-        return Targets(-self.products, bound, -self.scaling.diagonal)
+        return Targets(-self.point.slack, bound, -self.scaling.diagonal)
 
     def corrected_targets(self, affine: Direction, sigma: float) -> Targets:
         """Aim at sigma mu, less the affine step's second-order term."""
         aim = sigma * self.mu
-        rows = affine.slack * affine.price
-        rows += self.products
-        np.subtract(aim, rows, out=rows)
+        shift = affine.slack * affine.price
+        np.subtract(aim, shift, out=shift)
+        shift /= self.point.price
+        shift -= self.point.slack
         bound = self.point.bound_price
         if self.program.nonnegative:
             bound = aim - bound * self.point.distances - affine.distances * affine.bound_price
         cross = affine.cone @ affine.dual
         cone = np.diag(aim - self.scaling.lam**2) - (cross + cross.T) / 2
-        return Targets(rows, bound, self.scaling.divide(cone))
+        return Targets(shift, bound, self.scaling.divide(cone))
 
     def direction(self, targets: Targets) -> Direction:
         """The Newton direction for these targets of the products."""
         program, point, graph, k = self.program, self.point, self.program.graph, len(self.signs)
-        shift = targets.rows / point.price
+        shift = targets.shift
         # da = -h (Q dd + k_a),  db = g (Q drho - k_b)
         k_a = -(self.signs @ shift[:k])
         k_b = shift[k] - shift[k + 1] if self.g is not None else None
         dy, drho, dnu = self._newton(k_a, k_b, targets)
         dd = program.features @ dy - drho
-        if not np.isfinite(dd @ dd):
+        if not math.isfinite(dd @ dd):
             raise np.linalg.LinAlgError("the Newton direction overflowed")
         da = -self.h * (graph.differences(dd) + k_a)
         price = np.empty_like(point.price)
@@ -218,17 +225,16 @@ class _State:
 
     def _newton(self, k_a: Vector, k_b: Vector | None, targets: Targets) -> Step:
         """Right-hand sides of the Newton system, and its solution (dy, drho, dnu)."""
-        program, point, graph = self.program, self.point, self.program.graph
+        program, graph = self.program, self.program.graph
         push = graph.accumulate(self.h * k_a)
         if program.nonnegative:
-            push -= targets.bound / point.distances
+            push -= targets.bound / self.point.distances
         f_y = -self.left_y - program.features.T @ push
         f_y[: program.n_psd] += svec(self.scaling.from_scaled_dual(targets.cone))
         f_rho = push - self.left_rho if program.residual else np.zeros_like(push)
         if self.g is not None and k_b is not None:
             f_rho += graph.accumulate(self.g * k_b)
-        f_nu = -(program.normals.T @ point.rho)
-        return self.kkt.solve(f_y, f_rho, f_nu, self.refinements)
+        return self.kkt.solve(f_y, f_rho, self.no_nu, self.refinements)
 
     def inverse_step(self, to: Direction) -> float:
         """The inverse of the longest step that keeps slacks, prices and both sides of the cone positive."""
@@ -274,19 +280,17 @@ class _State:
 
     def move(self, to: Direction, step: float) -> None:
         """Take the step."""
-        old = self.point
+        point = self.point
         dual = self.scaling.from_scaled_dual(self.scaling.diagonal + step * to.dual)
-        self.point = Point(
-            old.y + step * to.y,
-            old.rho + step * to.rho,
-            old.nu + step * to.nu,
-            old.distances + step * to.distances,
-            old.a + step * to.a,
-            old.slack + step * to.slack,
-            old.price + step * to.price,
-            old.bound_price + step * to.bound_price,
-            (dual + dual.T) / 2,
-        )
+        point.dual = (dual + dual.T) / 2
+        point.y += step * to.y
+        point.rho += step * to.rho
+        point.nu += step * to.nu
+        point.distances += step * to.distances
+        point.a += step * to.a
+        point.slack += step * to.slack
+        point.price += step * to.price
+        point.bound_price += step * to.bound_price
         self._refresh()
 
 

@@ -7,7 +7,10 @@ H the curvature of y (penalty and cone), the unknowns solve
      -B(F dy - drho) + L drho + T dnu      = f_rho
                        T' drho             = f_nu .
 
-drho is eliminated through K = B + L; what remains has the size of y plus the rank of T.
+drho = K^-1 (f_rho + C x) with K = B + L, C = [BF, T] and x = (dy, -dnu). What remains has the size of
+y plus the rank of T:
+
+    (diag(H + F'BF, 0) - C'K^-1C) x = (f_y, -f_nu) + C'K^-1 f_rho .
 """
 
 from __future__ import annotations
@@ -110,11 +113,8 @@ class KKT:
         self._units = program.graph.piece_units() if dense else np.zeros((n, 0))
         self._same = self._units @ self._units.T if dense else np.zeros((0, 0))
         self._b, self._k = (np.zeros((n, n)) if program.graph.dense else None for _ in range(2))
-        # [BF, T], and the signs of the second part of J in `_factor_reduced`.
         self._columns = np.empty((n, self._size), order="F")
         self._columns[:, self._m :] = program.normals
-        self._signs = np.ones((self._size, self._size))
-        self._signs[: self._m, self._m :] = self._signs[self._m :, : self._m] = -1.0
 
     def factor(self, h: Vector, g: Vector | None, theta: Vector | None, cone: Matrix) -> None:
         """Factor for loss weights h, residual weights g, bound weights theta and the cone's curvature."""
@@ -131,17 +131,15 @@ class KKT:
             self._factor_reduced()
 
     def _factor_reduced(self) -> None:
-        """J = [[H + F'BF - F'BK^-1BF, F'BK^-1T], [T'K^-1BF, -T'K^-1T]]."""
+        """LU of J = diag(H + F'BF, 0) - C'K^-1C."""
         program, m, d = self._program, self._m, len(self._cone)
-        j = np.zeros((self._size, self._size))
-        if program.residual:
-            j -= self._factor.gram(self._columns) * self._signs
+        j = -self._factor.gram(self._columns) if program.residual else np.zeros((m, m))
         j[:m, :m] += program.features.T @ self._columns[:, :m]
         j[:d, :d] += self._cone
-        j.flat[: m * self._size : self._size + 1] += 2 * program.penalty
+        diagonal = j.reshape(-1)[:: self._size + 1]
+        diagonal[:m] += 2 * program.penalty
         # Equilibrated, for nearly duplicated features put 1e16 beside 1 on the diagonal.
-        diagonal = np.abs(j.diagonal())
-        self._scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        self._scale = 1.0 / np.sqrt(np.abs(diagonal) + np.finfo(float).tiny)
         j *= self._scale
         j *= self._scale[:, None]
         self._lu, self._pivots, failed = dgetrf(j.T, overwrite_a=1)
@@ -176,21 +174,19 @@ class KKT:
         return step
 
     def _solve_once(self, f_y: Vector, f_rho: Vector, f_nu: Vector) -> Step:
-        """One solve through the factors: drho = K^-1 (f_rho + BF dy - T dnu)."""
+        """One solve through the factors."""
         m = self._m
         if not self._program.residual:
             return self._solve_reduced(f_y), f_rho, f_nu
         first = self._factor.solve(f_rho)
         rhs = self._columns.T @ first
         rhs[:m] += f_y
-        rhs[m:] = f_nu - rhs[m:]
+        rhs[m:] -= f_nu
         x = self._solve_reduced(rhs)
-        dy, dnu = x[:m].copy(), x[m:].copy()
-        x[m:] *= -1.0
         drho = first + self._factor.solve(self._columns @ x)
         if self._pin and not self._program.graph.dense:
             drho -= self._program.graph.piece_means(drho)
-        return dy, drho, dnu
+        return x[:m], drho, -x[m:]
 
     def _solve_reduced(self, rhs: Vector) -> Vector:
         """J^-1 rhs."""

@@ -87,7 +87,7 @@ class SquaredHinge(_Kinked):
         short = 1.0 - margins
         slack = np.maximum(-short, 0.0) + width
         prices = 2 * weights * (slack + short)
-        return prices, slack[None], prices[None]
+        return prices, slack[None], prices[None].copy()
 
 
 class Logistic:
