@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import kendalltau
@@ -17,7 +19,8 @@ def ur_error(u_hat: ArrayLike, u: ArrayLike, M: ArrayLike) -> float:
     >>> ur_error([1.0, 0.0], [1.0, 1.0], [[1.0, 0.0], [0.0, 3.0]])
     0.75
     """
-    u_hat, u, M = _same(u_hat, u), np.asarray(u, dtype=float), np.asarray(M, dtype=float)
+    u_hat, u = _numbers(u_hat, u, 1)
+    M, _ = _numbers(M, np.zeros((len(u), len(u))), 2)
     size = float(u @ M @ u)
     if not size > 0:
         raise InputError(
@@ -38,7 +41,9 @@ def wer_error(M_hat: ArrayLike, M: ArrayLike) -> float:
     >>> wer_error([[2.0, 0.0], [0.0, 1.0]], [[6.0, 0.0], [0.0, 3.0]])
     0.0
     """
-    M_hat, M = _same(M_hat, M), np.asarray(M, dtype=float)
+    M_hat, M = _numbers(M_hat, M, 2)
+    if M.shape[0] != M.shape[1] or not M.any():
+        raise InputError(f"The true metric must be square and not zero; its shape is {M.shape}.")
     values, vectors = _eigen(M)
     _, found = _eigen(M_hat)
     weight = np.diag(values)
@@ -57,7 +62,7 @@ def kendall_tau_distance(d_hat: ArrayLike, d: ArrayLike) -> float:
     >>> kendall_tau_distance([1.0, 2.0, 3.0], [1.0, 3.0, 2.0])
     0.3333333333333333
     """
-    d_hat, d = _same(d_hat, d), np.asarray(d, dtype=float)
+    d_hat, d = _numbers(d_hat, d, 1)
     pairs = len(d) * (len(d) - 1) // 2
     tied, tied_hat, tied_both = _tied_pairs(d), _tied_pairs(d_hat), _tied_pairs(d, d_hat)
     if tied == pairs:
@@ -65,7 +70,8 @@ def kendall_tau_distance(d_hat: ArrayLike, d: ArrayLike) -> float:
     if tied_hat == pairs:
         return 0.5
     # tau-b = (concordant - discordant) / sqrt(pairs untied in d * pairs untied in d_hat)
-    tau = kendalltau(d_hat, d, method="asymptotic").statistic
+    # scipy's asymptotic p-value, which nobody needs here, divides by n - 2.
+    tau = kendalltau(d_hat, d, method="exact" if len(d) == 2 else "asymptotic").statistic
     surplus = round(tau * np.sqrt(float(pairs - tied) * (pairs - tied_hat)))
     discordant = (pairs - tied - tied_hat + tied_both - surplus) / 2
     return float(discordant + (tied_hat - tied_both) / 2) / (pairs - tied)
@@ -79,8 +85,8 @@ def top_k_fraction(d_hat: ArrayLike, d: ArrayLike, k: int) -> float:
     >>> top_k_fraction([0.1, 0.2, 0.3, 0.4], [0.1, 0.4, 0.2, 0.3], 2)
     0.5
     """
-    d_hat, d = _same(d_hat, d), np.asarray(d, dtype=float)
-    if not 1 <= k <= len(d):
+    d_hat, d = _numbers(d_hat, d, 1)
+    if not isinstance(k, Integral) or not 1 <= k <= len(d):
         raise InputError(f"k is {k}; with {len(d)} items it must be between 1 and {len(d)}.")
     nearest, found = (set(np.argsort(x, kind="stable")[:k].tolist()) for x in (d, d_hat))
     return len(nearest & found) / k
@@ -97,11 +103,12 @@ def interpolated_median(values: ArrayLike) -> float:
     >>> interpolated_median([0.8, 0.9, 0.9, 0.9, 1.0, 1.0])
     0.9166666666666667
     """
-    x = np.asarray(values, dtype=float).ravel()
+    # Rounded, so that 0.1 + 0.2 and 0.3 are one step of a discrete scale.
+    x = np.round(np.asarray(values, dtype=float).ravel(), 12)
     if not x.size or not np.isfinite(x).all():
         raise InputError("The interpolated median needs at least one value, and all of them finite.")
     median = float(np.median(x))
-    equal = np.isclose(x, median, rtol=1e-12, atol=1e-12)
+    equal = np.isclose(x, median, rtol=0, atol=1e-11)
     different = np.unique(x)
     if not equal.any() or len(different) == 1:
         return median
@@ -110,14 +117,16 @@ def interpolated_median(values: ArrayLike) -> float:
     return median + step * (above - below) / (2 * int(equal.sum()))
 
 
-def _same(a: ArrayLike, b: ArrayLike) -> FloatArray:
-    """a as floats, once it has the shape of b."""
-    first = np.asarray(a, dtype=float)
-    if first.shape != np.shape(b):
-        raise InputError(
-            f"The estimate has shape {first.shape} and the truth {np.shape(b)}; they must agree."
-        )
-    return first
+def _numbers(estimate: ArrayLike, truth: ArrayLike, ndim: int) -> tuple[FloatArray, FloatArray]:
+    """Both as floats, once they are finite and of the same shape."""
+    first, second = np.asarray(estimate, dtype=float), np.asarray(truth, dtype=float)
+    if first.shape != second.shape or first.ndim != ndim:
+        kind = "vectors" if ndim == 1 else "matrices"
+        shapes = f"{first.shape} and {second.shape}"
+        raise InputError(f"The shapes are {shapes}; they must be {kind} of the same shape.")
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        raise InputError("The estimate and the truth must be finite numbers; at least one is not.")
+    return first, second
 
 
 def _eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:

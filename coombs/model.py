@@ -17,7 +17,7 @@ UNSEEN = 1e-6
 """Eigenvalues of the metric below this share of the largest count as zero."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
     """A frozen result: squared distance (x - u)' M (x - u), the nearest item being the best.
 
@@ -40,6 +40,15 @@ class Model:
     ideal_point: FloatArray
     feature_names: tuple[str, ...] | None = None
     scales: FloatArray | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Model):
+            return NotImplemented
+        numbers = ("metric", "ideal_point", "scales")
+        same = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in numbers)
+        return same and self.feature_names == other.feature_names
+
+    __hash__ = None  # type: ignore[assignment]
 
     def distance(self, items: TableLike) -> FloatArray:
         """Squared distance of each item from the ideal point."""
@@ -120,7 +129,7 @@ class Model:
         """The model in JSON text; nothing in it is executed."""
         try:
             data = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (json.JSONDecodeError, RecursionError) as error:
             raise InputError(f"The model is not JSON ({error}); give a file that to_json wrote.") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise InputError(f"The JSON is not a coombs model; its format must be {FORMAT!r}.")
@@ -135,12 +144,23 @@ class Model:
             metric, point = np.array(data["metric"], dtype=float), np.array(data["ideal_point"], dtype=float)
             names, scales = data.get("feature_names"), data.get("scales")
             scales = None if scales is None else np.array(scales, dtype=float)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(f"The model's numbers cannot be read ({error}).") from error
         d = len(point) if point.ndim == 1 else -1
-        sizes_fit = metric.shape == (d, d) and (scales is None or scales.shape == (d,))
-        if not sizes_fit or (names is not None and len(names) != d):
-            raise InputError("The model's metric, ideal point and names are not of one size.")
-        if not (np.isfinite(metric).all() and np.isfinite(point).all()):
-            raise InputError("The model's metric and ideal point must be finite numbers.")
-        return cls(metric, point, None if names is None else tuple(map(str, names)), scales)
+        if metric.shape != (d, d) or (scales is not None and scales.shape != (d,)):
+            raise InputError("The model's metric, ideal point and scales are not of one size.")
+        finite = np.isfinite(metric).all() and np.isfinite(point).all()
+        if not finite or not np.allclose(metric, metric.T, rtol=1e-9, atol=0):
+            raise InputError("The model's metric and ideal point must be finite, the metric symmetric.")
+        if scales is not None and not (np.isfinite(scales) & (scales > 0)).all():
+            raise InputError("The model's scales must be positive numbers.")
+        return cls(metric, point, _checked_names(names, d), scales)
+
+
+def _checked_names(names: Any, d: int) -> tuple[str, ...] | None:
+    """Feature names out of a JSON file."""
+    if names is None:
+        return None
+    if not isinstance(names, list) or len(names) != d or not all(isinstance(name, str) for name in names):
+        raise InputError(f"The model's feature names must be a list of {d} texts.")
+    return tuple(names)

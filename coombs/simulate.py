@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import TypeAlias
 
 import numpy as np
@@ -73,6 +74,9 @@ def make_preferences(
     >>> person.comparisons
     Comparisons(3 answers about 100 items with 2 features)
     """
+    for name, size, least in (("n_items", n_items, 2), ("n_features", n_features, 1)):
+        if not isinstance(size, Integral) or size < least:
+            raise InputError(f"{name} is {size!r}; it must be a whole number of at least {least}.")
     rng = np.random.default_rng(random_state)
     items = rng.uniform(-2.0, 2.0, (n_items, n_features))
     metric, ideal_point = draw_truth(n_features, identity, rng)
@@ -119,8 +123,8 @@ def draw_answers(
         first = margin > 0
     elif noise == "logistic":
         first = rng.random(len(pairs)) < expit(margin)
-    elif isinstance(noise, float | int) and 0 <= noise <= 1:
-        first = (margin > 0) ^ (rng.random(len(pairs)) < noise)
+    elif isinstance(noise, Real) and not isinstance(noise, bool) and 0 <= float(noise) <= 1:
+        first = (margin > 0) ^ (rng.random(len(pairs)) < float(noise))
     else:
         raise InputError(f"noise is {noise!r}; it must be None, 'logistic' or a rate between 0 and 1.")
     return np.where(first, 1, -1).astype(np.int8)

@@ -149,6 +149,8 @@ def as_array(values: TableLike, what: str) -> NDArray[Any]:
         plain = np.array(values.data, dtype=object)
         plain[np.ma.getmaskarray(values)] = None
         return plain
+    if hasattr(values, "toarray"):
+        raise InputError(f"The {what} are a sparse matrix; give them as a dense one (.toarray()).")
     try:
         if _library(values):
             return np.column_stack(list(frame_columns(values).values()))

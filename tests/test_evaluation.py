@@ -159,7 +159,6 @@ def test_kendall_distance_sees_only_the_order(rows: list[tuple[int, int]]) -> No
     assert kendall_tau_distance(-d_hat, d) == pytest.approx(1 - distance)
 
 
-@pytest.mark.xfail(strict=True, reason="scipy's kendalltau divides by n - 2 for a p-value nobody asked for")
 def test_kendall_distance_of_two_items_is_0_or_1() -> None:
     """The smallest list that has an order."""
     assert kendall_tau_distance([1.0, 2.0], [1.0, 2.0]) == 0
@@ -263,7 +262,6 @@ def test_interpolated_median_moves_with_shift_and_scale(values: list[int], shift
     assert interpolated_median(scale * x + shift) == pytest.approx(expected)
 
 
-@pytest.mark.xfail(strict=True, reason="the step is taken between values that differ by rounding alone")
 def test_interpolated_median_takes_values_that_differ_by_rounding_for_equal() -> None:
     """0.1 + 0.2 is 0.3 to every reader."""
     assert interpolated_median([0.2, 0.3, 0.1 + 0.2, 0.4, 0.4]) == pytest.approx(0.325)
@@ -275,10 +273,10 @@ def test_interpolated_median_takes_values_that_differ_by_rounding_for_equal() ->
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
-        (lambda: ur_error([1.0], [1.0, 2.0], np.eye(2)), r"shape \(1,\) and the truth \(2,\)"),
-        (lambda: wer_error(np.eye(3), np.eye(2)), r"shape \(3, 3\) and the truth \(2, 2\)"),
-        (lambda: kendall_tau_distance([1, 2, 3], [1, 2]), r"shape \(3,\) and the truth \(2,\)"),
-        (lambda: top_k_fraction([1, 2, 3], [1, 2], 1), r"shape \(3,\) and the truth \(2,\)"),
+        (lambda: ur_error([1.0], [1.0, 2.0], np.eye(2)), r"shapes are \(1,\) and \(2,\)"),
+        (lambda: wer_error(np.eye(3), np.eye(2)), r"shapes are \(3, 3\) and \(2, 2\)"),
+        (lambda: kendall_tau_distance([1, 2, 3], [1, 2]), r"shapes are \(3,\) and \(2,\)"),
+        (lambda: top_k_fraction([1, 2, 3], [1, 2], 1), r"shapes are \(3,\) and \(2,\)"),
         (lambda: ur_error([1.0, 0.0], [0.0, 0.0], np.eye(2)), "length zero"),
         (lambda: ur_error([1.0, 0.0], [0.0, 1.0], np.diag([1.0, 0.0])), "length zero"),
         (lambda: kendall_tau_distance([1, 2], [3, 3]), "All true distances are equal"),
@@ -307,7 +305,6 @@ def test_what_has_no_answer_is_refused_in_words(measure: Callable[[], float], me
     ],
     ids=["metric of another size", "not square", "zero metric", "distances not a list"],
 )
-@pytest.mark.xfail(strict=True, reason="only the estimate's shape is compared with the truth's")
 def test_matrices_and_lists_of_the_wrong_kind_are_refused_in_words(measure: Callable[[], Any]) -> None:
     """An InputError, not a numpy error from inside."""
     with pytest.raises(InputError):
@@ -324,7 +321,6 @@ def test_matrices_and_lists_of_the_wrong_kind_are_refused_in_words(measure: Call
     ],
     ids=["ur_error", "wer_error", "kendall_tau_distance", "top_k_fraction"],
 )
-@pytest.mark.xfail(strict=True, reason="NaN gives NaN, a bare ValueError or a number")
 def test_nan_is_refused_in_words(measure: Callable[[], Any]) -> None:
     """A missing number is no estimate."""
     with pytest.raises(InputError):

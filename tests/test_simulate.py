@@ -217,14 +217,12 @@ def test_noise_of_another_kind_is_refused(noise: Any) -> None:
         make_preferences(noise=noise)
 
 
-@pytest.mark.xfail(strict=True, reason="n_features is not checked: an IndexError from inside")
 def test_no_features_are_refused_in_words() -> None:
     """An item without features is no item."""
     with pytest.raises(InputError, match="n_features"):
         make_preferences(n_features=0)
 
 
-@pytest.mark.xfail(strict=True, reason="the sentence asks for a number between 1 and 0")
 def test_fewer_than_two_items_are_refused_by_their_number() -> None:
     """What is wrong is n_items, whatever n_comparisons is."""
     with pytest.raises(InputError, match="n_items"):

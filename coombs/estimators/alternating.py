@@ -167,6 +167,7 @@ class Alternating(SingleStep):
         """Refuse a truth of another size."""
         if self.truth is None:
             return
-        shapes = [np.shape(part) for part in self.truth]
+        whole = isinstance(self.truth, tuple | list) and len(self.truth) == 2
+        shapes = [np.shape(part) for part in self.truth] if whole else self.truth
         if shapes != [(d,), (d, d)]:
-            raise InputError(f"truth has shapes {shapes}; it must be (u, M) of shapes {[(d,), (d, d)]}.")
+            raise InputError(f"truth has shapes {shapes!r}; it must be (u, M) of shapes {[(d,), (d, d)]}.")

@@ -17,7 +17,7 @@ from coombs.model import Model
 from coombs.solvers.formulate import Answers
 from coombs.solvers.losses import LOSSES
 from coombs.solvers.minimise import SOLVERS
-from coombs.tables import ItemTable, item_table
+from coombs.tables import ItemTable
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -100,7 +100,7 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         self
         """
         self._check_parameters()
-        data = self._comparisons(X, y, sample_weight)
+        data = self._comparisons(X, y, sample_weight, self.items)
         scaler = Scaler.of(data.items, getattr(self, "standardize", False))
         fit = self._learn(Answers.collect(scaler.forward(data.items), *data.oriented()), scaler)
         self._store(data, fit, scaler)
@@ -109,6 +109,7 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
     def _store(self, data: Comparisons, fit: Fit, scaler: Scaler) -> None:
         """Fitted attributes, in the user's units."""
         metric, ideal_point = scaler.back(fit)
+        metric.flags.writeable = ideal_point.flags.writeable = False
         names = data.feature_names
         self.model_ = Model(metric, ideal_point, None if names is None else tuple(names), spreads(data.items))
         self.metric_, self.ideal_point_, self.distances_ = metric, ideal_point, fit.distances
@@ -118,30 +119,37 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
             fit.n_iter,
             fit.gap,
         )
-        self.unidentified_ = self.model_.unseen_directions()
         self.item_table_ = data.item_table
         self.classes_ = np.array([-1, 1])
         self.n_features_in_ = data.n_features
         if names is not None:
             self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
-    def _comparisons(self, X: Any, y: ArrayLike | None, weights: ArrayLike | None) -> Comparisons:
-        """Whatever was given, as the one datum."""
+    @property
+    def unidentified_(self) -> FloatArray:
+        """(d, k) orthonormal directions that the metric does not see: that part of u cannot be known."""
+        return self._fitted_model().unseen_directions()
+
+    def _comparisons(
+        self, X: Any, y: ArrayLike | None, weights: ArrayLike | None, items: TableLike
+    ) -> Comparisons:
+        """Whatever was given, as the one datum; pairs of positions or names are about `items`."""
         if isinstance(X, Comparisons):
             if y is None and weights is None:
                 return X
             y = X.y if y is None else y
             weights = X.weights if weights is None else weights
             return Comparisons(X.item_table, X.pairs, y=y, users=X.users, weights=weights)
-        if np.ndim(X) == 3:
+        if _ndim(X) == 3:
             return Comparisons.from_features(X, y=y, weights=weights)
-        table = getattr(self, "item_table_", None) if self.items is None else item_table(self.items)
-        if table is None:
+        if items is None:
             raise InputError(
                 f"{type(self).__name__} has no items, so pairs of positions or names mean nothing to it; "
                 "give it items=..., or fit a Comparisons or (n, 2, d) pairs of feature vectors."
             )
-        return Comparisons(table, X, y=y, weights=weights)
+        return Comparisons(items, X, y=y, weights=weights)
 
     def _check_parameters(self) -> None:
         """Refuse hyper-parameters that no program has."""
@@ -155,13 +163,19 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
             value = getattr(self, name, choices[0])
             if value not in choices:
                 raise InputError(f"{name} is {value!r}; it must be one of {', '.join(choices)}.")
-        if not isinstance(getattr(self, "max_iter", 1), Integral) or getattr(self, "max_iter", 1) < 1:
-            raise InputError(f"max_iter is {self.max_iter!r}; it must be a positive whole number.")
+        for name in ("max_iter", "max_alternations"):
+            value = getattr(self, name, 1)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+                raise InputError(f"{name} is {value!r}; it must be a positive whole number.")
+        for name in ("standardize", "nonnegative_distances", "adaptive_alpha"):
+            value = getattr(self, name, False)
+            if not isinstance(value, bool | np.bool_):
+                raise InputError(f"{name} is {value!r}; it must be True or False.")
 
     def decision_function(self, X: Any) -> FloatArray:
         """Distance of the second of each pair less that of the first: positive where the first is better."""
         check_is_fitted(self)
-        data = self._pairs(X)
+        data = self._comparisons(X, None, None, self.item_table_)
         distance = self.model_.distance(data.item_table)
         result: FloatArray = distance[data.pairs[:, 1]] - distance[data.pairs[:, 0]]
         return result
@@ -178,17 +192,11 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
         """Weighted share of answers that the model foretells; a tie, like equal distances, counts half."""
         check_is_fitted(self)
-        data = self._comparisons(X, y, sample_weight)
+        data = self._comparisons(X, y, sample_weight, self.item_table_)
         winners, losers, weights = data.oriented()
         distance = self.model_.distance(data.item_table)
         right = (np.sign(distance[losers] - distance[winners]) + 1) / 2
         return float(weights @ right / weights.sum())
-
-    def _pairs(self, X: Any) -> Comparisons:
-        """Pairs to be judged; with pairs of positions or names, those of the fitted items."""
-        if isinstance(X, Comparisons) or np.ndim(X) == 3:
-            return self._comparisons(X, None, None)
-        return Comparisons(self.item_table_, X)
 
     def distance(self, items: TableLike = None) -> FloatArray:
         """Squared distance (x - u)' M (x - u) of each item, compared or not; by default the fitted ones."""
@@ -228,3 +236,11 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         tags.input_tags.three_d_array = True
         tags.target_tags.required = False
         return tags
+
+
+def _ndim(values: Any) -> int:
+    """Dimensions of an array-like; 0 where its rows differ in length, which `Comparisons` will say."""
+    try:
+        return np.asarray(values).ndim
+    except ValueError:
+        return 0

@@ -162,8 +162,8 @@ class _State:
         theta = point.bound_price / point.distances if program.nonnegative else None
         self.scaling = NesterovTodd(self.primal, point.dual)
         self.kkt.factor(self.h, self.g, theta, self.scaling.hessian())
-        heaviest = max(self.h.max(), 0.0 if self.g is None else self.g.max())
-        self.refinements = 1 if heaviest > HEAVY else 0
+        lightest = min(softness.min(), 1.0 if self.g is None else 1.0 / self.g.max())
+        self.refinements = 1 if lightest < 1.0 / HEAVY else 0
         self._stationarity()
 
     def _stationarity(self) -> None:
@@ -188,8 +188,7 @@ class _State:
     def corrected_targets(self, affine: Direction, sigma: float) -> Targets:
         """Aim at sigma mu, less the affine step's second-order term."""
         aim = sigma * self.mu
-        shift = affine.slack * affine.price
-        np.subtract(aim, shift, out=shift)
+        shift = aim - affine.slack * affine.price
         shift /= self.point.price
         shift -= self.point.slack
         bound = self.point.bound_price
@@ -250,12 +249,13 @@ class _State:
     def damped(self, to: Direction, step: float) -> float:
         """The step, halved while the curve of a smooth loss would make the conditions worse."""
         program, point = self.program, self.point
+        if self.signs.size:
+            return step
         margin_step = program.graph.differences(to.distances)
         before = self.left_rho if program.residual else self.left_y
         for _ in range(HALVINGS):
             prices = program.loss.smooth_prices(self.margins + step * margin_step, program.weights)
-            if prices is None:
-                break
+            assert prices is not None
             bend = program.graph.accumulate(prices - point.a - step * to.a)
             if not program.residual:
                 bend = -(program.features.T @ bend)
@@ -266,17 +266,18 @@ class _State:
         return step
 
     def centring(self, affine: Direction) -> float:
-        """Mehrotra's sigma = (mu after the affine step / mu)^3."""
+        """Mehrotra's sigma = (mu after the affine step / mu)^3.
+
+        An affine step alpha turns sum XZ into (1 - alpha) sum XZ + alpha^2 sum dX dZ.
+        """
         if not self.n_pairs:
             return 0.0
         step = min(1.0, 1.0 / self.inverse_step(affine))
-        point, lam = self.point, self.scaling.diagonal
-        total = np.vdot(point.slack + step * affine.slack, point.price + step * affine.price)
-        total = total + np.vdot(lam + step * affine.cone, lam + step * affine.dual)
+        cross = np.vdot(affine.slack, affine.price) + np.vdot(affine.cone, affine.dual)
         if self.program.nonnegative:
-            distances = point.distances + step * affine.distances
-            total = total + np.vdot(distances, point.bound_price + step * affine.bound_price)
-        return min(1.0, float(total) / self.n_pairs / self.mu) ** 3
+            cross = cross + np.vdot(affine.distances, affine.bound_price)
+        after = 1.0 - step + step**2 * float(cross) / (self.n_pairs * self.mu)
+        return min(1.0, max(0.0, after)) ** 3
 
     def move(self, to: Direction, step: float) -> None:
         """Take the step."""

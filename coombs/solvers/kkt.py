@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from scipy.linalg.blas import dtrsm
+from scipy.linalg.blas import dtrsm, dtrsv
 from scipy.linalg.lapack import dgetrf, dgetrs, dpotrf, dpotrs
 from scipy.sparse import csc_array, diags_array
 from scipy.sparse.linalg import splu
@@ -38,54 +38,77 @@ LARGEST_DENSE = 18_000
 
 
 class Factor(Protocol):
-    """A factored positive definite K."""
-
-    def solve(self, rhs: Vector) -> Vector:
-        """K^-1 rhs."""
+    """A factored positive definite K, with the columns C that solves also need."""
 
     def gram(self, columns: Matrix) -> Matrix:
-        """columns' K^-1 columns."""
+        """C' K^-1 C; keeps C."""
+
+    def start(self, rhs: Vector) -> tuple[Vector, Vector]:
+        """What `finish` needs of K^-1 rhs, and C' K^-1 rhs."""
+
+    def finish(self, started: Vector, x: Vector) -> Vector:
+        """K^-1 (rhs + C x)."""
 
 
 class DenseFactor:
-    """Cholesky of a dense K, overwritten."""
+    """Cholesky K = H H' of a dense K, which is overwritten."""
 
     def __init__(self, matrix: Matrix) -> None:
-        self._cholesky, failed = dpotrf(matrix.T, lower=1, overwrite_a=1, clean=0)
+        self._h, failed = dpotrf(matrix.T, lower=1, overwrite_a=1, clean=0)
         if failed:
             raise np.linalg.LinAlgError("K is not positive definite to working precision")
 
     def solve(self, rhs: Vector) -> Vector:
-        return dpotrs(self._cholesky, rhs, lower=1)[0]  # type: ignore[no-any-return]
+        """K^-1 rhs."""
+        return dpotrs(self._h, rhs, lower=1)[0]  # type: ignore[no-any-return]
 
     def gram(self, columns: Matrix) -> Matrix:
-        half = dtrsm(1.0, self._cholesky, columns, lower=1)
-        return half.T @ half  # type: ignore[no-any-return]
+        self._hc = dtrsm(1.0, self._h, columns, lower=1)
+        return self._hc.T @ self._hc  # type: ignore[no-any-return]
+
+    def start(self, rhs: Vector) -> tuple[Vector, Vector]:
+        half = dtrsv(self._h, rhs, lower=1)
+        return half, self._hc.T @ half
+
+    def finish(self, started: Vector, x: Vector) -> Vector:
+        return dtrsv(self._h, started + self._hc @ x, lower=1, trans=1)  # type: ignore[no-any-return]
 
 
-class Unpinned:
+class _FullSolves:
+    """`gram`, `start` and `finish` by whole solves, for factors that have no half."""
+
+    def solve(self, rhs: Matrix) -> Matrix:
+        raise NotImplementedError
+
+    def gram(self, columns: Matrix) -> Matrix:
+        self._columns, self._kc = columns, self.solve(columns)
+        return columns.T @ self._kc
+
+    def start(self, rhs: Vector) -> tuple[Vector, Vector]:
+        whole = self.solve(rhs)
+        return whole, self._columns.T @ whole
+
+    def finish(self, started: Vector, x: Vector) -> Vector:
+        return started + self._kc @ x
+
+
+class Unpinned(_FullSolves):
     """K from a factor of K' = K + tau E E', E the unit vectors constant on one piece each.
 
     As L E = 0, K' E = (D + tau) E with K = L + D, and Woodbury's small matrix is
     E' K'^-1 D E / tau, free of the cancellation that makes K itself hard to factor.
     """
 
-    def __init__(self, pinned: Factor, units: Matrix, diagonal: Vector, tau: float) -> None:
-        self._pinned = pinned
-        self._kernel = np.column_stack([pinned.solve(unit) for unit in units.T])
+    def __init__(self, pinned: DenseFactor, units: Matrix, diagonal: Vector, tau: float) -> None:
+        self._pinned, self._kernel = pinned, pinned.solve(units)
         self._small = np.linalg.inv(self._kernel.T @ (diagonal[:, None] * units) / tau)
 
-    def solve(self, rhs: Vector) -> Vector:
-        result: Vector = self._pinned.solve(rhs) + self._kernel @ (self._small @ (self._kernel.T @ rhs))
-        return result
-
-    def gram(self, columns: Matrix) -> Matrix:
-        along = self._kernel.T @ columns
-        result: Matrix = self._pinned.gram(columns) + along.T @ self._small @ along
+    def solve(self, rhs: Matrix) -> Matrix:
+        result: Matrix = self._pinned.solve(rhs) + self._kernel @ (self._small @ (self._kernel.T @ rhs))
         return result
 
 
-class SparseFactor:
+class SparseFactor(_FullSolves):
     """SuperLU of a sparse K whose fill stays small."""
 
     def __init__(self, matrix: csr_array) -> None:
@@ -93,11 +116,8 @@ class SparseFactor:
             csc_array(matrix), "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
         )
 
-    def solve(self, rhs: Vector) -> Vector:
+    def solve(self, rhs: Matrix) -> Matrix:
         return self._lu.solve(rhs)  # type: ignore[no-any-return]
-
-    def gram(self, columns: Matrix) -> Matrix:
-        return columns.T @ self._lu.solve(columns)  # type: ignore[no-any-return]
 
 
 class KKT:
@@ -111,8 +131,10 @@ class KKT:
         self._pin = program.residual and not program.nonnegative
         dense = program.residual and program.graph.dense
         self._units = program.graph.piece_units() if dense else np.zeros((n, 0))
-        self._same = self._units @ self._units.T if dense else np.zeros((0, 0))
+        one_piece = len(program.graph.piece_sizes) == 1
+        self._same: Matrix | float = 1.0 / n if one_piece or not dense else self._units @ self._units.T
         self._b, self._k = (np.zeros((n, n)) if program.graph.dense else None for _ in range(2))
+        self._ridge = np.full(n, 2 * program.gamma3)
         self._columns = np.empty((n, self._size), order="F")
         self._columns[:, self._m :] = program.normals
 
@@ -120,20 +142,19 @@ class KKT:
         """Factor for loss weights h, residual weights g, bound weights theta and the cone's curvature."""
         program = self._program
         self._h, self._g, self._cone = h, g, cone
-        self._diagonal = np.full(program.graph.n_items, 2 * program.gamma3)
-        if theta is not None:
-            self._diagonal += theta
+        self._diagonal = self._ridge if theta is None else self._ridge + theta
         b = _add_diagonal(program.graph.laplacian(h, self._b), self._diagonal)
         self._columns[:, : self._m] = b @ program.features
         if program.residual:
             self._factor = self._factor_k(b, g)
-        if self._size:
-            self._factor_reduced()
+        self._factor_reduced()
 
     def _factor_reduced(self) -> None:
         """LU of J = diag(H + F'BF, 0) - C'K^-1C."""
         program, m, d = self._program, self._m, len(self._cone)
         j = -self._factor.gram(self._columns) if program.residual else np.zeros((m, m))
+        if not self._size:
+            return
         j[:m, :m] += program.features.T @ self._columns[:, :m]
         j[:d, :d] += self._cone
         diagonal = j.reshape(-1)[:: self._size + 1]
@@ -150,13 +171,11 @@ class KKT:
         """K = B + L, made safely positive along vectors constant on a piece, where L is zero."""
         graph = self._program.graph
         if graph.dense:
-            # The factor overwrites its argument, so it gets a fresh array.
-            tau = float(b.trace() + (0.0 if g is None else 2 * g.sum())) / graph.n_items
-            k = tau * self._same
-            k += b
-            if g is not None:
-                k += graph.laplacian(g, self._k)
-            pinned = DenseFactor(k)
+            weights = self._h if g is None else self._h + g
+            k = _add_diagonal(graph.laplacian(weights, self._k), self._diagonal)
+            tau = float(k.trace()) / graph.n_items
+            # A fresh array, for the factor overwrites it.
+            pinned = DenseFactor(k + tau * self._same)
             return pinned if self._pin else Unpinned(pinned, self._units, self._diagonal, tau)
         k = b if g is None else b + graph.laplacian(g)
         k = k + diags_array(1e-13 * k.diagonal())
@@ -178,12 +197,11 @@ class KKT:
         m = self._m
         if not self._program.residual:
             return self._solve_reduced(f_y), f_rho, f_nu
-        first = self._factor.solve(f_rho)
-        rhs = self._columns.T @ first
+        started, rhs = self._factor.start(f_rho)
         rhs[:m] += f_y
         rhs[m:] -= f_nu
         x = self._solve_reduced(rhs)
-        drho = first + self._factor.solve(self._columns @ x)
+        drho = self._factor.finish(started, x)
         if self._pin and not self._program.graph.dense:
             drho -= self._program.graph.piece_means(drho)
         return x[:m], drho, -x[m:]
