@@ -149,7 +149,7 @@ def test_bound_never_exceeds_the_optimum(loss: str) -> None:
     for _ in range(200):
         a = program.weights * rng.uniform(0, 1, len(program.weights)) ** rng.integers(1, 9)
         b = 2.0 * program.weights * rng.uniform(-1, 1, len(program.weights)) * rng.uniform() ** 4
-        assert program.bound(a, b) <= optimum + 1e-9
+        assert program.bound(np.stack([a, b])) <= optimum + 1e-9
 
 
 @pytest.mark.parametrize("loss", LOSSES)

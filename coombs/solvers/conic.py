@@ -16,7 +16,7 @@ from coombs.solvers.cone import smat, svec
 from coombs.solvers.program import Solution, Status
 
 if TYPE_CHECKING:
-    from coombs.solvers.graph import ComparisonGraph, Vector
+    from coombs.solvers.graph import ComparisonGraph, Matrix, Vector
     from coombs.solvers.program import Program
 
 
@@ -28,8 +28,8 @@ def solve(program: Program, tol: float = 1e-8, max_iter: int = 200) -> Solution:
     settings.max_iter = max_iter
     settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tol
     found = clarabel.DefaultSolver(form.quadratic, form.linear, *form.constraints(), settings).solve()
-    y, distances, a, b = form.read(np.array(found.x), np.array(found.z))
-    gap = program.relative_gap(y, distances, a, b)
+    y, distances, multipliers = form.read(np.array(found.x), np.array(found.z))
+    gap = program.relative_gap(y, distances, multipliers)
     solved = found.status == clarabel.SolverStatus.Solved or gap <= tol
     status = Status.OPTIMAL_BY_CLARABEL if solved else Status.STALLED
     return Solution(y, distances, status, program.value(y, distances), gap, found.iterations)
@@ -108,8 +108,8 @@ class _ConicForm:
             self._cones.pop()
             self._cones.extend(clarabel.ExponentialConeT() for _ in range(p))
 
-    def read(self, x: Vector, z: Vector) -> tuple[Vector, Vector, Vector, Vector]:
-        """(y, d) made exactly feasible, and prices (a, b) put into their boxes."""
+    def read(self, x: Vector, z: Vector) -> tuple[Vector, Vector, Matrix]:
+        """(y, d) made exactly feasible, and multipliers (a, b) put into their boxes."""
         program, p, weights = self.program, self.program.graph.n_answers, self.program.weights
         y = x[self._at["y"]].copy()
         values, vectors = np.linalg.eigh(smat(y[: program.n_psd], program.order))
@@ -126,7 +126,7 @@ class _ConicForm:
         if program.gamma1:
             sides = z[self._residual_row : self._residual_row + 2 * p]
             b = np.clip(sides[:p] - sides[p:], -program.gamma1 * weights, program.gamma1 * weights)
-        return y, distances, a, b
+        return y, distances, np.stack([a, b])
 
 
 def incidence(graph: ComparisonGraph) -> csr_array:

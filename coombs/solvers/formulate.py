@@ -212,9 +212,8 @@ def _projector(graph: ComparisonGraph, weights: Vector, coordinates: Matrix) -> 
     weights (a thin SVD, never R'R), and T = Q' W Q U.
     """
     root = np.sqrt(weights)[:, None]
-    _, sizes, vt = np.linalg.svd(root * graph.differences(coordinates), full_matrices=False)
+    _, sizes, vt = np.linalg.svd(root * graph.differences(coordinates.T).T, full_matrices=False)
     keep = sizes > RANK_ANSWERS * sizes.max(initial=0.0)
     absorbed = coordinates @ (vt[keep].T / sizes[keep])
-    weighted = weights[:, None] * graph.differences(absorbed)
-    columns = [graph.accumulate(column) for column in weighted.T]
+    columns = [graph.accumulate(row) for row in weights * graph.differences(absorbed.T)]
     return absorbed, np.array(columns).reshape(len(columns), graph.n_items).T

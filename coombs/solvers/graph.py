@@ -27,6 +27,7 @@ class ComparisonGraph:
         self.n_answers = len(winners)
         self.dense = n_items <= DENSE_ITEMS
         self.piece, self.piece_sizes = self._pieces()
+        self._twice = tuple(np.concatenate([ends, ends + n_items]) for ends in (losers, winners))
         self._both_ends = np.concatenate([losers, winners])
         # Each pair's cell in the lower triangle of the n x n Laplacian, and the cell of each answer;
         # two answers share one where they contradict each other.
@@ -44,17 +45,19 @@ class ComparisonGraph:
         _, piece = connected_components(adjacency, directed=True, connection="weak")
         return piece.astype(np.intp), np.bincount(piece)
 
-    def differences(self, values: Vector) -> Vector:
-        """Q v."""
-        result: Vector = values.take(self.losers, axis=0)
-        result -= values.take(self.winners, axis=0)
+    def differences(self, values: Matrix) -> Matrix:
+        """Q v, of a vector or of each row of a matrix."""
+        result: Matrix = values.take(self.losers, axis=-1)
+        result -= values.take(self.winners, axis=-1)
         return result
 
-    def accumulate(self, prices: Vector) -> Vector:
-        """Q' a."""
-        result: Vector = np.bincount(self.losers, prices, self.n_items)  # type: ignore[assignment]
-        result -= np.bincount(self.winners, prices, self.n_items)
-        return result
+    def accumulate(self, prices: Matrix) -> Matrix:
+        """Q' a, of a vector or of each of at most two rows."""
+        flat, n = prices.reshape(-1), self.n_items * (prices.size // self.n_answers)
+        losers, winners = (self.losers, self.winners) if n == self.n_items else self._twice
+        result: Matrix = np.bincount(losers, flat, n)  # type: ignore[assignment]
+        result -= np.bincount(winners, flat, n)
+        return result if prices.ndim == 1 else result.reshape(-1, self.n_items)
 
     def laplacian(self, weights: Vector, out: Matrix | None = None) -> Matrix | csr_array:
         """Q' diag(weights) Q: a dense array up to DENSE_ITEMS items, else sparse.

@@ -1,8 +1,10 @@
 """A primal-dual interior-point method with Nesterov-Todd scaling and Mehrotra's corrector.
 
-Every answer carries complementary rows (slack, price): those of its loss, then the two sides of
-its residual, r = p - m with prices gamma1 w - b and gamma1 w + b. The primal is feasible from the
-start and stays so; a step only has to mend the stationarity of y and rho.
+Every answer has multipliers: a of its margin and, beside a residual, b of that. It carries
+complementary rows (slack, price), those of its loss and then the two sides of its residual,
+r = p - m with prices gamma1 w - b and gamma1 w + b. So the prices are a constant plus C (a, b), with
+C a small matrix of signs, and all rows are handled at once. The primal is feasible from the start
+and stays so; a step only has to mend the stationarity of y and rho.
 """
 
 from __future__ import annotations
@@ -37,15 +39,14 @@ HEAVY = 1e10
 
 @dataclass(slots=True)
 class Point:
-    """The iterate. Rows of slack and price: the loss's, then the residual's two."""
+    """The iterate. `rows` holds the slacks of all rows, then their prices; `multipliers` is (a, b)."""
 
     y: Vector
     rho: Vector
     nu: Vector
     distances: Vector
-    a: Vector
-    slack: Matrix
-    price: Matrix
+    multipliers: Matrix
+    rows: Matrix
     bound_price: Vector
     dual: Matrix
 
@@ -57,9 +58,8 @@ class Direction(NamedTuple):
     rho: Vector
     nu: Vector
     distances: Vector
-    a: Vector
-    slack: Matrix
-    price: Matrix
+    multipliers: Matrix
+    rows: Matrix
     bound_price: Vector
     cone: Matrix
     dual: Matrix
@@ -75,8 +75,8 @@ class Targets(NamedTuple):
 
 def solve(program: Program, tol: float = 1e-8, max_iter: int = 100) -> Solution:
     """Minimise the program to a certified relative gap of `tol`, or say how it ended instead."""
-    smooth = not program.loss.signs and program.gamma1
-    point, before = _start_from_hinge(program, max_iter) if smooth else (_start(program), 0)
+    warm = not program.loss.signs and program.gamma1
+    point, before = _start_from_hinge(program, max_iter) if warm else (_start(program), 0)
     state = _State(program, point)
     status, n_iter = _follow(state, lambda: state.nearly_complementary(tol) and state.gap() <= tol, max_iter)
     gap = state.gap()
@@ -114,10 +114,15 @@ class _State:
     def __init__(self, program: Program, point: Point) -> None:
         self.program, self.point = program, point
         self.kkt = KKT(program)
-        self.signs = np.array(program.loss.signs)
+        self.smooth = not program.loss.signs
+        self.c = _price_map(program)
+        self.n_rows, n_multipliers = self.c.shape
+        # da = -h (Q dd + k_a) and db = g (Q drho - k_b): the same but for these signs.
+        self.signs = np.array([-1.0, 1.0])[:n_multipliers, None]
+        self.signed_c = self.signs * self.c.T
         # normals' rho = 0 holds at the start, and every step keeps it.
         self.no_nu = np.zeros(program.normals.shape[1])
-        self.n_pairs = self.point.slack.size + len(self.point.bound_price) + program.order
+        self.n_pairs = self.n_rows * program.graph.n_answers + len(point.bound_price) + program.order
         self._refresh()
         self._last_value = self.value()
 
@@ -125,16 +130,14 @@ class _State:
         """What depends on the iterate alone."""
         program, point = self.program, self.point
         self.margins = program.graph.differences(point.distances)
-        prices = program.loss.smooth_prices(self.margins, program.weights)
-        if prices is not None:
-            point.a = prices
+        if self.smooth:
+            point.multipliers[0] = program.loss.smooth_prices(self.margins, program.weights)
+        self.slack, self.price = point.rows[: self.n_rows], point.rows[self.n_rows :]
         self.primal = smat(point.y[: program.n_psd], program.order)
-        total = np.vdot(point.slack, point.price) + np.vdot(self.primal, point.dual)
+        total = np.vdot(self.slack, self.price) + np.vdot(self.primal, point.dual)
         if program.nonnegative:
             total = total + np.vdot(point.bound_price, point.distances)
         self.mu = float(total) / max(1, self.n_pairs)
-        rows = point.price[len(self.signs) :]
-        self.b = (rows[1] - rows[0]) / 2 if program.gamma1 else np.zeros_like(point.a)
 
     def value(self) -> float:
         """The objective."""
@@ -142,55 +145,55 @@ class _State:
 
     def gap(self) -> float:
         """The certified relative gap."""
-        return self.program.relative_gap(self.point.y, self.point.distances, self.point.a, self.b)
+        return self.program.relative_gap(self.point.y, self.point.distances, self.point.multipliers)
 
     def nearly_complementary(self, tol: float) -> bool:
         """Whether it is time to pay for the certificate; the last known value serves until it seems so."""
         products = self.mu * self.n_pairs
         if products <= 2 * tol * (1.0 + abs(self._last_value)):
             self._last_value = self.value()
-        return products <= 2 * tol * (1.0 + abs(self._last_value))
+        return bool(products <= 2 * tol * (1.0 + abs(self._last_value)))
 
     def scale_and_factor(self) -> None:
         """Weights h, g, theta and the cone's scaling; then the Newton system with them."""
-        program, point, k = self.program, self.point, len(self.signs)
-        self.ratio = point.slack / point.price
-        softness = np.abs(self.signs) @ self.ratio[:k]
-        softness += program.loss.compliance(self.margins, program.weights)
-        self.h = 1.0 / softness
-        self.g = 1.0 / (self.ratio[k] + self.ratio[k + 1]) if program.gamma1 else None
+        program, point = self.program, self.point
+        self.ratio = self.slack / self.price
+        softness = np.abs(self.c.T) @ self.ratio
+        softness[0] += program.loss.compliance(self.margins, program.weights)
+        weights = 1.0 / softness
+        self.signed_weights = self.signs * weights
         theta = point.bound_price / point.distances if program.nonnegative else None
         self.scaling = NesterovTodd(self.primal, point.dual)
-        self.kkt.factor(self.h, self.g, theta, self.scaling.hessian())
-        lightest = min(softness.min(), 1.0 if self.g is None else 1.0 / self.g.max())
-        self.refinements = 1 if lightest < 1.0 / HEAVY else 0
+        self.kkt.factor(weights[0], weights[1] if len(weights) > 1 else None, theta, self.scaling.hessian())
+        self.refinements = 1 if softness.min() < 1.0 / HEAVY else 0
         self._stationarity()
 
     def _stationarity(self) -> None:
         """grad_d = -Q'a + 2 gamma3 d; what is left of the conditions for y and for rho."""
-        program, point, graph = self.program, self.point, self.program.graph
-        grad = 2 * program.gamma3 * point.distances - graph.accumulate(point.a)
+        program, point = self.program, self.point
+        pulls = program.graph.accumulate(point.multipliers)
+        grad = 2 * program.gamma3 * point.distances - pulls[0]
         if program.nonnegative:
             grad -= point.bound_price
         self.left_y = program.features.T @ grad + 2 * program.penalty * point.y + program.linear
         self.left_y[: program.n_psd] -= svec(point.dual)
         self.left_rho = program.normals @ point.nu - grad
-        if program.gamma1:
-            self.left_rho += graph.accumulate(self.b)
+        if len(pulls) > 1:
+            self.left_rho += pulls[1]
 
     def affine_targets(self) -> Targets:
         """Aim at zero products."""
         bound = self.point.bound_price
         if self.program.nonnegative:
             bound = -bound * self.point.distances
-        return Targets(-self.point.slack, bound, -self.scaling.diagonal)
+        return Targets(-self.slack, bound, -self.scaling.diagonal)
 
     def corrected_targets(self, affine: Direction, sigma: float) -> Targets:
         """Aim at sigma mu, less the affine step's second-order term."""
         aim = sigma * self.mu
-        shift = aim - affine.slack * affine.price
-        shift /= self.point.price
-        shift -= self.point.slack
+        shift = aim - affine.rows[: self.n_rows] * affine.rows[self.n_rows :]
+        shift /= self.price
+        shift -= self.slack
         bound = self.point.bound_price
         if self.program.nonnegative:
             bound = aim - bound * self.point.distances - affine.distances * affine.bound_price
@@ -200,47 +203,44 @@ class _State:
 
     def direction(self, targets: Targets) -> Direction:
         """The Newton direction for these targets of the products."""
-        program, point, graph, k = self.program, self.point, self.program.graph, len(self.signs)
-        shift = targets.shift
-        # da = -h (Q dd + k_a),  db = g (Q drho - k_b)
-        k_a = -(self.signs @ shift[:k])
-        k_b = shift[k] - shift[k + 1] if self.g is not None else None
-        dy, drho, dnu = self._newton(k_a, k_b, targets)
+        program, point, graph = self.program, self.point, self.program.graph
+        k = self.signed_c @ targets.shift
+        dy, drho, dnu = self._newton(k, targets)
         dd = program.features @ dy - drho
         if not math.isfinite(dd @ dd):
             raise np.linalg.LinAlgError("the Newton direction overflowed")
-        da = -self.h * (graph.differences(dd) + k_a)
-        price = np.empty_like(point.price)
-        np.multiply.outer(self.signs, da, out=price[:k])
-        if self.g is not None and k_b is not None:
-            np.multiply(self.g, graph.differences(drho) - k_b, out=price[k + 1])
-            np.negative(price[k + 1], out=price[k])
-        slack = shift - self.ratio * price
+        multipliers = graph.differences(np.array([dd, drho][: len(k)]))
+        multipliers += k
+        multipliers *= self.signed_weights
+        rows = np.empty_like(point.rows)
+        price = np.matmul(self.c, multipliers, out=rows[self.n_rows :])
+        np.subtract(targets.shift, self.ratio * price, out=rows[: self.n_rows])
         bound_price = targets.bound
         if program.nonnegative:
             bound_price = (targets.bound - point.bound_price * dd) / point.distances
         scaled = self.scaling.to_scaled(smat(dy[: program.n_psd], program.order))
-        return Direction(dy, drho, dnu, dd, da, slack, price, bound_price, scaled, targets.cone - scaled)
+        return Direction(dy, drho, dnu, dd, multipliers, rows, bound_price, scaled, targets.cone - scaled)
 
-    def _newton(self, k_a: Vector, k_b: Vector | None, targets: Targets) -> Step:
+    def _newton(self, k: Matrix, targets: Targets) -> Step:
         """Right-hand sides of the Newton system, and its solution (dy, drho, dnu)."""
-        program, graph = self.program, self.program.graph
-        push = graph.accumulate(self.h * k_a)
+        program = self.program
+        pushes = program.graph.accumulate(self.signed_weights * k)
+        push = -pushes[0]
         if program.nonnegative:
             push -= targets.bound / self.point.distances
         f_y = -self.left_y - program.features.T @ push
         f_y[: program.n_psd] += svec(self.scaling.from_scaled_dual(targets.cone))
         f_rho = push - self.left_rho if program.residual else np.zeros_like(push)
-        if self.g is not None and k_b is not None:
-            f_rho += graph.accumulate(self.g * k_b)
+        if len(pushes) > 1:
+            f_rho -= pushes[1]
         return self.kkt.solve(f_y, f_rho, self.no_nu, self.refinements)
 
     def inverse_step(self, to: Direction) -> float:
         """The inverse of the longest step that keeps slacks, prices and both sides of the cone positive."""
         point = self.point
         inverse = max(self.scaling.inverse_step(to.cone), self.scaling.inverse_step(to.dual), 1e-16)
-        if point.slack.size:
-            inverse = max(inverse, -(to.slack / point.slack).min(), -(to.price / point.price).min())
+        if self.n_rows:
+            inverse = max(inverse, -(to.rows / point.rows).min())
         if self.program.nonnegative:
             inverse = max(inverse, -(to.distances / point.distances).min())
             inverse = max(inverse, -(to.bound_price / point.bound_price).min())
@@ -249,14 +249,13 @@ class _State:
     def damped(self, to: Direction, step: float) -> float:
         """The step, halved while the curve of a smooth loss would make the conditions worse."""
         program, point = self.program, self.point
-        if self.signs.size:
+        if not self.smooth:
             return step
         margin_step = program.graph.differences(to.distances)
         before = self.left_rho if program.residual else self.left_y
         for _ in range(HALVINGS):
             prices = program.loss.smooth_prices(self.margins + step * margin_step, program.weights)
-            assert prices is not None
-            bend = program.graph.accumulate(prices - point.a - step * to.a)
+            bend = program.graph.accumulate(prices - point.multipliers[0] - step * to.multipliers[0])
             if not program.residual:
                 bend = -(program.features.T @ bend)
             after = np.linalg.norm((1 - step) * before + bend)
@@ -273,11 +272,12 @@ class _State:
         if not self.n_pairs:
             return 0.0
         step = min(1.0, 1.0 / self.inverse_step(affine))
-        cross = np.vdot(affine.slack, affine.price) + np.vdot(affine.cone, affine.dual)
+        cross = np.vdot(affine.rows[: self.n_rows], affine.rows[self.n_rows :])
+        cross = cross + np.vdot(affine.cone, affine.dual)
         if self.program.nonnegative:
             cross = cross + np.vdot(affine.distances, affine.bound_price)
         after = 1.0 - step + step**2 * float(cross) / (self.n_pairs * self.mu)
-        return min(1.0, max(0.0, after)) ** 3
+        return float(min(1.0, max(0.0, after)) ** 3)
 
     def move(self, to: Direction, step: float) -> None:
         """Take the step."""
@@ -288,11 +288,19 @@ class _State:
         point.rho += step * to.rho
         point.nu += step * to.nu
         point.distances += step * to.distances
-        point.a += step * to.a
-        point.slack += step * to.slack
-        point.price += step * to.price
+        point.multipliers += step * to.multipliers
+        point.rows += step * to.rows
         point.bound_price += step * to.bound_price
         self._refresh()
+
+
+def _price_map(program: Program) -> Matrix:
+    """C: how the price of each row changes with (a, b)."""
+    loss = np.array(program.loss.signs)[:, None]
+    if not program.gamma1:
+        return loss
+    blank = np.zeros_like(loss)
+    return np.vstack([np.hstack([loss, blank]), [[0.0, -1.0], [0.0, 1.0]]])
 
 
 def _start(program: Program) -> Point:
@@ -307,14 +315,16 @@ def _start(program: Program) -> Point:
         lift = START_WIDTH - distances.min()
         distances, rho = distances + lift, rho - lift
     a, slack, price = program.loss.start(graph.differences(distances), program.weights, START_WIDTH)
+    multipliers = a[None].copy()
     if program.gamma1:
         box = np.broadcast_to(program.gamma1 * program.weights, (2, graph.n_answers))
-        sides = np.full((2, graph.n_answers), START_WIDTH / 2)
-        slack, price = np.vstack([slack, sides]), np.vstack([price, box])
+        slack = np.vstack([slack, np.full_like(box, START_WIDTH / 2)])
+        price, multipliers = np.vstack([price, box]), np.vstack([a, np.zeros_like(a)])
     mu = float((slack * price).mean()) if slack.size else 1.0
     bound_price = mu / distances if program.nonnegative else np.zeros(0)
     nu = np.zeros(program.normals.shape[1])
-    return Point(y, rho, nu, distances, a, slack, price, bound_price, np.diag(mu / diagonal))
+    rows = np.vstack([slack, price])
+    return Point(y, rho, nu, distances, multipliers, rows, bound_price, np.diag(mu / diagonal))
 
 
 def _start_from_hinge(program: Program, max_iter: int) -> tuple[Point, int]:
@@ -344,12 +354,14 @@ def _start_from_hinge(program: Program, max_iter: int) -> tuple[Point, int]:
     a, _, _ = program.loss.start(margins, program.weights, INSIDE)
     slack = np.stack([np.maximum(residuals, 0.0), np.maximum(-residuals, 0.0)]) + INSIDE
     box = program.gamma1 * program.weights
-    b = np.clip(rough.b, (INSIDE - 1) * box, (1 - INSIDE) * box)
+    b = np.clip(found.multipliers[1], (INSIDE - 1) * box, (1 - INSIDE) * box)
     price = np.stack([box - b, box + b])
     mu = float((slack * price).mean())
     dual = mu * np.linalg.inv(primal)
     bound_price = mu / distances if program.nonnegative else np.zeros(0)
-    return Point(y, rho, found.nu, distances, a, slack, price, bound_price, (dual + dual.T) / 2), n_iter
+    multipliers, rows = np.stack([a, b]), np.vstack([slack, price])
+    dual = (dual + dual.T) / 2
+    return Point(y, rho, found.nu, distances, multipliers, rows, bound_price, dual), n_iter
 
 
 def _start_diagonal(program: Program) -> Vector:

@@ -77,13 +77,13 @@ class Program:
         rho += self.features[:, self.n_psd :] @ (self.normals.T @ rho)
         return self.graph.differences(rho)
 
-    def bound(self, loss_prices: Vector, residual_prices: Vector) -> float:
-        """The dual objective: no feasible point has a smaller value, given 0 <= a, |b| <= gamma1 w."""
+    def bound(self, multipliers: Matrix) -> float:
+        """The dual objective at (a, b): no feasible point has less, given 0 <= a, |b| <= gamma1 w."""
         graph, n_psd = self.graph, self.n_psd
-        pull = graph.accumulate(loss_prices)
-        total = self.loss.conjugate(loss_prices, self.weights)
+        pull = graph.accumulate(multipliers[0])
+        total = self.loss.conjugate(multipliers[0], self.weights)
         if self.residual:
-            tau = graph.accumulate(residual_prices)
+            tau = graph.accumulate(multipliers[1]) if self.gamma1 else np.zeros(graph.n_items)
             tau += self.normals @ (self.features[:, n_psd:].T @ tau)[: self.normals.shape[1]]
             excess = np.maximum(pull + tau, 0.0) if self.nonnegative else pull + tau
             total -= float(excess @ excess) / (4 * self.gamma3)
@@ -98,10 +98,10 @@ class Program:
         total -= float((slope[n_psd:][ridge > 0] ** 2 / (4 * ridge[ridge > 0])).sum())
         return total
 
-    def relative_gap(self, y: Vector, distances: Vector, a: Vector, b: Vector) -> float:
+    def relative_gap(self, y: Vector, distances: Vector, multipliers: Matrix) -> float:
         """(value - bound) / (1 + |value|)."""
         value = self.value(y, distances)
-        return (value - self.bound(a, b)) / (1.0 + abs(value))
+        return (value - self.bound(multipliers)) / (1.0 + abs(value))
 
 
 @dataclass(frozen=True)
