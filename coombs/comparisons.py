@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from coombs import tables
-from coombs.tables import FloatArray, InputError, ItemTable, Names, TableLike, Where, items_matrix
+from coombs import files, tables
+from coombs.tables import FloatArray, InputError, ItemTable, Names, TableLike, Where
 
-__all__ = ["Comparisons", "InputError", "items_matrix"]
+__all__ = ["Comparisons", "InputError"]
 
 Positions: TypeAlias = NDArray[np.intp]
 Signs: TypeAlias = NDArray[np.int8]
@@ -153,6 +153,7 @@ class Comparisons:
         """Answers between items of different value, inside each group."""
         table = _two_items(tables.item_table(items))
         n = len(table.matrix)
+        values, groups = tables.by_name(values, table, f"{noun}s"), tables.by_name(groups, table, "groups")
         value = tables.numbers(_aligned(values, f"{noun}s", n, "items"), noun.capitalize(), table.where)
         if np.isnan(value).any():
             where = table.where(int(np.isnan(value).argmax()))
@@ -210,7 +211,7 @@ class Comparisons:
         return cls._from_columns(tables.item_table(items), tables.frame_columns(answers), tables.row)
 
     @classmethod
-    def read_csv(cls, items_path: tables.PathType, answers_path: tables.PathType) -> Comparisons:
+    def read_csv(cls, items_path: files.PathType, answers_path: files.PathType) -> Comparisons:
         """Return the answers in a CSV file about the items in another.
 
         Parameters
@@ -229,21 +230,26 @@ class Comparisons:
         >>> Comparisons.read_csv(folder / "items.csv", folder / "answers.csv")
         Comparisons(1 answer about 2 items with 1 feature)
         """
-        columns, where = tables.csv_columns(answers_path)
-        weight = {name: tables.typed(columns[name]) for name in columns if name.lower() == "weight"}
-        return cls._from_columns(tables.csv_items(items_path), columns | weight, where)
+        columns, where = files.csv_columns(answers_path)
+        weight = {name: files.typed(columns[name]) for name in columns if name.lower() == "weight"}
+        return cls._from_columns(files.csv_items(items_path), columns | weight, where)
 
     @classmethod
-    def read_parquet(cls, items_path: tables.PathType, answers_path: tables.PathType) -> Comparisons:
+    def read_parquet(cls, items_path: files.PathType, answers_path: files.PathType) -> Comparisons:
         """Return the answers in a Parquet file about the items in another, as `read_csv` does."""
-        frame, where = tables.parquet_frame(answers_path)
-        return cls._from_columns(tables.parquet_items(items_path), tables.frame_columns(frame), where)
+        frame, where = files.parquet_frame(answers_path)
+        return cls._from_columns(files.parquet_items(items_path), tables.frame_columns(frame), where)
 
     @classmethod
     def _from_columns(cls, table: ItemTable, columns: tables.Columns, where: Where) -> Comparisons:
         """Answers as named columns."""
         given = tables.answer_columns(columns, where)
-        answers = _answers(_two_items(table), *given[:4], lambda i: where(int(given.rows[i])))
+        pairs: Any = given.pairs
+        if table.names is not None:
+            # In a table of answers a number is never a position where the items have names.
+            flat = tables.label_array(pairs.ravel(), "item", lambda i: where(int(given.rows[i // 2])))
+            pairs = flat.reshape(pairs.shape)
+        answers = _answers(_two_items(table), pairs, *given[1:4], lambda i: where(int(given.rows[i])))
         return cls._of(*table, *answers)
 
     @property
@@ -381,7 +387,7 @@ def _flat(values: Any, what: str) -> NDArray[Any]:
 
 def _answers(table: ItemTable, pairs: Any, y: Any, users: Any, weights: Any, where: Where) -> Checked:
     """Answers about checked items, checked."""
-    rows = _pairs(table, tables.as_array(pairs, "pairs"), where)
+    rows = _pairs(table, tables.as_array(tables.winner_first(pairs), "pairs"), where)
     n = len(rows)
     signs = np.ones(n, dtype=np.int8) if y is None else _signs(_aligned(y, "y", n), where)
     mass = np.ones(n) if weights is None else _weights(_aligned(weights, "weights", n), where)

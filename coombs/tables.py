@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
 import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 from itertools import repeat
 from numbers import Integral, Real
-from os import PathLike, fspath
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,19 +18,17 @@ from numpy.typing import NDArray
 
 # An array, nested lists, or a pandas or polars frame: no type can name libraries that may be absent.
 TableLike: TypeAlias = Any
-PathType: TypeAlias = str | PathLike[str]
 FloatArray: TypeAlias = NDArray[np.float64]
 Names: TypeAlias = NDArray[np.object_]
 Columns: TypeAlias = dict[str, NDArray[Any]]
 Where: TypeAlias = Callable[[int], str]
 
-_NAME_HEADERS = {"item", "name", "id", ""}
 _WORDS = {"left": 1, "right": -1, "tie": 0, "skip": 2}
 _SKIP, _NEITHER = 2, 3
-_BOOLEAN_WORDS = {"true": 1.0, "false": 0.0}
+_WHOLE = re.compile(r"-?\d+")
 
 
-class Answers(NamedTuple):
+class AnswerColumns(NamedTuple):
     """Answers as a frame or file holds them, skips left out; `rows` are the rows they come from."""
 
     pairs: NDArray[Any]
@@ -47,7 +44,7 @@ class InputError(ValueError):
     Examples
     --------
     >>> try:
-    ...     items_matrix([[1.0, 2.0], [3.0, float("nan")]])
+    ...     item_table([[1.0, 2.0], [3.0, float("nan")]])
     ... except InputError as error:
     ...     print(error)
     Feature 1 of row 1 is nan; it must be a finite number.
@@ -72,32 +69,6 @@ def row(i: int) -> str:
     return f"row {i}"
 
 
-def items_matrix(items: TableLike) -> tuple[FloatArray, Names | None, Names | None]:
-    """Check a table of items and return its numbers and names.
-
-    Row i of the matrix is x_i, the feature vector of item i.
-
-    Parameters
-    ----------
-    items : array-like, pandas DataFrame or polars DataFrame, one row an item
-        A pandas index holds the item names, unless it is the default 0, 1, 2, ...; in polars a single
-        text column does. Columns are features; booleans count as 0 and 1.
-
-    Returns
-    -------
-    matrix : (n_items, n_features) float64 array, finite, read-only
-    item_names, feature_names : arrays of str, or None where there are none
-
-    Examples
-    --------
-    >>> matrix, item_names, feature_names = items_matrix([[1, 2], [3, 4]])
-    >>> matrix.shape, item_names, feature_names
-    ((2, 2), None, None)
-    """
-    table = item_table(items)
-    return table.matrix, table.names, table.features
-
-
 def item_table(items: TableLike, where: Where = row) -> ItemTable:
     """The checked record of an items table; nothing else in the package checks items."""
     if isinstance(items, ItemTable):
@@ -109,21 +80,6 @@ def item_table(items: TableLike, where: Where = row) -> ItemTable:
         return _polars_items(items)
     matrix = _matrix(as_array(items, "items"), where)
     return ItemTable(_finite(matrix, None, where), None, None, False)
-
-
-def csv_items(path: PathType) -> ItemTable:
-    """The items in a CSV file, whose names stay the text that the file has."""
-    raw, where = csv_columns(path)
-    return _file_items(raw, {name: typed(column) for name, column in raw.items()}, where)
-
-
-def parquet_items(path: PathType) -> ItemTable:
-    """The items in a Parquet file; an index that pandas saved with them holds the names."""
-    frame, where = parquet_frame(path)
-    if not _is_default(frame.index):
-        return item_table(frame)
-    columns = frame_columns(frame)
-    return _file_items(columns, columns, where)
 
 
 def positions(table: ItemTable, values: NDArray[Any], where: Where) -> NDArray[np.intp]:
@@ -145,7 +101,7 @@ def positions(table: ItemTable, values: NDArray[Any], where: Where) -> NDArray[n
 
 def as_array(values: TableLike, what: str) -> NDArray[Any]:
     """Whatever was given, as one array; masked cells become None."""
-    if np.ma.is_masked(values):
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         plain = np.array(values.data, dtype=object)
         plain[np.ma.getmaskarray(values)] = None
         return plain
@@ -167,10 +123,26 @@ def frame_columns(frame: Any) -> Columns:
     if library is None:
         raise InputError(f"The answers are a {type(frame).__name__}; they must be a data frame.")
     names = [str(name) for name in frame.columns]
-    _refuse_repeats(names, "column")
+    refuse_repeats(names, "column")
     if library == "polars":
         return {name: column.to_numpy() for name, column in zip(names, frame.get_columns(), strict=True)}
     return {name: frame.iloc[:, j].to_numpy() for j, name in enumerate(names)}
+
+
+def by_name(values: Any, table: ItemTable, what: str) -> Any:
+    """A pandas Series whose index holds the item names, put in the order of the items; else as it is."""
+    if table.names is None or not hasattr(values, "reindex") or is_default(values.index):
+        return values
+    named = values.set_axis([str(label) for label in values.index])
+    if set(named.index) != set(table.names) or len(named) != len(table.names):
+        raise InputError(f"The index of the {what} is not the names of the items; it must be, in any order.")
+    return named.reindex(list(table.names))
+
+
+def winner_first(pairs: Any) -> Any:
+    """Pairs in a frame whose columns are called winner and loser, the winner first."""
+    names = [str(name).lower() for name in getattr(pairs, "columns", ())]
+    return pairs[[pairs.columns[1], pairs.columns[0]]] if names == ["loser", "winner"] else pairs
 
 
 def labels(values: NDArray[Any], what: str, where: Where) -> list[str]:
@@ -193,55 +165,23 @@ def label_array(values: NDArray[Any], what: str, where: Where) -> Names:
     return np.array(labels(values, what, where), dtype=object)
 
 
-def typed(column: NDArray[Any]) -> NDArray[Any]:
-    """A column of a CSV file with numbers for the cells that read as numbers, None for blank ones."""
-    try:
-        return column.astype(np.float64)
-    except ValueError:
-        return np.array([_typed_cell(cell) for cell in column], dtype=object)
-
-
-def answer_columns(columns: Columns, where: Where) -> Answers:
+def answer_columns(columns: Columns, where: Where) -> AnswerColumns:
     """Answers out of the columns left, right, winner or winner, loser, and user and weight if there."""
+    refuse_repeats([name.strip().lower() for name in columns], "column of the answers")
     columns = {name.strip().lower(): column for name, column in columns.items()}
     users, weights = (_optional(columns.get(name)) for name in ("user", "weight"))
     if {"left", "right", "winner"} <= columns.keys():
         pairs, y = np.column_stack([columns["left"], columns["right"]]), _winner_signs(columns, where)
         rows = np.flatnonzero(y != _SKIP)
         users, weights = (None if part is None else part[rows] for part in (users, weights))
-        return Answers(pairs[rows], y[rows], users, weights, rows)
+        return AnswerColumns(pairs[rows], y[rows], users, weights, rows)
     if {"winner", "loser"} <= columns.keys():
         pairs = np.column_stack([columns["winner"], columns["loser"]])
-        return Answers(pairs, None, users, weights, np.arange(len(pairs)))
+        return AnswerColumns(pairs, None, users, weights, np.arange(len(pairs)))
     there = ", ".join(columns)
     raise InputError(
         f"The answers have the columns {there}; needed are left, right, winner or winner, loser."
     )
-
-
-def csv_columns(path: PathType) -> tuple[Columns, Where]:
-    """The columns of a CSV file as text, and how messages call its rows."""
-    name = fspath(path)
-    try:
-        with open(name, newline="", encoding="utf-8-sig") as file:
-            header, rows, lines = _csv_rows(csv.reader(file, skipinitialspace=True), name)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise _unreadable(name, error) from error
-    _refuse_repeats(header, f"column of {name}")
-    cells = np.array(rows, dtype=object)
-    return {h: cells[:, j] for j, h in enumerate(header)}, lambda i: f"line {lines[i]} of {name}"
-
-
-def parquet_frame(path: PathType) -> tuple[Any, Where]:
-    """The frame in a Parquet file, and how messages call its rows."""
-    name = fspath(path)
-    try:
-        frame = pandas().read_parquet(name)
-    except (OSError, ValueError) as error:
-        raise _unreadable(name, error) from error
-    if len(frame) == 0:
-        raise InputError(f"{name} has no rows; it needs at least one.")
-    return frame, lambda i: f"row {i} of {name}"
 
 
 def pandas() -> Any:
@@ -264,45 +204,38 @@ def _library(values: Any) -> str | None:
 
 def _pandas_items(frame: Any) -> ItemTable:
     """Items in a pandas frame; default indices are no names."""
-    names = None if _is_default(frame.index) else frame.index.to_numpy()
-    table = _assemble(names, frame_columns(frame), row)
-    return table._replace(features=None) if _is_default(frame.columns) else table
+    names = None if is_default(frame.index) else frame.index.to_numpy()
+    table = assemble(names, frame_columns(frame), row)
+    return table._replace(features=None) if is_default(frame.columns) else table
 
 
 def _polars_items(frame: Any) -> ItemTable:
     """Items in a polars frame, which has no index: its one text column holds the names."""
     columns = frame_columns(frame)
-    text = [name for name, column in columns.items() if _holds_text(column)]
+    text = [name for name, column in columns.items() if holds_text(column)]
     if len(text) > 1:
         raise InputError(f"The items have {len(text)} text columns {text}; only the names may be text.")
-    return _assemble(columns.pop(text[0]) if text else None, columns, row)
+    return assemble(columns.pop(text[0]) if text else None, columns, row)
 
 
-def _file_items(raw: Columns, columns: Columns, where: Where) -> ItemTable:
-    """Items as files hold them: the first column is the names by its header or because it is text."""
-    first = next(iter(columns))
-    if first.strip().lower() not in _NAME_HEADERS and not _holds_text(columns[first]):
-        return _assemble(None, columns, where)
-    return _assemble(raw[first], {name: columns[name] for name in columns if name != first}, where)
-
-
-def _is_default(index: Any) -> bool:
+def is_default(index: Any) -> bool:
     """Whether a pandas index is the 0, 1, 2, ... that pandas makes up itself."""
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
-def _assemble(names: NDArray[Any] | None, columns: Columns, where: Where) -> ItemTable:
+def assemble(names: NDArray[Any] | None, columns: Columns, where: Where) -> ItemTable:
     """Named columns and item names, checked and put together."""
     texts = None if names is None else label_array(names, "item name", where)
     if texts is not None:
-        _refuse_repeats(texts.tolist(), "item")
+        refuse_repeats(texts.tolist(), "item")
     call = where if texts is None else (lambda i: f"item {texts[i]!r}")
     if not columns:
         raise InputError("The items have no feature columns; at least one column of numbers is needed.")
     parts = [numbers(column, f"Feature {name!r}", call) for name, column in columns.items()]
     features = np.array(list(columns), dtype=object)
     matrix = _finite(np.ascontiguousarray(np.column_stack(parts)), features, call)
-    return ItemTable(matrix, texts, features, names is not None and names.dtype.kind in "iu")
+    whole = texts is not None and all(_WHOLE.fullmatch(text) for text in texts)
+    return ItemTable(matrix, texts, features, whole)
 
 
 def _matrix(values: NDArray[Any], where: Where) -> FloatArray:
@@ -358,7 +291,7 @@ def _unknown(texts: list[str], rows: NDArray[np.intp], names: list[str], where: 
     return InputError(f"Unknown item {first!r} in {where(int(rows[0]))}{total}; {hint}")
 
 
-def _refuse_repeats(names: list[str], noun: str) -> None:
+def refuse_repeats(names: list[str], noun: str) -> None:
     """Refuse a list in which a name comes twice."""
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
@@ -391,7 +324,7 @@ def _number(value: Any, what: str, where: Where, i: int) -> float:
     raise InputError(f"{what} of {where(i)} is {str(value)!r}; it must be a number.")
 
 
-def _holds_text(column: NDArray[Any]) -> bool:
+def holds_text(column: NDArray[Any]) -> bool:
     """Whether any cell is text."""
     return column.dtype.kind in "OUT" and any(isinstance(cell, str) for cell in column)
 
@@ -414,38 +347,3 @@ def _optional(column: NDArray[Any] | None) -> NDArray[Any] | None:
     """A column that may be absent, or blank from top to bottom, which is the same."""
     blank = column is None or (column.dtype.kind in "Of" and all(_text(cell) == "" for cell in column))
     return None if blank else column
-
-
-def _typed_cell(cell: str) -> float | str | None:
-    """A CSV cell as a number, as None when blank, or else as it is."""
-    try:
-        return float(cell)
-    except ValueError:
-        return _BOOLEAN_WORDS.get(cell.strip().lower(), cell) if cell.strip() else None
-
-
-def _csv_rows(reader: Any, name: str) -> tuple[list[str], list[list[str]], list[int]]:
-    """Header, rows and their line numbers; blank lines are passed over."""
-    header = [cell.strip() for cell in next(reader, [])]
-    if not header:
-        raise InputError(f"{name} is empty; it needs a header line and at least one row.")
-    rows, lines = [], []
-    for cells in reader:
-        if not any(cells):
-            continue
-        if len(cells) != len(header):
-            at = f"Line {reader.line_num} of {name}"
-            raise InputError(f"{at} has {len(cells)} fields; the header has {len(header)}.")
-        rows.append(cells)
-        lines.append(reader.line_num)
-    if not rows:
-        raise InputError(f"{name} has no rows below its header; it needs at least one.")
-    return header, rows, lines
-
-
-def _unreadable(name: str, error: Exception) -> InputError:
-    """The error for a file that is absent or not what it should be."""
-    if isinstance(error, FileNotFoundError):
-        return InputError(f"There is no file {name}; give the path of one that exists.")
-    reason = str(error).splitlines()[0]
-    return InputError(f"{name} cannot be read ({reason}); give a valid file of its kind.")

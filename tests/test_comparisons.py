@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coombs.comparisons import Comparisons, InputError, items_matrix
+from coombs.comparisons import Comparisons, InputError
+from coombs.tables import item_table
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -216,7 +217,7 @@ def test_booleans_are_fine_as_features_and_as_y() -> None:
 def test_column_types_of_pandas_give_the_same_numbers(dtype: Any) -> None:
     """Nullable, small, categorical and object columns without gaps are numbers."""
     items = pd.DataFrame({"a": pd.Series([1, 2], dtype=dtype)})
-    assert items_matrix(items)[0].tolist() == [[1.0], [2.0]]
+    assert item_table(items).matrix.tolist() == [[1.0], [2.0]]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -400,14 +401,14 @@ def test_subsets_add_up(data: Comparisons, draw: st.DataObject) -> None:
 def test_bad_items_are_refused_by_place(items: Any, message: str) -> None:
     """Alone and inside Comparisons the same sentence comes."""
     with pytest.raises(InputError, match=message):
-        items_matrix(items)
+        item_table(items)
     with pytest.raises(InputError, match=message):
         Comparisons(items, [[0, 1]])
 
 
 def test_one_item_is_enough_alone_but_not_to_compare() -> None:
     """New items may come singly."""
-    assert items_matrix([[1, 2]])[0].shape == (1, 2)
+    assert item_table([[1, 2]]).matrix.shape == (1, 2)
     with pytest.raises(InputError, match=r"fewer than two items \(1\)"):
         Comparisons([[1, 2]], [[0, 0]])
 
@@ -625,3 +626,71 @@ def test_bad_parquet_files_are_refused(tmp_path: Path) -> None:
     ANSWERS.assign(winner=["left", None, "tie"]).to_parquet(answers)
     with pytest.raises(InputError, match=r"winner of row 1 of .*a\.parquet is missing"):
         Comparisons.read_parquet(items, answers)
+
+
+@pytest.mark.parametrize("index", [[1, 2, 3, 4], [1.0, 2.0, 3.0, 4.0], pd.Index([1, 2, 3, 4], dtype=object)])
+def test_whole_numbers_are_names_where_the_names_are_whole_numbers(index: Any) -> None:
+    """Whatever the index's type, 1 is the item named 1 and not the second item."""
+    assert Comparisons(pd.DataFrame(X, index=index), [[1, 2]]).pairs.tolist() == [[0, 1]]
+
+
+def test_ids_from_a_csv_file_are_names_for_integers_too(tmp_path: Path) -> None:
+    """Items 1, 2, 3 of a file are called by the integers 1, 2, 3."""
+    (tmp_path / "i.csv").write_text("id,price\n1,4\n2,5\n3,6\n")
+    (tmp_path / "a.csv").write_text("winner,loser\n3,1\n")
+    data = Comparisons.read_csv(tmp_path / "i.csv", tmp_path / "a.csv")
+    assert data.pairs.tolist() == [[2, 0]]
+    assert Comparisons(data.item_table, [[3, 1]]) == data
+
+
+def test_numbers_in_a_table_of_answers_are_not_positions_where_items_have_names() -> None:
+    """A frame that calls items a, b by 0 and 1 is refused, not guessed."""
+    items = pd.DataFrame(X, index=list("abcd"))
+    with pytest.raises(InputError, match="Unknown item '0' in row 0"):
+        Comparisons.from_frame(items, pd.DataFrame({"winner": [0], "loser": [1]}))
+
+
+def test_scores_in_a_series_follow_their_names() -> None:
+    """A Series in another order than the items is put in theirs; one about other items is refused."""
+    items = pd.DataFrame({"price": [1.0, 2.0, 3.0]}, index=list("abc"))
+    scores = pd.Series([3, 2, 1], index=list("cba"))
+    assert Comparisons.from_scores(items, scores) == Comparisons.from_scores(items, [1, 2, 3])
+    assert Comparisons.from_tiers(items, scores) == Comparisons.from_tiers(items, [1, 2, 3])
+    with pytest.raises(InputError, match="index of the scores is not the names of the items"):
+        Comparisons.from_scores(items, pd.Series([3, 2, 1], index=list("xyz")))
+
+
+def test_columns_called_loser_and_winner_are_not_taken_by_their_order() -> None:
+    """The winner wins wherever its column stands."""
+    frame = pd.DataFrame({"loser": [0], "winner": [1]})
+    assert Comparisons(X, frame).pairs.tolist() == [[1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1,4\n2,5\n3,6\n", "Line 1 of .* is all numbers"),
+        ("item;price\na;1\n", "has no commas"),
+        ("left,right,Winner,winner\na,b,a,b\n", "More than one column of the answers"),
+    ],
+)
+def test_files_of_another_form_are_refused(tmp_path: Path, text: str, words: str) -> None:
+    """No header, another separator, the same column twice."""
+    (tmp_path / "i.csv").write_text("item,price\na,1\nb,2\n")
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(InputError, match=words):
+        Comparisons.read_csv(tmp_path / "i.csv", tmp_path / "x.csv")
+
+
+def test_a_path_that_is_none_is_refused_in_words() -> None:
+    """Not a TypeError from inside."""
+    with pytest.raises(InputError, match="The path is None"):
+        Comparisons.read_csv(None, None)  # type: ignore[arg-type]
+
+
+def test_missing_values_of_nullable_types_are_refused_in_words() -> None:
+    """pandas' NA in y or in weights."""
+    with pytest.raises(InputError, match="y of row 1 is nan"):
+        Comparisons(X, POSITIONS[:2], y=pd.array([1, None], dtype="Int64"))
+    with pytest.raises(InputError, match="Weight of row 1 is nan"):
+        Comparisons(X, POSITIONS[:2], weights=pd.array([1, None], dtype="Int64"))

@@ -1,0 +1,137 @@
+"""Files of items and of answers as columns; how messages call their lines."""
+
+from __future__ import annotations
+
+import csv
+from os import PathLike, fspath
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coombs.tables import (
+    Columns,
+    InputError,
+    ItemTable,
+    Where,
+    assemble,
+    frame_columns,
+    holds_text,
+    is_default,
+    item_table,
+    pandas,
+    refuse_repeats,
+)
+
+PathType: TypeAlias = str | PathLike[str]
+
+_NAME_HEADERS = {"item", "name", "id", ""}
+_BOOLEAN_WORDS = {"true": 1.0, "false": 0.0}
+
+
+def csv_items(path: PathType) -> ItemTable:
+    """The items in a CSV file, whose names stay the text that the file has."""
+    raw, where = csv_columns(path)
+    return _file_items(raw, {name: typed(column) for name, column in raw.items()}, where)
+
+
+def parquet_items(path: PathType) -> ItemTable:
+    """The items in a Parquet file; an index that pandas saved with them holds the names."""
+    frame, where = parquet_frame(path)
+    if not is_default(frame.index):
+        return item_table(frame)
+    columns = frame_columns(frame)
+    return _file_items(columns, columns, where)
+
+
+def csv_columns(path: PathType) -> tuple[Columns, Where]:
+    """The columns of a CSV file as text, and how messages call its rows."""
+    name = _path(path)
+    try:
+        with open(name, newline="", encoding="utf-8-sig") as file:
+            header, rows, lines = _csv_rows(csv.reader(file, skipinitialspace=True), name)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise _unreadable(name, error) from error
+    refuse_repeats(header, f"column of {name}")
+    cells = np.array(rows, dtype=object)
+    return {h: cells[:, j] for j, h in enumerate(header)}, lambda i: f"line {lines[i]} of {name}"
+
+
+def parquet_frame(path: PathType) -> tuple[Any, Where]:
+    """The frame in a Parquet file, and how messages call its rows."""
+    name = _path(path)
+    try:
+        frame = pandas().read_parquet(name)
+    except (OSError, ValueError) as error:
+        raise _unreadable(name, error) from error
+    if len(frame) == 0:
+        raise InputError(f"{name} has no rows; it needs at least one.")
+    return frame, lambda i: f"row {i} of {name}"
+
+
+def typed(column: NDArray[Any]) -> NDArray[Any]:
+    """A column of a CSV file with numbers for the cells that read as numbers, None for blank ones."""
+    try:
+        return column.astype(np.float64)
+    except ValueError:
+        return np.array([_typed_cell(cell) for cell in column], dtype=object)
+
+
+def _file_items(raw: Columns, columns: Columns, where: Where) -> ItemTable:
+    """Items as files hold them: the first column is the names by its header or because it is text."""
+    first = next(iter(columns))
+    if first.strip().lower() not in _NAME_HEADERS and not holds_text(columns[first]):
+        return assemble(None, columns, where)
+    return assemble(raw[first], {name: columns[name] for name in columns if name != first}, where)
+
+
+def _typed_cell(cell: str) -> float | str | None:
+    """A CSV cell as a number, as None when blank, or else as it is."""
+    try:
+        return float(cell)
+    except ValueError:
+        return _BOOLEAN_WORDS.get(cell.strip().lower(), cell) if cell.strip() else None
+
+
+def _csv_rows(reader: Any, name: str) -> tuple[list[str], list[list[str]], list[int]]:
+    """Header, rows and their line numbers; blank lines are passed over."""
+    header = [cell.strip() for cell in next(reader, [])]
+    if not header:
+        raise InputError(f"{name} is empty; it needs a header line and at least one row.")
+    _check_header(header, name)
+    rows, lines = [], []
+    for cells in reader:
+        if not any(cells):
+            continue
+        if len(cells) != len(header):
+            at = f"Line {reader.line_num} of {name}"
+            raise InputError(f"{at} has {len(cells)} fields; the header has {len(header)}.")
+        rows.append(cells)
+        lines.append(reader.line_num)
+    if not rows:
+        raise InputError(f"{name} has no rows below its header; it needs at least one.")
+    return header, rows, lines
+
+
+def _unreadable(name: str, error: Exception) -> InputError:
+    """The error for a file that is absent or not what it should be."""
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"There is no file {name}; give the path of one that exists.")
+    reason = str(error).splitlines()[0]
+    return InputError(f"{name} cannot be read ({reason}); give a valid file of its kind.")
+
+
+def _check_header(header: list[str], name: str) -> None:
+    """Refuse a first line that is data, or that another character separates."""
+    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
+        raise InputError(f"Line 1 of {name} has no commas ({header[0]!r}); separate the fields by commas.")
+    if all(isinstance(_typed_cell(cell), float) for cell in header):
+        raise InputError(f"Line 1 of {name} is all numbers; it must hold the names of the columns.")
+
+
+def _path(path: PathType) -> str:
+    """A path as text."""
+    try:
+        return str(fspath(path))
+    except TypeError as error:
+        raise InputError(f"The path is {path!r}; it must be the name of a file.") from error
