@@ -17,6 +17,7 @@ from coombs import Alternating, Comparisons
 from coombs.estimators.alternating import Iterate
 from coombs.evaluation import ur_error
 from coombs.simulate import make_preferences
+from coombs.tables import FloatArray
 
 ANSWERS = (20, 40, 70, 100, 150, 200, 300)
 LENGTH = 100
@@ -28,6 +29,7 @@ class Run(NamedTuple):
     steps: Sequence[Iterate]
     errors: Sequence[float]
     held_out: Sequence[float]
+    centre: FloatArray
 
 
 def alternate(p: int, seed: int) -> Run:
@@ -41,7 +43,7 @@ def alternate(p: int, seed: int) -> Run:
             Alternating(tolerance=1e-30, max_alternations=LENGTH).fit(part).history_ for part in (data, seen)
         )
     errors = [ur_error(step.ideal_point, truth.ideal_point, truth.metric) for step in steps]
-    return Run(steps, errors, [hinge(step, unseen) for step in twin])
+    return Run(steps, errors, [hinge(step, unseen) for step in twin], truth.items.mean(axis=0))
 
 
 def hinge(step: Iterate, data: Comparisons) -> float:
@@ -62,8 +64,8 @@ def oracle(run: Run) -> int:
 def change(tolerance: float) -> Callable[[Run], int]:
     def rule(run: Run) -> int:
         for k in range(1, len(run.steps)):
-            u, metric = run.steps[k].ideal_point, run.steps[k].metric
-            move = u - run.steps[k - 1].ideal_point
+            u, metric = run.steps[k].ideal_point - run.centre, run.steps[k].metric
+            move = run.steps[k].ideal_point - run.steps[k - 1].ideal_point
             if move @ metric @ move <= tolerance * (u @ metric @ u):
                 return k
         return len(run.steps) - 1

@@ -39,7 +39,6 @@ def main() -> None:
     true_distances = person.truth.distance(person.flats)
     pairs = draw_pairs(len(person.flats.matrix), N_ANSWERS, rng)
     data = Comparisons(person.flats, pairs, y=draw_answers(true_distances, pairs, None, rng))
-    SingleStep(standardize=True).fit(data)  # the first call also loads libraries
     start = time.perf_counter()
     est = SingleStep(standardize=True).fit(data)
     seconds = time.perf_counter() - start
@@ -108,7 +107,7 @@ def print_errors(est: SingleStep, person: Person, true_distances: FloatArray, se
     scaled = np.outer(scales, scales)
     centre = person.flats.matrix.mean(axis=0)
     ideal_error = ur_error(est.ideal_point_ - centre, person.truth.ideal_point - centre, person.truth.metric)
-    print(f"\nIdeal point error (UR)   {ideal_error:.3f}")
+    print(f"\nIdeal point error (UR)   {ideal_error:.3f}  measured from the average flat")
     print(f"Metric error (WER)       {wer_error(est.metric_ * scaled, person.truth.metric * scaled):.3f}")
     print(f"Kendall tau distance     {kendall_tau_distance(found, true_distances):.3f}")
     print(f"Top ten found            {top_k_fraction(found, true_distances, 10):.0%}")

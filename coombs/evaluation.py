@@ -119,7 +119,10 @@ def interpolated_median(values: ArrayLike) -> float:
 
 def _numbers(estimate: ArrayLike, truth: ArrayLike, ndim: int) -> tuple[FloatArray, FloatArray]:
     """Both as floats, once they are finite and of the same shape."""
-    first, second = np.asarray(estimate, dtype=float), np.asarray(truth, dtype=float)
+    try:
+        first, second = np.asarray(estimate, dtype=float), np.asarray(truth, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"The estimate and the truth must be numbers ({error}).") from error
     if first.shape != second.shape or first.ndim != ndim:
         kind = "vectors" if ndim == 1 else "matrices"
         shapes = f"{first.shape} and {second.shape}"

@@ -85,14 +85,17 @@ class Model:
         """M for features measured in units of `scales`."""
         return self.metric if self.scales is None else self.metric * np.outer(self.scales, self.scales)
 
-    def unseen_directions(self) -> FloatArray:
+    def unseen_directions(self, compared: FloatArray | None = None) -> FloatArray:
         """(d, k) orthonormal directions that the metric does not see.
 
         Along them every item is as good as every other, so that part of the ideal point cannot be
-        known (the paper's Proposition 1). Judged in units of `scales`.
+        known (the paper's Proposition 1). Judged in units of `scales`. With `compared`, the Gram
+        matrix of compared items' differences in those units, also what they do not differ in.
         """
-        values, vectors = np.linalg.eigh(self._scaled_metric())
-        unseen = vectors[:, values <= UNSEEN * max(values.max(), np.finfo(float).tiny)]
+        metric = self._scaled_metric()
+        gram = np.eye(len(metric)) if compared is None else compared
+        values, vectors = np.linalg.eigh(metric @ gram @ metric)
+        unseen = vectors[:, values <= UNSEEN**2 * max(values.max(), np.finfo(float).tiny)]
         basis, _ = np.linalg.qr(unseen if self.scales is None else unseen * self.scales[:, None])
         return basis
 
@@ -129,7 +132,7 @@ class Model:
         """The model in JSON text; nothing in it is executed."""
         try:
             data = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise InputError(f"The model is not JSON ({error}); give a file that to_json wrote.") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise InputError(f"The JSON is not a coombs model; its format must be {FORMAT!r}.")

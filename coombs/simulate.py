@@ -74,8 +74,9 @@ def make_preferences(
     >>> person.comparisons
     Comparisons(3 answers about 100 items with 2 features)
     """
-    for name, size, least in (("n_items", n_items, 2), ("n_features", n_features, 1)):
-        if not isinstance(size, Integral) or size < least:
+    sizes = (("n_items", n_items, 2), ("n_features", n_features, 1), ("n_comparisons", n_comparisons, 1))
+    for name, size, least in sizes:
+        if not isinstance(size, Integral) or isinstance(size, bool) or size < least:
             raise InputError(f"{name} is {size!r}; it must be a whole number of at least {least}.")
     rng = np.random.default_rng(random_state)
     items = rng.uniform(-2.0, 2.0, (n_items, n_features))

@@ -126,6 +126,33 @@ def test_translating_items_translates_the_ideal_point(estimator: type, seed: int
 
 @laws
 @given(seed=SEEDS, shift=st.floats(-100, 100))
+def test_alternating_stops_at_the_same_step_wherever_the_origin_is(seed: int, shift: float) -> None:
+    """The rule that needs no truth measures u from the items' centre."""
+    data = make_preferences(40, 3, 60, random_state=seed).comparisons
+    moved = Comparisons(data.items + shift, data.pairs, data.y)
+    fits = []
+    for part in (data, moved):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fits.append(Alternating(standardize=True, max_alternations=20).fit(part))
+    assert abs(fits[0].n_iter_ - fits[1].n_iter_) <= 1
+
+
+@laws
+@given(seed=SEEDS, factor=st.sampled_from([1e-9, 1e-3, 1e3, 1e8]))
+def test_scaling_every_term_of_the_objective_changes_nothing(seed: int, factor: float) -> None:
+    """Weights, gamma2 and gamma3 times c: the same program, so the same metric and ideal point."""
+    data = person(seed).comparisons
+    heavy = Comparisons(data.items, data.pairs, data.y, weights=np.full(len(data), factor))
+    one = SingleStep(gamma2=0.1, gamma3=0.1, alpha=1e-9, tol=1e-11, max_iter=200).fit(data)
+    two = SingleStep(gamma2=0.1 * factor, gamma3=0.1 * factor, alpha=1e-9 * factor, tol=1e-11, max_iter=200)
+    two.fit(heavy)
+    assert two.objective_ == pytest.approx(factor * one.objective_, rel=1e-7)
+    assert two.metric_ == pytest.approx(one.metric_, abs=2e-4)
+
+
+@laws
+@given(seed=SEEDS, shift=st.floats(-100, 100))
 def test_translation_leaves_the_metric_and_moves_u_as_alpha_vanishes(seed: int, shift: float) -> None:
     """The paper's alpha shrinks u towards the origin of the features; without it u moves along."""
     data = person(seed).comparisons

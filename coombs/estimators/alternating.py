@@ -47,14 +47,14 @@ class Alternating(SingleStep):
     start_gamma1, start_gamma2, start_gamma3, start_alpha : of the first step; the paper's
     gamma1, gamma2, gamma3, alpha : of the steps after it; the paper's
     truth : (u, M); then it stops as the paper does, when the true UR error changes by less than
-        `tolerance`, and keeps the iterate before a rise. Without it, it stops when
-        |u_k - u_(k-1)|^2 / |u_k|^2, in the learned metric, is below a tenth of `tolerance`
+        `tolerance`, and takes the iterate before a rise. Without it, it stops when |u_k - u_(k-1)|^2 is
+        below a tenth of `tolerance` times |u_k - c|^2, in the learned metric, c the centre of the items
     tolerance, max_alternations : when to stop at the latest
     others : as for `SingleStep`
 
     Attributes
     ----------
-    history_ : an `Iterate` (objective, ideal_point, metric, status, ur_error) for each step, the start first
+    history_ : an `Iterate` (objective, ideal_point, metric, status, ur_error) of every step, the start first
     status_ : "converged" or "max_iterations"; n_iter_ counts the steps
     others : as for `SingleStep`
 
@@ -63,8 +63,8 @@ class Alternating(SingleStep):
     >>> from coombs.simulate import make_preferences
     >>> truth = make_preferences(n_comparisons=100, random_state=0)
     >>> est = Alternating(truth.items, truth=(truth.ideal_point, truth.metric)).fit(truth.pairs, truth.y)
-    >>> est.history_[-1].ur_error <= est.history_[0].ur_error
-    True
+    >>> est.status_, len(est.history_) == est.n_iter_ + 1
+    ('converged', True)
     """
 
     _positive: tuple[str, ...] = (
@@ -122,6 +122,7 @@ class Alternating(SingleStep):
     def _learn(self, answers: Answers, scaler: Scaler) -> Fit:
         """Alternate until u stays; `history_` keeps the steps."""
         self._check_truth(answers.items.shape[1])
+        centre = answers.items.mean(axis=0)
         start = (self.start_gamma1, self.start_gamma2, self.start_gamma3)
         fit = self._step(answers, start, self.start_alpha, None)
         self.history_ = [self._iterate(fit, scaler)]
@@ -131,12 +132,9 @@ class Alternating(SingleStep):
             gammas = (self.gamma1, self.gamma2, self.gamma3)
             fit = self._step(answers, gammas, self.alpha, before.ideal_point)
             self.history_.append(self._iterate(fit, scaler))
-            if self._rose():
-                self.history_.pop()
-                fit, status = before, Status.CONVERGED
-                break
-            if self._settled():
+            if self._settled(before, fit, centre):
                 status = Status.CONVERGED
+                fit = before if self._rose() else fit
                 break
         if status is Status.MAX_ITERATIONS:
             message = f"Alternating stopped after {self.max_alternations} alternations while u still moved."
@@ -154,14 +152,13 @@ class Alternating(SingleStep):
         """Whether the true error grew; never without a truth."""
         return self.history_[-1].ur_error > self.history_[-2].ur_error
 
-    def _settled(self) -> bool:
+    def _settled(self, before: Fit, now: Fit, centre: FloatArray) -> bool:
         """The paper's rule where the truth is known, ours where it is not."""
-        before, now = self.history_[-2:]
         if self.truth is not None:
-            return before.ur_error - now.ur_error < self.tolerance
-        move = now.ideal_point - before.ideal_point
-        size = now.ideal_point @ now.metric @ now.ideal_point
-        return bool(move @ now.metric @ move <= WITHOUT_TRUTH * self.tolerance * size)
+            return self.history_[-2].ur_error - self.history_[-1].ur_error < self.tolerance
+        move, size = now.ideal_point - before.ideal_point, now.ideal_point - centre
+        moved, length = move @ now.metric @ move, size @ now.metric @ size
+        return bool(moved <= WITHOUT_TRUTH * self.tolerance * length)
 
     def _check_truth(self, d: int) -> None:
         """Refuse a truth of another size."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coombs.comparisons import Comparisons, InputError
@@ -17,13 +19,17 @@ from coombs.model import Model
 from coombs.solvers.formulate import Answers
 from coombs.solvers.losses import LOSSES
 from coombs.solvers.minimise import SOLVERS
-from coombs.tables import ItemTable
+from coombs.solvers.program import Status
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-    from coombs.solvers.program import Status
     from coombs.tables import FloatArray, Names, TableLike
+
+
+LARGEST = 1e50
+LARGEST_RATIO = 1e12
+"""Features beyond these lose their digits to each other, or overflow when squared."""
 
 
 @dataclass(frozen=True)
@@ -101,17 +107,27 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         """
         self._check_parameters()
         data = self._comparisons(X, y, sample_weight, self.items)
-        scaler = Scaler.of(data.items, getattr(self, "standardize", False))
+        standardize = getattr(self, "standardize", False)
+        _check_sizes(data, standardize)
+        scaler = Scaler.of(data.items, standardize)
         fit = self._learn(Answers.collect(scaler.forward(data.items), *data.oriented()), scaler)
         self._store(data, fit, scaler)
+        # Vectors in pairs have no positions that a user would know.
+        by_vectors = not isinstance(X, Comparisons) and _ndim(X) == 3
+        self.item_table_ = None if by_vectors and self.items is None else data.item_table
         return self
 
     def _store(self, data: Comparisons, fit: Fit, scaler: Scaler) -> None:
         """Fitted attributes, in the user's units."""
+        if fit.status == Status.ALMOST_OPTIMAL:
+            message = f"The fit is almost optimal only: its certified relative gap is {fit.gap:.1e}."
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
         metric, ideal_point = scaler.back(fit)
         metric.flags.writeable = ideal_point.flags.writeable = False
-        names = data.feature_names
-        self.model_ = Model(metric, ideal_point, None if names is None else tuple(names), spreads(data.items))
+        names, scales = data.feature_names, spreads(data.items)
+        winners, losers, _ = data.oriented()
+        self._compared = _gram((data.items[winners] - data.items[losers]) / scales)
+        self.model_ = Model(metric, ideal_point, None if names is None else tuple(names), scales)
         self.metric_, self.ideal_point_, self.distances_ = metric, ideal_point, fit.distances
         self.objective_, self.status_, self.n_iter_, self.gap_ = (
             fit.objective,
@@ -119,7 +135,6 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
             fit.n_iter,
             fit.gap,
         )
-        self.item_table_ = data.item_table
         self.classes_ = np.array([-1, 1])
         self.n_features_in_ = data.n_features
         if names is not None:
@@ -129,8 +144,12 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
 
     @property
     def unidentified_(self) -> FloatArray:
-        """(d, k) orthonormal directions that the metric does not see: that part of u cannot be known."""
-        return self._fitted_model().unseen_directions()
+        """(d, k) orthonormal directions along which no answer says anything of u, given the metric.
+
+        They are the kernel of R M: what the metric does not see (the paper's Proposition 1), and what
+        the compared items do not differ in.
+        """
+        return self._fitted_model().unseen_directions(self._compared)
 
     def _comparisons(
         self, X: Any, y: ArrayLike | None, weights: ArrayLike | None, items: TableLike
@@ -175,6 +194,10 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
     def decision_function(self, X: Any) -> FloatArray:
         """Distance of the second of each pair less that of the first: positive where the first is better."""
         check_is_fitted(self)
+        if not isinstance(X, Comparisons) and _ndim(X) == 3:
+            values = np.asarray(X)
+            distance = self.model_.distance(values.reshape(-1, values.shape[2])).reshape(-1, 2)
+            return distance[:, 1] - distance[:, 0]
         data = self._comparisons(X, None, None, self.item_table_)
         distance = self.model_.distance(data.item_table)
         result: FloatArray = distance[data.pairs[:, 1]] - distance[data.pairs[:, 0]]
@@ -212,7 +235,7 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **fit_params: Any) -> Any:
         """Fit to comparisons, then transform the items they are about."""
-        return self.fit(X, y, **fit_params).transform(self.item_table_.matrix)
+        return self.fit(X, y, **fit_params).transform(self._given(None).matrix)
 
     def get_feature_names_out(self, input_features: Any = None) -> Names:
         """Names of the columns of `transform`: direction0 (the most important), direction1, ..."""
@@ -227,7 +250,11 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         check_is_fitted(self)
         return self.model_
 
-    def _given(self, items: TableLike) -> TableLike | ItemTable:
+    def _given(self, items: TableLike) -> TableLike:
+        """These items, or the fitted ones."""
+        check_is_fitted(self)
+        if items is None and self.item_table_ is None:
+            raise InputError("The fit was to pairs of feature vectors; give the items that are meant.")
         return self.item_table_ if items is None else items
 
     def __sklearn_tags__(self) -> Tags:
@@ -236,6 +263,28 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         tags.input_tags.three_d_array = True
         tags.target_tags.required = False
         return tags
+
+
+def _gram(differences: FloatArray) -> FloatArray:
+    """D'D, scaled to trace 1."""
+    gram: FloatArray = differences.T @ differences
+    return gram / max(float(gram.trace()), np.finfo(float).tiny)
+
+
+def _check_sizes(data: Comparisons, standardize: bool) -> None:
+    """Refuse features whose sizes floating-point numbers cannot hold together."""
+    names = range(data.n_features) if data.feature_names is None else data.feature_names.tolist()
+    largest = np.abs(data.items).max(axis=0)
+    if largest.max() > LARGEST:
+        j = int(largest.argmax())
+        raise InputError(f"Feature {names[j]!r} reaches {largest[j]:.0e}; give it in larger units.")
+    sizes = spreads(data.items)
+    if not standardize and sizes.max() > LARGEST_RATIO * sizes.min():
+        wide, narrow = names[int(sizes.argmax())], names[int(sizes.argmin())]
+        raise InputError(
+            f"Feature {wide!r} varies {sizes.max() / sizes.min():.0e} times as much as {narrow!r}; "
+            "use standardize=True, or units in which they are alike."
+        )
 
 
 def _ndim(values: Any) -> int:

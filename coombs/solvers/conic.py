@@ -21,18 +21,17 @@ if TYPE_CHECKING:
 
 
 def solve(program: Program, tol: float = 1e-8, max_iter: int = 200) -> Solution:
-    """Minimise the program with Clarabel; optimal only where it says Solved or the gap proves it."""
+    """Minimise the program with Clarabel; the status goes by our own certificate, not by its word."""
     form = _ConicForm(program)
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_iter = max_iter
     settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tol
     found = clarabel.DefaultSolver(form.quadratic, form.linear, *form.constraints(), settings).solve()
-    y, distances, multipliers = form.read(np.array(found.x), np.array(found.z))
-    gap = program.relative_gap(y, distances, multipliers)
-    solved = found.status == clarabel.SolverStatus.Solved or gap <= tol
-    status = Status.OPTIMAL_BY_CLARABEL if solved else Status.STALLED
-    return Solution(y, distances, status, program.value(y, distances), gap, found.iterations)
+    y, rho, multipliers = form.read(np.array(found.x), np.array(found.z))
+    gap = program.relative_gap(y, rho, multipliers)
+    status = Status.OPTIMAL_BY_CLARABEL if gap <= tol else Status.STALLED
+    return Solution(y, program.distances(y, rho), status, program.value(y, rho), gap, found.iterations)
 
 
 class _ConicForm:
@@ -104,29 +103,30 @@ class _ConicForm:
             first = csr_array((ones, (3 * place, place)), shape=(3 * p, p))
             bound = csr_array((-ones, (3 * place + 2, p * k + place)), shape=(3 * p, 2 * p))
             blocks = {"loss": first, "exp": bound} | ({} if margins is None else {"d": first @ margins})
-            self._add(lambda _: None, np.tile([0.0, 1.0, 0.0], p), **blocks)
+            # The second cone's first rows hold the margins: their prices are minus the multipliers.
+            self._margin_row = self._add(lambda _: None, np.tile([0.0, 1.0, 0.0], p), **blocks)
             self._cones.pop()
             self._cones.extend(clarabel.ExponentialConeT() for _ in range(p))
 
     def read(self, x: Vector, z: Vector) -> tuple[Vector, Vector, Matrix]:
-        """(y, d) made exactly feasible, and multipliers (a, b) put into their boxes."""
+        """(y, rho) made exactly feasible, and multipliers (a, b) put into their boxes."""
         program, p, weights = self.program, self.program.graph.n_answers, self.program.weights
         y = x[self._at["y"]].copy()
         values, vectors = np.linalg.eigh(smat(y[: program.n_psd], program.order))
         y[: program.n_psd] = svec((vectors * np.maximum(values, 0.0)) @ vectors.T)
-        distances = x[self._at["d"]] if program.residual else program.offset + program.features @ y
+        rho = x[self._at["rho"]].copy() if program.residual else np.zeros(program.graph.n_items)
         if program.nonnegative:
-            distances = np.maximum(distances, 0.0)
-        margins = program.graph.differences(distances)
-        a = program.loss.smooth_prices(margins, weights)
-        if a is None:
+            rho += np.minimum(program.distances(y, rho), 0.0)
+        if program.loss.name == "logistic":
+            a = np.clip(-z[self._margin_row : self._margin_row + 3 * p : 3], 0.0, weights)
+        else:
             ceiling = weights if program.loss.name == "hinge" else np.inf
             a = np.clip(z[self._hinge_row : self._hinge_row + p], 0.0, ceiling)
         b = np.zeros(p)
         if program.gamma1:
             sides = z[self._residual_row : self._residual_row + 2 * p]
             b = np.clip(sides[:p] - sides[p:], -program.gamma1 * weights, program.gamma1 * weights)
-        return y, distances, np.stack([a, b])
+        return y, rho, np.stack([a, b])
 
 
 def incidence(graph: ComparisonGraph) -> csr_array:

@@ -19,6 +19,7 @@ from coombs.solvers.program import Program
 if TYPE_CHECKING:
     from coombs.solvers.graph import Index, Matrix, Vector
     from coombs.solvers.losses import Loss
+    from coombs.solvers.program import Solution
 
 RANK = 1e-13
 """Principal axes shorter than this share of the longest are rounding errors of the features."""
@@ -156,6 +157,12 @@ def metric_program(
         nonnegative=nonnegative,
     )
     return Formulation(program, axes)
+
+
+def says_nothing(program: Program, solution: Solution, tol: float) -> bool:
+    """Whether M = 0 and d = 0 are as good, as where every answer is contradicted."""
+    nothing = program.value(np.zeros_like(solution.y), np.zeros(program.graph.n_items))
+    return nothing <= solution.objective + tol * program.scale(nothing)
 
 
 def euclidean_program(answers: Answers, loss: Loss, gamma1: float, gamma2: float) -> Formulation:

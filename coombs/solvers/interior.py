@@ -29,10 +29,14 @@ if TYPE_CHECKING:
     from coombs.solvers.program import Program
 
 START_WIDTH = 2.0
+"""How wide slacks start, in units of the hinge's margin; found by trial, as are the starting prices."""
 SHORTEST_STEP = 1e-7
+"""A step below this is no progress."""
 HALVINGS = 12
+"""How often a step is halved at most for the curve of a smooth loss."""
 ROUGH = 1e-3
 INSIDE = 0.1
+"""A smooth loss starts from the hinge program solved to ROUGH, moved INSIDE its bounds."""
 HEAVY = 1e10
 """Weights above this make the reduced system inexact: then every direction is refined."""
 
@@ -73,6 +77,7 @@ class Targets(NamedTuple):
     cone: Matrix
 
 
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def solve(program: Program, tol: float = 1e-8, max_iter: int = 100) -> Solution:
     """Minimise the program to a certified relative gap of `tol`, or say how it ended instead."""
     warm = not program.loss.signs and program.gamma1
@@ -124,7 +129,7 @@ class _State:
         self.no_nu = np.zeros(program.normals.shape[1])
         self.n_pairs = self.n_rows * program.graph.n_answers + len(point.bound_price) + program.order
         self._refresh()
-        self._last_value = self.value()
+        self._last_scale = self.program.scale(self.value())
 
     def _refresh(self) -> None:
         """What depends on the iterate alone."""
@@ -141,18 +146,18 @@ class _State:
 
     def value(self) -> float:
         """The objective."""
-        return self.program.value(self.point.y, self.point.distances)
+        return self.program.value(self.point.y, self.point.rho)
 
     def gap(self) -> float:
         """The certified relative gap."""
-        return self.program.relative_gap(self.point.y, self.point.distances, self.point.multipliers)
+        return self.program.relative_gap(self.point.y, self.point.rho, self.point.multipliers)
 
     def nearly_complementary(self, tol: float) -> bool:
         """Whether it is time to pay for the certificate; the last known value serves until it seems so."""
         products = self.mu * self.n_pairs
-        if products <= 2 * tol * (1.0 + abs(self._last_value)):
-            self._last_value = self.value()
-        return bool(products <= 2 * tol * (1.0 + abs(self._last_value)))
+        if products <= 2 * tol * self._last_scale:
+            self._last_scale = self.program.scale(self.value())
+        return bool(products <= 2 * tol * self._last_scale)
 
     def scale_and_factor(self) -> None:
         """Weights h, g, theta and the cone's scaling; then the Newton system with them."""
@@ -208,6 +213,7 @@ class _State:
         dy, drho, dnu = self._newton(k, targets)
         dd = program.features @ dy - drho
         if not math.isfinite(dd @ dd):
+            # Where numpy's own warnings, silenced in `solve`, end up.
             raise np.linalg.LinAlgError("the Newton direction overflowed")
         multipliers = graph.differences(np.array([dd, drho][: len(k)]))
         multipliers += k
@@ -334,11 +340,11 @@ def _start_from_hinge(program: Program, max_iter: int) -> tuple[Point, int]:
     solve the hinge program roughly, scale its point as suits the smooth loss, and step inside.
     """
     rough = _State(replace(program, loss=LOSSES["hinge"]), _start(replace(program, loss=LOSSES["hinge"])))
-    _, n_iter = _follow(rough, lambda: rough.mu * rough.n_pairs <= ROUGH * (1 + abs(rough.value())), max_iter)
+    _, n_iter = _follow(rough, lambda: rough.nearly_complementary(ROUGH), max_iter)
     found, n_psd = rough.point, program.n_psd
 
     def value(log_scale: float) -> float:
-        return program.value(np.exp(log_scale) * found.y, np.exp(log_scale) * found.distances)
+        return program.value(np.exp(log_scale) * found.y, np.exp(log_scale) * found.rho)
 
     scale = np.exp(minimize_scalar(value, bounds=(-3.0, 6.0), method="bounded").x)
     y, rho = scale * found.y, scale * found.rho
@@ -346,7 +352,7 @@ def _start_from_hinge(program: Program, max_iter: int) -> tuple[Point, int]:
     room = np.minimum(_start_diagonal(program), max(np.trace(primal) / max(1, program.order), 1e-12))
     primal = primal + INSIDE * np.diag(room)
     y[:n_psd] = svec(primal)
-    distances = program.offset + program.features @ y - rho
+    distances = program.distances(y, rho)
     if program.nonnegative:
         lift = max(0.0, INSIDE - float(distances.min()))
         distances, rho = distances + lift, rho - lift

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,42 +15,46 @@ if TYPE_CHECKING:
     from coombs.solvers.program import Program, Solution
 
 SOLVERS = ("auto", "interior_point", "clarabel", "cvxpy")
+ALMOST = 1e-5
+"""A certified gap up to this is called almost optimal; beyond, there is no answer."""
 SERIAL_ITEMS = 600
 """Up to this many items the matrices are so small that threads of BLAS only get in each other's way."""
 
 
 def minimise(program: Program, solver: str = "auto", tol: float = 1e-8, max_iter: int = 100) -> Solution:
-    """The optimum, whose status says by which road; ConvergenceError where there is none."""
-    if solver == "clarabel":
-        return _by_clarabel(program, tol, None)
-    if program.graph.n_items <= SERIAL_ITEMS:
-        with _blas().limit(limits=1, user_api="blas"):
-            solution = interior.solve(program, tol, max_iter)
-    else:
-        solution = interior.solve(program, tol, max_iter)
-    if solution.status is Status.OPTIMAL:
-        return solution
-    if solver == "interior_point":
-        raise ConvergenceError(_sentence("The interior-point method", solution))
-    return _by_clarabel(program, tol, solution)
+    """The optimum, whose status says by which road; ConvergenceError where no road gets near it."""
+    tries = []
+    if solver != "clarabel":
+        tries.append(_by_interior_point(program, tol, max_iter))
+    if solver == "clarabel" or (solver != "interior_point" and tries[0].status is not Status.OPTIMAL):
+        # Imported here because most fits never need it.
+        from coombs.solvers import conic
+
+        tries.append(conic.solve(program, tol))
+    best = min(tries, key=lambda solution: solution.gap if solution.gap == solution.gap else float("inf"))
+    if best.status in (Status.OPTIMAL, Status.OPTIMAL_BY_CLARABEL):
+        return best
+    if best.gap <= ALMOST:
+        return replace(best, status=Status.ALMOST_OPTIMAL)
+    sentence = "; ".join(f"{who} {_ending(one)}" for who, one in zip(_names(solver), tries, strict=False))
+    raise ConvergenceError(f"No optimum: {sentence}. Larger gammas or standardize=True may help.")
 
 
-def _by_clarabel(program: Program, tol: float, before: Solution | None) -> Solution:
-    """Clarabel's optimum, or an error that says how near both came."""
-    from coombs.solvers import conic
-
-    solution = conic.solve(program, tol)
-    if solution.status is Status.OPTIMAL_BY_CLARABEL:
-        return solution
-    first = "" if before is None else _sentence("The interior-point method", before) + " "
-    raise ConvergenceError(first + _sentence("Clarabel", solution))
+def _by_interior_point(program: Program, tol: float, max_iter: int) -> Solution:
+    """Our own method, on one thread where the matrices are small."""
+    if program.graph.n_items > SERIAL_ITEMS:
+        return interior.solve(program, tol, max_iter)
+    with _blas().limit(limits=1, user_api="blas"):
+        return interior.solve(program, tol, max_iter)
 
 
-def _sentence(who: str, solution: Solution) -> str:
-    return (
-        f"{who} ended as {solution.status} after {solution.n_iter} iterations with a relative gap of "
-        f"{solution.gap:.1e}; larger regularisation (gamma) or scaled features (standardize=True) help."
-    )
+def _names(solver: str) -> tuple[str, ...]:
+    return ("Clarabel",) if solver == "clarabel" else ("the interior-point method", "Clarabel")
+
+
+def _ending(solution: Solution) -> str:
+    steps = f"after {solution.n_iter} iterations"
+    return f"ended as {solution.status} {steps} with a relative gap of {solution.gap:.1e}"
 
 
 @cache

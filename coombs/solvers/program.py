@@ -5,7 +5,7 @@
     over        y = (svec N, c),  N positive semidefinite,  rho with normals' rho = 0,
     where       d = offset + features y - rho   (and d >= 0 if `nonnegative`).
 
-Without a residual block rho is zero: d = offset + features y. Any (y, d) is feasible, and any
+Without a residual block rho is zero: d = offset + features y. Any (y, rho) is feasible, and any
 prices (a, b) in their boxes give a lower bound in closed form, so the gap that a solver reports
 is a certificate whatever road it took.
 """
@@ -25,12 +25,17 @@ if TYPE_CHECKING:
     from coombs.solvers.losses import Loss
 
 
+SMALLEST_SHARE = 1e-4
+"""Optima below this share of the loss at d = 0 are known to that share times the tolerance."""
+
+
 class Status(StrEnum):
     """How a solve ended: the whole list."""
 
     OPTIMAL = "optimal"
     OPTIMAL_BY_CLARABEL = "optimal_by_clarabel"
     OPTIMAL_BY_CVXPY = "optimal_by_cvxpy"
+    ALMOST_OPTIMAL = "almost_optimal"
     CONVERGED = "converged"
     MAX_ITERATIONS = "max_iterations"
     STALLED = "stalled"
@@ -63,19 +68,26 @@ class Program:
         """How many of the unknowns y are svec N."""
         return self.order * (self.order + 1) // 2
 
-    def value(self, y: Vector, distances: Vector) -> float:
+    def distances(self, y: Vector, rho: Vector) -> Vector:
+        """d = offset + features y - rho."""
+        result: Vector = self.offset + self.features @ y - rho
+        return result
+
+    def value(self, y: Vector, rho: Vector) -> float:
         """The objective at a feasible point, from its definition."""
-        total = self.loss.value(self.graph.differences(distances), self.weights)
-        total += float(self.penalty @ y**2 + self.linear @ y + self.gamma3 * (distances @ distances))
+        d = self.distances(y, rho)
+        total = self.loss.value(self.graph.differences(d), self.weights)
+        total += float(self.penalty @ y**2 + self.linear @ y + self.gamma3 * (d @ d))
         if self.gamma1:
-            total += self.gamma1 * float(self.weights @ np.abs(self.residuals(y, distances)))
+            total += self.gamma1 * float(self.weights @ np.abs(self.residuals(rho)))
         return total
 
-    def residuals(self, y: Vector, distances: Vector) -> Vector:
-        """r = (I - R R^+) Q (q - d), with the projection done in item space."""
-        rho = self.offset + self.features @ y - distances
-        rho += self.features[:, self.n_psd :] @ (self.normals.T @ rho)
-        return self.graph.differences(rho)
+    def residuals(self, rho: Vector) -> Vector:
+        """r = (I - R R^+) Q rho, with the projection done in item space.
+
+        A function of rho and not of q - d, which would lose the digits of a small residual.
+        """
+        return self.graph.differences(rho + self.features[:, self.n_psd :] @ (self.normals.T @ rho))
 
     def bound(self, multipliers: Matrix) -> float:
         """The dual objective at (a, b): no feasible point has less, given 0 <= a, |b| <= gamma1 w."""
@@ -98,10 +110,15 @@ class Program:
         total -= float((slope[n_psd:][ridge > 0] ** 2 / (4 * ridge[ridge > 0])).sum())
         return total
 
-    def relative_gap(self, y: Vector, distances: Vector, multipliers: Matrix) -> float:
-        """(value - bound) / (1 + |value|)."""
-        value = self.value(y, distances)
-        return (value - self.bound(multipliers)) / (1.0 + abs(value))
+    def relative_gap(self, y: Vector, rho: Vector, multipliers: Matrix) -> float:
+        """(value - bound) / scale(value)."""
+        value = self.value(y, rho)
+        return (value - self.bound(multipliers)) / self.scale(value)
+
+    def scale(self, value: float) -> float:
+        """|value|, but no less than a small share of the loss of knowing nothing."""
+        ignorance = self.loss.value(np.zeros(self.graph.n_answers), self.weights)
+        return max(abs(value), SMALLEST_SHARE * ignorance)
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,10 @@ def _solve(problem: Any) -> float:
     with warnings.catch_warnings():
         # Of an inaccurate solution, which is refused below.
         warnings.simplefilter("ignore", UserWarning)
-        problem.solve(solver="CLARABEL")
+        try:
+            problem.solve(solver="CLARABEL")
+        except (_cvxpy().error.SolverError, ValueError) as error:
+            raise ConvergenceError(f"CVXPY failed ({error}); the reference has no answer to give.") from error
     if problem.status != "optimal":
         raise ConvergenceError(f"CVXPY ended as {problem.status}; the reference has no answer to give.")
     return float(problem.value)
