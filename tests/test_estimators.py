@@ -206,7 +206,9 @@ def test_features_that_floats_cannot_hold_together_are_refused_by_name() -> None
     """A time in nanoseconds beside a grade: scaled inside it works, as it is it gets a sentence."""
     truth = make_preferences(30, 2, 60, random_state=0)
     items = truth.items * [1e15, 1.0]
-    with pytest.raises(InputError, match=r"Feature 0 varies 9e\+14 times as much as 1; use standardize=True"):
+    with pytest.raises(
+        InputError, match=r"Feature 0 varies 9e\+14 times as much as feature 1; use standardize=True"
+    ):
         SingleStep(items).fit(truth.pairs, truth.y)
     assert SingleStep(items, standardize=True).fit(truth.pairs, truth.y).score(truth.pairs, truth.y) > 0.9
     with pytest.raises(InputError, match=r"Feature 1 reaches 2e\+80; give it in larger units"):

@@ -47,18 +47,24 @@ class Fit:
 
 @dataclass(frozen=True)
 class Scaler:
-    """Standardised features and the way back; the identity unless asked for."""
+    """Standardised features and the way back; the identity unless asked for.
+
+    `spreads` is the standard deviation of each feature, 1 where it is constant, either way.
+    """
 
     centre: FloatArray
     sizes: FloatArray
+    spreads: FloatArray
 
     @classmethod
     def of(cls, items: FloatArray, standardize: bool) -> Scaler:
         """Mean and deviation of each column (1 where it is constant), or 0 and 1."""
-        d = items.shape[1]
-        if not standardize:
-            return cls(np.zeros(d), np.ones(d))
-        return cls(items.mean(axis=0), spreads(items))
+        constant = (items == items[0]).all(axis=0)
+        deviation = items.std(axis=0)
+        spreads = np.where(constant | (deviation == 0.0), 1.0, deviation)
+        if standardize:
+            return cls(items.mean(axis=0), spreads, spreads)
+        return cls(np.zeros_like(spreads), np.ones_like(spreads), spreads)
 
     def forward(self, items: FloatArray) -> FloatArray:
         """Standardised items."""
@@ -67,13 +73,6 @@ class Scaler:
     def back(self, fit: Fit) -> tuple[FloatArray, FloatArray]:
         """Metric and ideal point in the user's units."""
         return fit.metric / np.outer(self.sizes, self.sizes), self.centre + self.sizes * fit.ideal_point
-
-
-def spreads(items: FloatArray) -> FloatArray:
-    """Standard deviation of each column, 1 where the column is constant."""
-    constant = (items == items[0]).all(axis=0)
-    deviation: FloatArray = items.std(axis=0)
-    return np.where(constant | (deviation == 0.0), 1.0, deviation)
 
 
 class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -107,9 +106,9 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         """
         self._check_parameters()
         data = self._comparisons(X, y, sample_weight, self.items)
-        standardize = getattr(self, "standardize", False)
-        _check_sizes(data, standardize)
-        scaler = Scaler.of(data.items, standardize)
+        _check_largest(data)
+        scaler = Scaler.of(data.items, getattr(self, "standardize", False))
+        _check_alike(data, scaler)
         fit = self._learn(Answers.collect(scaler.forward(data.items), *data.oriented()), scaler)
         self._store(data, fit, scaler)
         # Vectors in pairs have no positions that a user would know.
@@ -124,10 +123,9 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         metric, ideal_point = scaler.back(fit)
         metric.flags.writeable = ideal_point.flags.writeable = False
-        names, scales = data.feature_names, spreads(data.items)
-        winners, losers, _ = data.oriented()
-        self._compared = _gram((data.items[winners] - data.items[losers]) / scales)
-        self.model_ = Model(metric, ideal_point, None if names is None else tuple(names), scales)
+        names, pairs = data.feature_names, data.pairs[data.weights > 0]
+        self._compared = _gram((data.items[pairs[:, 0]] - data.items[pairs[:, 1]]) / scaler.spreads)
+        self.model_ = Model(metric, ideal_point, None if names is None else tuple(names), scaler.spreads)
         self.metric_, self.ideal_point_, self.distances_ = metric, ideal_point, fit.distances
         self.objective_, self.status_, self.n_iter_, self.gap_ = (
             fit.objective,
@@ -271,18 +269,26 @@ def _gram(differences: FloatArray) -> FloatArray:
     return gram / max(float(gram.trace()), np.finfo(float).tiny)
 
 
-def _check_sizes(data: Comparisons, standardize: bool) -> None:
-    """Refuse features whose sizes floating-point numbers cannot hold together."""
-    names = range(data.n_features) if data.feature_names is None else data.feature_names.tolist()
+def _feature(data: Comparisons, j: int) -> str:
+    """How messages call a feature."""
+    return f"Feature {j}" if data.feature_names is None else f"Feature {data.feature_names[j]!r}"
+
+
+def _check_largest(data: Comparisons) -> None:
+    """Refuse features that overflow when squared."""
     largest = np.abs(data.items).max(axis=0)
     if largest.max() > LARGEST:
         j = int(largest.argmax())
-        raise InputError(f"Feature {names[j]!r} reaches {largest[j]:.0e}; give it in larger units.")
-    sizes = spreads(data.items)
-    if not standardize and sizes.max() > LARGEST_RATIO * sizes.min():
-        wide, narrow = names[int(sizes.argmax())], names[int(sizes.argmin())]
+        raise InputError(f"{_feature(data, j)} reaches {largest[j]:.0e}; give it in larger units.")
+
+
+def _check_alike(data: Comparisons, scaler: Scaler) -> None:
+    """Refuse features that lose their digits to each other."""
+    sizes = scaler.spreads / scaler.sizes
+    if sizes.max() > LARGEST_RATIO * sizes.min():
+        wide, narrow = _feature(data, int(sizes.argmax())), _feature(data, int(sizes.argmin()))
         raise InputError(
-            f"Feature {wide!r} varies {sizes.max() / sizes.min():.0e} times as much as {narrow!r}; "
+            f"{wide} varies {sizes.max() / sizes.min():.0e} times as much as {narrow[0].lower() + narrow[1:]}; "
             "use standardize=True, or units in which they are alike."
         )
 

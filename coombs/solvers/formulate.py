@@ -161,7 +161,7 @@ def metric_program(
 
 def says_nothing(program: Program, solution: Solution, tol: float) -> bool:
     """Whether M = 0 and d = 0 are as good, as where every answer is contradicted."""
-    nothing = program.value(np.zeros_like(solution.y), np.zeros(program.graph.n_items))
+    nothing = program.loss.value(np.zeros(program.graph.n_answers), program.weights)
     return nothing <= solution.objective + tol * program.scale(nothing)
 
 

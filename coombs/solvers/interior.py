@@ -124,7 +124,7 @@ class _State:
         self.n_rows, n_multipliers = self.c.shape
         # da = -h (Q dd + k_a) and db = g (Q drho - k_b): the same but for these signs.
         self.signs = np.array([-1.0, 1.0])[:n_multipliers, None]
-        self.signed_c = self.signs * self.c.T
+        self.signed_c, self.absolute_c = self.signs * self.c.T, np.abs(self.c.T)
         # normals' rho = 0 holds at the start, and every step keeps it.
         self.no_nu = np.zeros(program.normals.shape[1])
         self.n_pairs = self.n_rows * program.graph.n_answers + len(point.bound_price) + program.order
@@ -163,7 +163,7 @@ class _State:
         """Weights h, g, theta and the cone's scaling; then the Newton system with them."""
         program, point = self.program, self.point
         self.ratio = self.slack / self.price
-        softness = np.abs(self.c.T) @ self.ratio
+        softness = self.absolute_c @ self.ratio
         softness[0] += program.loss.compliance(self.margins, program.weights)
         weights = 1.0 / softness
         self.signed_weights = self.signs * weights
