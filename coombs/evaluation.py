@@ -104,7 +104,7 @@ def interpolated_median(values: ArrayLike) -> float:
     0.9166666666666667
     """
     # Rounded, so that 0.1 + 0.2 and 0.3 are one step of a discrete scale.
-    x = np.round(np.asarray(values, dtype=float).ravel(), 12)
+    x = np.round(_floats(values).ravel(), 12)
     if not x.size or not np.isfinite(x).all():
         raise InputError("The interpolated median needs at least one value, and all of them finite.")
     median = float(np.median(x))
@@ -119,10 +119,7 @@ def interpolated_median(values: ArrayLike) -> float:
 
 def _numbers(estimate: ArrayLike, truth: ArrayLike, ndim: int) -> tuple[FloatArray, FloatArray]:
     """Both as floats, once they are finite and of the same shape."""
-    try:
-        first, second = np.asarray(estimate, dtype=float), np.asarray(truth, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"The estimate and the truth must be numbers ({error}).") from error
+    first, second = _floats(estimate), _floats(truth)
     if first.shape != second.shape or first.ndim != ndim:
         kind = "vectors" if ndim == 1 else "matrices"
         shapes = f"{first.shape} and {second.shape}"
@@ -130,6 +127,14 @@ def _numbers(estimate: ArrayLike, truth: ArrayLike, ndim: int) -> tuple[FloatArr
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         raise InputError("The estimate and the truth must be finite numbers; at least one is not.")
     return first, second
+
+
+def _floats(values: ArrayLike) -> FloatArray:
+    """Values as floats."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"The values must be numbers ({error}).") from error
 
 
 def _eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -78,7 +78,12 @@ def make_preferences(
     for name, size, least in sizes:
         if not isinstance(size, Integral) or isinstance(size, bool) or size < least:
             raise InputError(f"{name} is {size!r}; it must be a whole number of at least {least}.")
-    rng = np.random.default_rng(random_state)
+    try:
+        rng = np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"random_state is {random_state!r}; it must be a seed, a generator or None."
+        ) from error
     items = rng.uniform(-2.0, 2.0, (n_items, n_features))
     metric, ideal_point = draw_truth(n_features, identity, rng)
     pairs = draw_pairs(n_items, n_comparisons, rng)

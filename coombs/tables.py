@@ -26,6 +26,7 @@ Where: TypeAlias = Callable[[int], str]
 _WORDS = {"left": 1, "right": -1, "tie": 0, "skip": 2}
 _SKIP, _NEITHER = 2, 3
 _WHOLE = re.compile(r"-?\d+")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 class AnswerColumns(NamedTuple):
@@ -89,6 +90,7 @@ def positions(table: ItemTable, values: NDArray[Any], where: Where) -> NDArray[n
     if values.dtype.kind in "bcmM":
         raise InputError(f"Items cannot be chosen by {values.dtype} values; use positions or names.")
     if values.dtype.kind in "iuf" and not table.integer_names:
+        _refuse_ambiguous(table)
         return _in_range(values, len(table.matrix), where)
     texts = labels(values, "item", where)
     names = map(str, range(len(table.matrix))) if table.names is None else table.names
@@ -130,18 +132,21 @@ def frame_columns(frame: Any) -> Columns:
 
 
 def by_name(values: Any, table: ItemTable, what: str) -> Any:
-    """A pandas Series whose index holds the item names, put in the order of the items; else as it is."""
-    if table.names is None or not hasattr(values, "reindex") or is_default(values.index):
+    """A pandas Series whose index holds the items' names or positions, in the order of the items."""
+    if not hasattr(values, "reindex"):
         return values
-    named = values.set_axis([str(label) for label in values.index])
-    if set(named.index) != set(table.names) or len(named) != len(table.names):
+    names = [str(i) for i in range(len(table.matrix))] if table.names is None else table.names.tolist()
+    named = values.set_axis([_text(label) for label in values.index])
+    if len(named) == len(names) and set(named.index) == set(names):
+        return named.reindex(names)
+    if table.names is not None and not is_default(values.index):
         raise InputError(f"The index of the {what} is not the names of the items; it must be, in any order.")
-    return named.reindex(list(table.names))
+    return values
 
 
 def winner_first(pairs: Any) -> Any:
     """Pairs in a frame whose columns are called winner and loser, the winner first."""
-    names = [str(name).lower() for name in getattr(pairs, "columns", ())]
+    names = [str(name).strip().lower() for name in getattr(pairs, "columns", ())]
     return pairs[[pairs.columns[1], pairs.columns[0]]] if names == ["loser", "winner"] else pairs
 
 
@@ -264,6 +269,15 @@ def _finite(matrix: FloatArray, features: Names | None, where: Where) -> FloatAr
         raise InputError(f"Feature {feature} of {where(i)} is {matrix[i, j]}; it must be a finite number.")
     matrix.flags.writeable = False
     return matrix
+
+
+def _refuse_ambiguous(table: ItemTable) -> None:
+    """Refuse numbers for items some of whose names are numbers."""
+    for name in () if table.names is None else table.names:
+        if _NUMBER.fullmatch(name):
+            raise InputError(
+                f"Numbers could be positions or names, as item {name!r} is one; call items by text."
+            )
 
 
 def _in_range(values: NDArray[Any], n_items: int, where: Where) -> NDArray[np.intp]:

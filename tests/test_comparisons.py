@@ -694,3 +694,25 @@ def test_missing_values_of_nullable_types_are_refused_in_words() -> None:
         Comparisons(X, POSITIONS[:2], y=pd.array([1, None], dtype="Int64"))
     with pytest.raises(InputError, match="Weight of row 1 is nan"):
         Comparisons(X, POSITIONS[:2], weights=pd.array([1, None], dtype="Int64"))
+
+
+def test_numbers_are_refused_where_they_could_be_names_or_positions() -> None:
+    """Items 1, 2 and x: is 1 the first or the second?"""
+    with pytest.raises(InputError, match="could be positions or names, as item '1' is one"):
+        Comparisons(pd.DataFrame(X[:3], index=[1, 2, "x"]), [[1, 2]])
+
+
+def test_a_series_follows_its_index_whatever_the_names_are() -> None:
+    """Float names, integer names, and positions of items without names."""
+    floats = pd.DataFrame({"price": [1.0, 2.0, 3.0]}, index=[10.0, 20.0, 30.0])
+    right = Comparisons.from_scores(floats, [1, 2, 3]).pairs.tolist()
+    assert (
+        Comparisons.from_scores(floats, pd.Series([3, 2, 1], index=[30.0, 20.0, 10.0])).pairs.tolist()
+        == right
+    )
+    frame = pd.DataFrame({"price": [5.0, 3.0, 1.0], "score": [1, 2, 3]})
+    plain = Comparisons.from_scores(frame[["price"]], frame["score"])
+    shuffled = frame["score"].sort_values(ascending=False)
+    assert Comparisons.from_scores(frame[["price"]], shuffled) == plain
+    by_price = Comparisons.from_scores(frame.sort_values("price")[["price"]], frame["score"])
+    assert by_price.name_of(int(by_price.pairs[0, 0])) == "2"

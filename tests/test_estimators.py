@@ -215,6 +215,33 @@ def test_features_that_floats_cannot_hold_together_are_refused_by_name() -> None
         SingleStep(truth.items * 1e80).fit(truth.pairs, truth.y)
 
 
+def test_columns_of_rounding_errors_and_constants_are_no_reason_to_refuse() -> None:
+    """They are constant, whatever the size of the others."""
+    truth = make_preferences(30, 2, 60, random_state=0)
+    noise = np.where(np.arange(30) % 2, 0.1 + 0.2, 0.3)
+    for items in (np.column_stack([truth.items, noise]), np.column_stack([truth.items * 1e13, np.ones(30)])):
+        for standardize in (False, True):
+            est = SingleStep(items, standardize=standardize).fit(truth.pairs, truth.y)
+            assert est.status_ == "optimal"
+            assert est.metric_[2, 2] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_fit_to_vectors_keeps_the_items_of_the_estimator() -> None:
+    """Positions then mean those."""
+    truth = make_preferences(20, 2, 40, random_state=0)
+    est = SingleStep(truth.items).fit(truth.items[truth.pairs], truth.y)
+    assert est.distance() == pytest.approx(est.distance(truth.items))
+    with pytest.raises(InputError, match=r"shape \(4, 3, 2\)"):
+        est.predict(np.ones((4, 3, 2)))
+
+
+def test_weak_preferences_are_not_taken_for_none() -> None:
+    """However large the gammas, the direction of what was learned stays."""
+    truth = make_preferences(20, 2, 60, random_state=0)
+    est = SingleStep(truth.items, gamma2=1e8, gamma3=1e8, tol=1e-10).fit(truth.pairs, truth.y)
+    assert est.metric_.any()
+
+
 def test_a_fit_to_feature_vectors_knows_no_positions() -> None:
     """Pairs of vectors are judged, equal ones as even; positions and the fitted items are refused."""
     truth = make_preferences(20, 2, 40, random_state=0)

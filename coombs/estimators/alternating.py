@@ -164,7 +164,8 @@ class Alternating(SingleStep):
         """Refuse a truth of another size."""
         if self.truth is None:
             return
-        whole = isinstance(self.truth, tuple | list) and len(self.truth) == 2
-        shapes = [np.shape(part) for part in self.truth] if whole else self.truth
+        if not isinstance(self.truth, tuple | list) or len(self.truth) != 2:
+            raise InputError("truth must be a tuple (u, M).")
+        shapes = [np.shape(part) for part in self.truth]
         if shapes != [(d,), (d, d)]:
-            raise InputError(f"truth has shapes {shapes!r}; it must be (u, M) of shapes {[(d,), (d, d)]}.")
+            raise InputError(f"truth has shapes {shapes}; it must be (u, M) of shapes {[(d,), (d, d)]}.")

@@ -20,15 +20,17 @@ from coombs.solvers.formulate import Answers
 from coombs.solvers.losses import LOSSES
 from coombs.solvers.minimise import SOLVERS
 from coombs.solvers.program import Status
+from coombs.tables import item_table
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-    from coombs.tables import FloatArray, Names, TableLike
+    from coombs.tables import FloatArray, ItemTable, Names, TableLike
 
 
 LARGEST = 1e50
 LARGEST_RATIO = 1e12
+ROUNDING = 1e-13
 """Features beyond these lose their digits to each other, or overflow when squared."""
 
 
@@ -55,16 +57,18 @@ class Scaler:
     centre: FloatArray
     sizes: FloatArray
     spreads: FloatArray
+    varies: NDArray[np.bool_]
 
     @classmethod
     def of(cls, items: FloatArray, standardize: bool) -> Scaler:
         """Mean and deviation of each column (1 where it is constant), or 0 and 1."""
-        constant = (items == items[0]).all(axis=0)
         deviation = items.std(axis=0)
-        spreads = np.where(constant | (deviation == 0.0), 1.0, deviation)
+        # A column that varies by its own rounding errors is constant.
+        varies = deviation > ROUNDING * np.abs(items).max(axis=0)
+        spreads = np.where(varies, deviation, 1.0)
         if standardize:
-            return cls(items.mean(axis=0), spreads, spreads)
-        return cls(np.zeros_like(spreads), np.ones_like(spreads), spreads)
+            return cls(items.mean(axis=0), spreads, spreads, varies)
+        return cls(np.zeros_like(spreads), np.ones_like(spreads), spreads, varies)
 
     def forward(self, items: FloatArray) -> FloatArray:
         """Standardised items."""
@@ -112,8 +116,9 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         fit = self._learn(Answers.collect(scaler.forward(data.items), *data.oriented()), scaler)
         self._store(data, fit, scaler)
         # Vectors in pairs have no positions that a user would know.
-        by_vectors = not isinstance(X, Comparisons) and _ndim(X) == 3
-        self.item_table_ = None if by_vectors and self.items is None else data.item_table
+        self.item_table_: ItemTable | None = data.item_table
+        if not isinstance(X, Comparisons) and _ndim(X) == 3:
+            self.item_table_ = None if self.items is None else item_table(self.items)
         return self
 
     def _store(self, data: Comparisons, fit: Fit, scaler: Scaler) -> None:
@@ -194,6 +199,8 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         check_is_fitted(self)
         if not isinstance(X, Comparisons) and _ndim(X) == 3:
             values = np.asarray(X)
+            if values.shape[1] != 2:
+                raise InputError(f"The pairs have shape {values.shape}; they must be (n, 2, n_features).")
             distance = self.model_.distance(values.reshape(-1, values.shape[2])).reshape(-1, 2)
             return distance[:, 1] - distance[:, 0]
         data = self._comparisons(X, None, None, self.item_table_)
@@ -271,24 +278,27 @@ def _gram(differences: FloatArray) -> FloatArray:
 
 def _feature(data: Comparisons, j: int) -> str:
     """How messages call a feature."""
-    return f"Feature {j}" if data.feature_names is None else f"Feature {data.feature_names[j]!r}"
+    return str(j) if data.feature_names is None else repr(data.feature_names[j])
 
 
 def _check_largest(data: Comparisons) -> None:
-    """Refuse features that overflow when squared."""
+    """Refuse features that overflow or vanish when squared."""
     largest = np.abs(data.items).max(axis=0)
-    if largest.max() > LARGEST:
-        j = int(largest.argmax())
-        raise InputError(f"{_feature(data, j)} reaches {largest[j]:.0e}; give it in larger units.")
+    j = int(largest.argmax())
+    if largest[j] > LARGEST:
+        raise InputError(f"Feature {_feature(data, j)} reaches {largest[j]:.0e}; give it in larger units.")
+    if 0 < largest[j] < 1 / LARGEST:
+        raise InputError(f"No feature exceeds {largest[j]:.0e}; give them in smaller units.")
 
 
 def _check_alike(data: Comparisons, scaler: Scaler) -> None:
     """Refuse features that lose their digits to each other."""
-    sizes = scaler.spreads / scaler.sizes
-    if sizes.max() > LARGEST_RATIO * sizes.min():
-        wide, narrow = _feature(data, int(sizes.argmax())), _feature(data, int(sizes.argmin()))
+    columns = np.flatnonzero(scaler.varies)
+    sizes = (scaler.spreads / scaler.sizes)[columns]
+    if len(sizes) and sizes.max() > LARGEST_RATIO * sizes.min():
+        wide, narrow = (_feature(data, int(columns[j])) for j in (sizes.argmax(), sizes.argmin()))
         raise InputError(
-            f"{wide} varies {sizes.max() / sizes.min():.0e} times as much as {narrow[0].lower() + narrow[1:]}; "
+            f"Feature {wide} varies {sizes.max() / sizes.min():.0e} times as much as feature {narrow}; "
             "use standardize=True, or units in which they are alike."
         )
 

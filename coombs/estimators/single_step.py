@@ -115,6 +115,6 @@ class SingleStep(PairEstimator):
             answers, LOSSES[self.loss], gammas, ideal_point, self.nonnegative_distances
         )
         solution = minimise(form.program, self.solver, self.tol, self.max_iter)
-        if formulate.says_nothing(form.program, solution, self.tol):
+        if formulate.says_nothing(form.program, solution):
             solution = replace(solution, y=0 * solution.y, distances=0 * solution.distances)
         return form.metric(solution.y), solution

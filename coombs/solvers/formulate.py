@@ -159,10 +159,10 @@ def metric_program(
     return Formulation(program, axes)
 
 
-def says_nothing(program: Program, solution: Solution, tol: float) -> bool:
-    """Whether M = 0 and d = 0 are as good, as where every answer is contradicted."""
+def says_nothing(program: Program, solution: Solution) -> bool:
+    """Whether M = 0 and d = 0 are no worse, as where every answer is contradicted."""
     nothing = program.loss.value(np.zeros(program.graph.n_answers), program.weights)
-    return nothing <= solution.objective + tol * program.scale(nothing)
+    return nothing <= solution.objective
 
 
 def euclidean_program(answers: Answers, loss: Loss, gamma1: float, gamma2: float) -> Formulation:
