@@ -80,8 +80,17 @@ class Targets(NamedTuple):
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def solve(program: Program, tol: float = 1e-8, max_iter: int = 100) -> Solution:
     """Minimise the program to a certified relative gap of `tol`, or say how it ended instead."""
-    warm = not program.loss.signs and program.gamma1
-    point, before = _start_from_hinge(program, max_iter) if warm else (_start(program), 0)
+    ends: list[Solution] = []
+    # A smooth loss beside residuals starts from the hinge's solution; from afar only if that fails.
+    for start in (_start,) if program.loss.signs or not program.gamma1 else (_start_from_hinge, _start):
+        ends.append(_solve_from(program, *start(program, max_iter), tol, max_iter))
+        if ends[-1].status is Status.OPTIMAL:
+            break
+    return min(ends, key=lambda end: end.gap if math.isfinite(end.gap) else math.inf)
+
+
+def _solve_from(program: Program, point: Point, before: int, tol: float, max_iter: int) -> Solution:
+    """Follow the path from a point that took so many iterations before."""
     state = _State(program, point)
     status, n_iter = _follow(state, lambda: state.nearly_complementary(tol) and state.gap() <= tol, max_iter)
     gap = state.gap()
@@ -309,7 +318,7 @@ def _price_map(program: Program) -> Matrix:
     return np.vstack([np.hstack([loss, blank]), [[0.0, -1.0], [0.0, 1.0]]])
 
 
-def _start(program: Program) -> Point:
+def _start(program: Program, max_iter: int = 0) -> tuple[Point, int]:
     """N a multiple of the identity that the penalty can bear; wide slacks, prices inside their box."""
     graph, n_psd = program.graph, program.n_psd
     diagonal = _start_diagonal(program)
@@ -330,7 +339,7 @@ def _start(program: Program) -> Point:
     bound_price = mu / distances if program.nonnegative else np.zeros(0)
     nu = np.zeros(program.normals.shape[1])
     rows = np.vstack([slack, price])
-    return Point(y, rho, nu, distances, multipliers, rows, bound_price, np.diag(mu / diagonal))
+    return Point(y, rho, nu, distances, multipliers, rows, bound_price, np.diag(mu / diagonal)), 0
 
 
 def _start_from_hinge(program: Program, max_iter: int) -> tuple[Point, int]:
@@ -339,7 +348,8 @@ def _start_from_hinge(program: Program, max_iter: int) -> tuple[Point, int]:
     Far from its optimum a smooth loss has no curvature to steer by where the gammas are tiny. So
     solve the hinge program roughly, scale its point as suits the smooth loss, and step inside.
     """
-    rough = _State(replace(program, loss=LOSSES["hinge"]), _start(replace(program, loss=LOSSES["hinge"])))
+    hinge = replace(program, loss=LOSSES["hinge"])
+    rough = _State(hinge, _start(hinge)[0])
     _, n_iter = _follow(rough, lambda: rough.nearly_complementary(ROUGH), max_iter)
     found, n_psd = rough.point, program.n_psd
 
