@@ -97,7 +97,7 @@ class Alternating(SingleStep):
         adaptive_alpha: bool = False,
         solver: str = "auto",
         tol: float = 1e-8,
-        max_iter: int = 100,
+        max_iter: int = 300,
     ) -> None:
         super().__init__(
             items,

@@ -25,6 +25,7 @@ from coombs.tables import item_table
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
+    from coombs.solvers.program import Solution
     from coombs.tables import FloatArray, ItemTable, Names, TableLike
 
 
@@ -45,6 +46,12 @@ class Fit:
     status: Status | str
     n_iter: int
     gap: float
+
+    @classmethod
+    def of(cls, solution: Solution, metric: FloatArray, u: FloatArray, distances: FloatArray) -> Fit:
+        """A metric, an ideal point and distances of all items, with how the solve ended."""
+        ended = (solution.objective, solution.status, solution.n_iter, solution.gap)
+        return cls(metric, u, distances, *ended)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ from coombs.estimators.base import Fit, PairEstimator, Scaler
 from coombs.solvers import formulate, least_squares, reference
 from coombs.solvers.losses import LOSSES
 from coombs.solvers.minimise import minimise
-from coombs.solvers.program import Status
+from coombs.solvers.program import Solution
 
 if TYPE_CHECKING:
     from coombs.solvers.formulate import Answers
@@ -49,7 +50,7 @@ class EuclideanSingleStep(PairEstimator):
         standardize: bool = False,
         solver: str = "auto",
         tol: float = 1e-8,
-        max_iter: int = 100,
+        max_iter: int = 300,
     ) -> None:
         self.items = items
         self.gamma1, self.gamma2, self.alpha = gamma1, gamma2, alpha
@@ -63,15 +64,13 @@ class EuclideanSingleStep(PairEstimator):
         """Eq. (dist_euclid_est), then eq. (u_est) with M = I."""
         identity = np.eye(answers.items.shape[1])
         if self.solver == "cvxpy":
-            d, objective = reference.solve_euclidean(answers, self.loss, self.gamma1, self.gamma2)
-            status, n_iter, gap = Status.OPTIMAL_BY_CVXPY, 0, float("nan")
+            d, value = reference.solve_euclidean(answers, self.loss, self.gamma1, self.gamma2)
+            solution = Solution.by_cvxpy(d, d, value)
         else:
             form = formulate.euclidean_program(answers, LOSSES[self.loss], self.gamma1, self.gamma2)
             solution = minimise(form.program, self.solver, self.tol, self.max_iter)
-            d, objective = solution.distances, solution.objective
-            status, n_iter, gap = solution.status, solution.n_iter, solution.gap
-        u = least_squares.ideal_point(answers, identity, d, self.alpha)
-        return Fit(identity, u, answers.scatter(d), objective, status, n_iter, gap)
+        u = least_squares.ideal_point(answers, identity, solution.distances, self.alpha)
+        return Fit.of(solution, identity, u, answers.scatter(solution.distances))
 
 
 class EuclideanCompass(PairEstimator):
@@ -102,7 +101,7 @@ class EuclideanCompass(PairEstimator):
         standardize: bool = False,
         solver: str = "auto",
         tol: float = 1e-8,
-        max_iter: int = 100,
+        max_iter: int = 300,
     ) -> None:
         self.items = items
         self.gamma = gamma
@@ -115,14 +114,13 @@ class EuclideanCompass(PairEstimator):
     def _learn(self, answers: Answers, scaler: Scaler) -> Fit:
         """The program for u."""
         if self.solver == "cvxpy":
-            u, objective = reference.solve_compass(answers, self.loss, self.gamma)
-            status, n_iter, gap = Status.OPTIMAL_BY_CVXPY, 0, float("nan")
+            u, value = reference.solve_compass(answers, self.loss, self.gamma)
+            solution = Solution.by_cvxpy(u, u, value)
         else:
             form, centre = formulate.compass_program(answers, LOSSES[self.loss], self.gamma)
             solution = minimise(form.program, self.solver, self.tol, self.max_iter)
-            u = centre + solution.y
-            # The program drops the constant gamma |centre|^2 of gamma |centre + y|^2.
-            objective = solution.objective + self.gamma * float(centre @ centre)
-            status, n_iter, gap = solution.status, solution.n_iter, solution.gap
+            # The program's unknown is u - centre, and it drops the constant gamma |centre|^2.
+            u, constant = centre + solution.y, self.gamma * float(centre @ centre)
+            solution = replace(solution, objective=solution.objective + constant)
         distances = ((answers.items - u) ** 2).sum(axis=1)
-        return Fit(np.eye(len(u)), u, answers.scatter(distances), objective, status, n_iter, gap)
+        return Fit.of(solution, np.eye(len(u)), u, answers.scatter(distances))

@@ -9,7 +9,7 @@ from coombs.estimators.base import Fit, PairEstimator, Scaler
 from coombs.solvers import formulate, least_squares, reference
 from coombs.solvers.losses import LOSSES
 from coombs.solvers.minimise import minimise
-from coombs.solvers.program import Solution, Status
+from coombs.solvers.program import Solution
 
 if TYPE_CHECKING:
     from coombs.solvers.formulate import Answers
@@ -72,7 +72,7 @@ class SingleStep(PairEstimator):
         adaptive_alpha: bool = False,
         solver: str = "auto",
         tol: float = 1e-8,
-        max_iter: int = 100,
+        max_iter: int = 300,
     ) -> None:
         self.items = items
         self.gamma1, self.gamma2, self.gamma3, self.alpha = gamma1, gamma2, gamma3, alpha
@@ -92,15 +92,7 @@ class SingleStep(PairEstimator):
         """One program for (M, d), without or with a known ideal point, and the u that follows."""
         metric, solution = self._solve(answers, gammas, ideal_point)
         u = least_squares.ideal_point(answers, metric, solution.distances, alpha, self.adaptive_alpha)
-        return Fit(
-            metric,
-            u,
-            answers.scatter(solution.distances),
-            solution.objective,
-            solution.status,
-            solution.n_iter,
-            solution.gap,
-        )
+        return Fit.of(solution, metric, u, answers.scatter(solution.distances))
 
     def _solve(
         self, answers: Answers, gammas: Gammas, ideal_point: FloatArray | None
@@ -110,7 +102,7 @@ class SingleStep(PairEstimator):
             metric, d, value = reference.solve_metric(
                 answers, self.loss, gammas, ideal_point, self.nonnegative_distances
             )
-            return metric, Solution(metric.ravel(), d, Status.OPTIMAL_BY_CVXPY, value, float("nan"), 0)
+            return metric, Solution.by_cvxpy(metric, d, value)
         form = formulate.metric_program(
             answers, LOSSES[self.loss], gammas, ideal_point, self.nonnegative_distances
         )

@@ -78,7 +78,7 @@ class Targets(NamedTuple):
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-def solve(program: Program, tol: float = 1e-8, max_iter: int = 100) -> Solution:
+def solve(program: Program, tol: float = 1e-8, max_iter: int = 300) -> Solution:
     """Minimise the program to a certified relative gap of `tol`, or say how it ended instead."""
     ends: list[Solution] = []
     # A smooth loss beside residuals starts from the hinge's solution; from afar only if that fails.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ SERIAL_ITEMS = 600
 """Up to this many items the matrices are so small that threads of BLAS only get in each other's way."""
 
 
-def minimise(program: Program, solver: str = "auto", tol: float = 1e-8, max_iter: int = 100) -> Solution:
+def minimise(program: Program, solver: str = "auto", tol: float = 1e-8, max_iter: int = 300) -> Solution:
     """The optimum, whose status says by which road; ConvergenceError where no road gets near it."""
     tries = []
     if solver != "clarabel":
@@ -31,7 +32,7 @@ def minimise(program: Program, solver: str = "auto", tol: float = 1e-8, max_iter
         from coombs.solvers import conic
 
         tries.append(conic.solve(program, tol))
-    best = min(tries, key=lambda solution: solution.gap if solution.gap == solution.gap else float("inf"))
+    best = min(tries, key=lambda one: one.gap if math.isfinite(one.gap) else math.inf)
     if best.status in (Status.OPTIMAL, Status.OPTIMAL_BY_CLARABEL):
         return best
     if best.gap <= ALMOST:
