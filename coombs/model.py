@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from coombs.tables import FloatArray, InputError, TableLike, item_table
 
 FORMAT = "coombs-model"
-VERSION = 1
+VERSION = 2
+READABLE = (1, 2)
+OPTIONAL = ("scales", "slope", "centre")
+NUMBERS = ("metric", "ideal_point", *OPTIONAL)
 UNSEEN = 1e-6
 """Eigenvalues of the metric below this share of the largest count as zero."""
 
@@ -27,6 +30,8 @@ class Model:
     ideal_point : (d,) u, in the units of the features
     feature_names : d names, or None
     scales : (d,) a typical size of each feature, in whose units directions are told apart
+    slope, centre : (d,) each, or None; where given, the score (x - c)' M (x - c) + slope' (x - c) takes the
+        distance's place: for linear preferences, which have no ideal point (it is NaN), and signed ones
 
     Examples
     --------
@@ -40,21 +45,22 @@ class Model:
     ideal_point: FloatArray
     feature_names: tuple[str, ...] | None = None
     scales: FloatArray | None = None
+    slope: FloatArray | None = None
+    centre: FloatArray | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
             return NotImplemented
-        numbers = ("metric", "ideal_point", "scales")
-        same = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in numbers)
+        same = all(_same(getattr(self, name), getattr(other, name)) for name in NUMBERS)
         return same and self.feature_names == other.feature_names
 
     __hash__ = None  # type: ignore[assignment]
 
     def distance(self, items: TableLike) -> FloatArray:
-        """Squared distance of each item from the ideal point."""
-        away = self._matrix(items) - self.ideal_point
-        result: FloatArray = np.einsum("ij,jk,ik->i", away, self.metric, away)
-        return result
+        """Squared distance of each item from the ideal point; its score where there is a slope."""
+        away = self._matrix(items) - (self.ideal_point if self.centre is None else self.centre)
+        result: FloatArray = np.einsum("ij,ij->i", away @ self.metric, away)
+        return result if self.slope is None else result + away @ self.slope
 
     def rank(self, items: TableLike) -> NDArray[Any]:
         """Items from best to worst: names where the table has them, otherwise positions."""
@@ -75,11 +81,13 @@ class Model:
     def interactions(self) -> tuple[FloatArray, FloatArray]:
         """How features act together: shares of the metric, largest first, and their directions.
 
-        Eigenvalues (adding up to 1) and eigenvectors (columns) of M in units of `scales`.
+        Eigenvalues (adding up to 1; by their size, where a signed metric has negative ones) and
+        eigenvectors (columns) of M in units of `scales`.
         """
         values, vectors = np.linalg.eigh(self._scaled_metric())
-        values = np.maximum(values[::-1], 0.0)
-        return values / max(values.sum(), np.finfo(float).tiny), vectors[:, ::-1]
+        order = np.argsort(-np.abs(values), kind="stable")
+        shares = np.abs(values[order])
+        return shares / max(shares.sum(), np.finfo(float).tiny), vectors[:, order]
 
     def _scaled_metric(self) -> FloatArray:
         """M for features measured in units of `scales`."""
@@ -120,9 +128,12 @@ class Model:
                 "format": FORMAT,
                 "version": VERSION,
                 "feature_names": None if self.feature_names is None else list(self.feature_names),
-                "ideal_point": self.ideal_point.tolist(),
+                "ideal_point": None if np.isnan(self.ideal_point).any() else self.ideal_point.tolist(),
                 "metric": self.metric.tolist(),
-                "scales": None if self.scales is None else self.scales.tolist(),
+                **{
+                    name: None if (value := getattr(self, name)) is None else value.tolist()
+                    for name in OPTIONAL
+                },
             },
             indent=1,
         )
@@ -136,28 +147,45 @@ class Model:
             raise InputError(f"The model is not JSON ({error}); give a file that to_json wrote.") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise InputError(f"The JSON is not a coombs model; its format must be {FORMAT!r}.")
-        if data.get("version") != VERSION:
-            raise InputError(f"The model has version {data.get('version')!r}; this coombs reads {VERSION}.")
+        if data.get("version") not in READABLE:
+            versions = " and ".join(map(str, READABLE))
+            raise InputError(f"The model has version {data.get('version')!r}; this coombs reads {versions}.")
         return cls._from_fields(data)
 
     @classmethod
     def _from_fields(cls, data: dict[str, Any]) -> Model:
         """The model in the fields of a checked header, its numbers checked here."""
         try:
-            metric, point = np.array(data["metric"], dtype=float), np.array(data["ideal_point"], dtype=float)
-            names, scales = data.get("feature_names"), data.get("scales")
-            scales = None if scales is None else np.array(scales, dtype=float)
+            metric = np.array(data["metric"], dtype=float)
+            d = len(metric)
+            point = data["ideal_point"]
+            point = np.full(d, np.nan) if point is None else np.array(point, dtype=float)
+            values = {name: data.get(name) for name in OPTIONAL}
+            rest = {name: None if v is None else np.array(v, dtype=float) for name, v in values.items()}
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(f"The model's numbers cannot be read ({error}).") from error
-        d = len(point) if point.ndim == 1 else -1
-        if metric.shape != (d, d) or (scales is not None and scales.shape != (d,)):
-            raise InputError("The model's metric, ideal point and scales are not of one size.")
-        finite = np.isfinite(metric).all() and np.isfinite(point).all()
-        if not finite or not np.allclose(metric, metric.T, rtol=1e-9, atol=0):
-            raise InputError("The model's metric and ideal point must be finite, the metric symmetric.")
-        if scales is not None and not (np.isfinite(scales) & (scales > 0)).all():
+        given = [point, *(value for value in rest.values() if value is not None)]
+        if metric.shape != (d, d) or any(value.shape != (d,) for value in given):
+            raise InputError("The model's metric, ideal point, scales, slope and centre are not of one size.")
+        if (rest["slope"] is None) != (rest["centre"] is None) or (
+            rest["slope"] is None and np.isnan(point).any()
+        ):
+            raise InputError("The model must have an ideal point, or a slope and a centre.")
+        if not all(np.isfinite(value).all() for value in (metric, *given[data["ideal_point"] is None :])):
+            raise InputError("The model's numbers must be finite.")
+        if not np.allclose(metric, metric.T, rtol=1e-9, atol=0):
+            raise InputError("The model's metric must be symmetric.")
+        scales = rest["scales"]
+        if scales is not None and not (scales > 0).all():
             raise InputError("The model's scales must be positive numbers.")
-        return cls(metric, point, _checked_names(names, d), scales)
+        return cls(metric, point, _checked_names(data.get("feature_names"), d), **rest)
+
+
+def _same(one: FloatArray | None, other: FloatArray | None) -> bool:
+    """Whether both are missing, or hold the same numbers, NaN being one."""
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other, equal_nan=True)
 
 
 def _checked_names(names: Any, d: int) -> tuple[str, ...] | None:

@@ -195,8 +195,28 @@ def test_the_model_of_an_estimator_survives_json() -> None:
 def test_json_says_what_it_is() -> None:
     """Any JSON reader finds the format, its version and plain numbers."""
     data = json.loads(Model(np.eye(1), np.zeros(1), ("price",)).to_json())
-    assert data["format"] == "coombs-model" and data["version"] == 1
+    assert data["format"] == "coombs-model" and data["version"] == 2
     assert data["metric"] == [[1.0]] and data["ideal_point"] == [0.0] and data["feature_names"] == ["price"]
+
+
+def test_a_model_of_the_first_version_is_read() -> None:
+    """It had no slope and no centre."""
+    text = """{"format": "coombs-model", "version": 1, "feature_names": ["price"], "ideal_point": [2.0],
+               "metric": [[4.0]], "scales": [3.0]}"""
+    assert Model.from_json(text) == Model(np.array([[4.0]]), np.array([2.0]), ("price",), np.array([3.0]))
+
+
+def test_a_model_without_an_ideal_point_goes_through_json() -> None:
+    """A linear preference: strict JSON, the same scores after the round trip."""
+    model = Model(
+        np.zeros((2, 2)), np.full(2, np.nan), slope=np.array([1.0, -2.0]), centre=np.array([3.0, 4.0])
+    )
+    text = model.to_json()
+    assert json.loads(text, parse_constant=lambda name: pytest.fail(name))["ideal_point"] is None
+    assert Model.from_json(text) == model
+    assert Model.from_json(text).distance([[3.0, 4.0], [4.0, 4.0]]).tolist() == [0.0, 1.0]
+    with pytest.raises(InputError, match="an ideal point, or a slope and a centre"):
+        Model.from_json(text.replace('"slope"', '"other"'))
 
 
 @pytest.mark.parametrize(
@@ -226,7 +246,7 @@ def changed(**values: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (changed(version=2), "version 2; this coombs reads 1"),
+        (changed(version=3), "version 3; this coombs reads 1 and 2"),
         (changed(version=...), "version None"),
         (changed(metric=...), "cannot be read .*metric"),
         (changed(ideal_point=...), "cannot be read .*ideal_point"),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 LARGEST = 1e50
 LARGEST_RATIO = 1e12
 ROUNDING = 1e-13
+BLOCK = 50_000
 """Features beyond these lose their digits to each other, or overflow when squared."""
 
 
@@ -136,7 +137,7 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         metric, ideal_point = scaler.back(fit)
         metric.flags.writeable = ideal_point.flags.writeable = False
         names, pairs = data.feature_names, data.pairs[data.weights > 0]
-        self._compared = _gram((data.items[pairs[:, 0]] - data.items[pairs[:, 1]]) / scaler.spreads)
+        self._compared = _gram(data.items / scaler.spreads, pairs)
         self.model_ = Model(metric, ideal_point, None if names is None else tuple(names), scaler.spreads)
         self.metric_, self.ideal_point_, self.distances_ = metric, ideal_point, fit.distances
         self.objective_, self.status_, self.n_iter_, self.gap_ = (
@@ -211,9 +212,13 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
             distance = self.model_.distance(values.reshape(-1, values.shape[2])).reshape(-1, 2)
             return distance[:, 1] - distance[:, 0]
         data = self._comparisons(X, None, None, self.item_table_)
-        distance = self.model_.distance(data.item_table)
+        distance = self._distance_of(data.item_table)
         result: FloatArray = distance[data.pairs[:, 1]] - distance[data.pairs[:, 0]]
         return result
+
+    def _distance_of(self, table: ItemTable) -> FloatArray:
+        """Of a checked table's items."""
+        return self.model_.distance(table)
 
     def predict(self, X: Any) -> NDArray[np.int_]:
         """+1 where the first item of a pair is nearer to the ideal point, -1 where the second is."""
@@ -229,7 +234,7 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         check_is_fitted(self)
         data = self._comparisons(X, y, sample_weight, self.item_table_)
         winners, losers, weights = data.oriented()
-        distance = self.model_.distance(data.item_table)
+        distance = self._distance_of(data.item_table)
         right = (np.sign(distance[losers] - distance[winners]) + 1) / 2
         return float(weights @ right / weights.sum())
 
@@ -277,9 +282,13 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         return tags
 
 
-def _gram(differences: FloatArray) -> FloatArray:
-    """D'D, scaled to trace 1."""
-    gram: FloatArray = differences.T @ differences
+def _gram(items: FloatArray, pairs: NDArray[np.intp]) -> FloatArray:
+    """D'D of the compared items' differences, scaled to trace 1; a block of pairs at a time."""
+    gram = np.zeros((items.shape[1], items.shape[1]))
+    for begin in range(0, len(pairs), BLOCK):
+        block = pairs[begin : begin + BLOCK]
+        differences = items[block[:, 0]] - items[block[:, 1]]
+        gram += differences.T @ differences
     return gram / max(float(gram.trace()), np.finfo(float).tiny)
 
 

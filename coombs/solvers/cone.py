@@ -57,6 +57,18 @@ def outer_features(points: Matrix) -> Matrix:
     return points[:, t.rows] * points[:, t.columns] * t.factors
 
 
+def congruence(matrix: Matrix) -> Matrix:
+    """The map X -> W X W as a matrix on svec coordinates, W symmetric."""
+    t = triangle(len(matrix))
+    w = matrix.ravel()
+    ii, jj, ij, ji = t.kron
+    result: Matrix = w.take(ii)
+    result *= w.take(jj)
+    result += w.take(ij) * w.take(ji)
+    result *= t.kron_factors
+    return result
+
+
 class NesterovTodd:
     """The scaling G at which primal N and dual S look alike: G^-1 N G^-T = diag(lam) = G' S G."""
 
@@ -75,14 +87,7 @@ class NesterovTodd:
 
     def hessian(self) -> Matrix:
         """The map X -> W^-1 X W^-1, W = G G', as a matrix on svec coordinates."""
-        t = triangle(len(self.lam))
-        w = self.weight.ravel()
-        ii, jj, ij, ji = t.kron
-        result: Matrix = w.take(ii)
-        result *= w.take(jj)
-        result += w.take(ij) * w.take(ji)
-        result *= t.kron_factors
-        return result
+        return congruence(self.weight)
 
     def to_scaled(self, primal_step: Matrix) -> Matrix:
         """G^-1 X G^-T."""

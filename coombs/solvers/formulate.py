@@ -7,7 +7,7 @@ so nothing is lost and every scale of features becomes the same problem.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,10 @@ from coombs.solvers.graph import ComparisonGraph
 from coombs.solvers.program import Program
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
     from coombs.solvers.graph import Index, Matrix, Vector
     from coombs.solvers.losses import Loss
     from coombs.solvers.program import Solution
@@ -60,6 +64,28 @@ class Answers:
     def graph(self) -> ComparisonGraph:
         """The comparison graph of the touched items."""
         return ComparisonGraph(self.winners, self.losers, len(self.items))
+
+    def some(self, count: int, rng: np.random.Generator) -> Answers:
+        """At most so many of the distinct answers, chosen at random, over the items they touch."""
+        if len(self.winners) <= count:
+            return self
+        chosen = rng.choice(len(self.winners), count, replace=False)
+        return self.collect(self.items, self.winners[chosen], self.losers[chosen], self.weights[chosen])
+
+    def folds(self, count: int, rng: np.random.Generator) -> Iterator[tuple[Answers, Answers]]:
+        """(kept, left out) for each part of the answers, cut by unordered pair; all over the same items."""
+        low, high = np.minimum(self.winners, self.losers), np.maximum(self.winners, self.losers)
+        _, pair = np.unique(low * len(self.items) + high, return_inverse=True)
+        n_pairs = int(pair.max()) + 1
+        fold = rng.permutation(np.arange(n_pairs) % min(count, n_pairs))[pair]
+        for k in range(min(count, n_pairs) if n_pairs > 1 else 0):
+            yield self._only(fold != k), self._only(fold == k)
+
+    def _only(self, chosen: NDArray[np.bool_]) -> Answers:
+        """Some of the answers, over the same items."""
+        return replace(
+            self, winners=self.winners[chosen], losers=self.losers[chosen], weights=self.weights[chosen]
+        )
 
     def scatter(self, distances: Vector) -> Vector:
         """Distances of all items; one that no answer touches has zero."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ from coombs.solvers import interior
 from coombs.solvers.program import ConvergenceError, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from coombs.solvers.program import Program, Solution
 
 SOLVERS = ("auto", "interior_point", "clarabel", "cvxpy")
@@ -42,11 +45,18 @@ def minimise(program: Program, solver: str = "auto", tol: float = 1e-8, max_iter
 
 
 def _by_interior_point(program: Program, tol: float, max_iter: int) -> Solution:
-    """Our own method, on one thread where the matrices are small."""
-    if program.graph.n_items > SERIAL_ITEMS:
+    with serial(program.graph.n_items):
         return interior.solve(program, tol, max_iter)
+
+
+@contextmanager
+def serial(n_items: int) -> Iterator[None]:
+    """One thread of BLAS where the matrices are small."""
+    if n_items > SERIAL_ITEMS:
+        yield
+        return
     with _blas().limit(limits=1, user_api="blas"):
-        return interior.solve(program, tol, max_iter)
+        yield
 
 
 def _names(solver: str) -> tuple[str, ...]:

@@ -1,0 +1,488 @@
+"""Our own estimator: the posterior of an ideal point and a metric, given the answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from coombs.comparisons import Comparisons
+from coombs.estimators.base import Fit, PairEstimator, Scaler
+from coombs.posterior import LEVEL, Posterior, quantiles
+from coombs.solvers import lifted
+from coombs.solvers.formulate import Answers
+from coombs.solvers.infer import (
+    QUICK,
+    WHOLE,
+    Inference,
+    choose_effect_size,
+    cross_validate,
+    finish,
+    infer,
+    refresh,
+    rough,
+)
+from coombs.solvers.losses import LOSSES
+from coombs.tables import InputError, item_table
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from coombs.explain import Explanation
+    from coombs.tables import FloatArray, ItemTable, TableLike
+
+METRICS = ("none", "identity", "diagonal", "full", "signed")
+EFFECTS_EVIDENCE = 3.0
+"""Deviations by which answers must disagree with the features before item effects are tried."""
+SMALLEST_EFFECT = 0.1
+NEWS = 0.1
+"""Up to this share of new answers, the chains go on from where they were."""
+
+
+@dataclass(frozen=True)
+class Rung:
+    """How well one kind of preference foretells answers that it has not seen, by cross-validation.
+
+    A coin has an `accuracy` of 0.5 and a `log_loss` of 0.693.
+    """
+
+    metric: str
+    item_effects: bool
+    accuracy: float
+    log_loss: float
+
+
+@dataclass(frozen=True)
+class _Learned(Fit):
+    """A fit with what is particular to this estimator, in scaled coordinates."""
+
+    rung: str = "full"
+    linear: FloatArray | None = None
+    inference: Inference | None = None
+    effects: FloatArray | None = None
+    lapse: float = 0.0
+    strength: float | None = None
+    varies: NDArray[np.bool_] | None = None
+    touched: NDArray[np.intp] | None = None
+
+
+class IdealPoint(PairEstimator):
+    """Ideal point and metric with everything chosen from the data, and how uncertain they are.
+
+    Answer k, with margin e = s_loser - s_winner, has probability lapse / 2 + (1 - lapse) sigma(e), and
+    s = (x - u)' M (x - u), plus an effect of the item if asked for. All is given a prior in units
+    of the standardised features, the scales of M, of u and of the effects, and the lapse rate being
+    learned too; the estimate is the mean of the posterior, by Hamiltonian Monte Carlo up to 3,000
+    distinct answers, and by its mode beyond.
+
+    Parameters
+    ----------
+    items : (n_items, d) array or frame, or None when `fit` gets the items with the answers
+    metric : "full" (any M), "diagonal", "identity", "none" (linear: more or less is better), "signed" (M may
+        be negative along a direction: the middle is worst) or "auto" (what foretells best)
+    loss : "logistic"; or "squared_hinge" or "hinge", which give the optimum of the lifted convex
+        program (see `coombs.solvers.lifted`) without probabilities or intervals
+    regularization : "auto", or the strength of the lifted convex program, whose optimum is then the fit
+    penalty : of that program: "frobenius", or "trace" for a metric of low rank
+    item_effects : "auto" (where the answers call for it), True or False
+    lapse : "auto", or the share of answers given at random, 0 to less than 1
+    random_state : seed or generator of the sampler
+    tol, max_iter : of the convex program
+
+    Attributes
+    ----------
+    metric_, ideal_point_ : in the user's units; the metric's scale is that of the margins. With
+        metric="none" there is no ideal point: it is NaN, and `slope_` says what is better
+    distances_ : of all items, item effects included
+    posterior_ : a `Posterior` with draws, or None for a convex program
+    rung_, lapse_, item_effects_, strength_ : what was chosen
+    objective_, status_, n_iter_, gap_ : how it ended
+
+    Examples
+    --------
+    >>> from coombs.simulate import make_preferences
+    >>> truth = make_preferences(n_comparisons=60, random_state=0)
+    >>> est = IdealPoint(truth.items).fit(truth.pairs, truth.y)
+    >>> inside = est.ideal_point_interval()
+    >>> bool((inside[:, 0] < truth.ideal_point).all() and (truth.ideal_point < inside[:, 1]).all())
+    True
+    """
+
+    _positive: tuple[str, ...] = ("tol",)
+
+    standardize = True
+
+    def __init__(
+        self,
+        items: TableLike = None,
+        *,
+        metric: str = "full",
+        loss: str = "logistic",
+        regularization: str | float = "auto",
+        penalty: str = "frobenius",
+        item_effects: str | bool = "auto",
+        lapse: str | float = "auto",
+        random_state: Any = 0,
+        tol: float = 1e-8,
+        max_iter: int = 300,
+    ) -> None:
+        self.items = items
+        self.metric, self.loss = metric, loss
+        self.regularization, self.penalty = regularization, penalty
+        self.item_effects, self.lapse = item_effects, lapse
+        self.random_state = random_state
+        self.tol, self.max_iter = tol, max_iter
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        choices: tuple[tuple[str, tuple[Any, ...]], ...] = (
+            ("metric", (*METRICS, "auto")),
+            ("penalty", ("frobenius", "trace")),
+            ("item_effects", ("auto", True, False)),
+        )
+        for name, allowed in choices:
+            value = getattr(self, name)
+            if not any(value is one or (isinstance(value, str) and value == one) for one in allowed):
+                raise InputError(f"{name} is {value!r}; it must be one of {', '.join(map(str, allowed))}.")
+        _check_number("regularization", self.regularization, 0.0, np.inf, "a positive number")
+        _check_number("lapse", self.lapse, -1e-300, 1.0, "a number from 0 to less than 1")
+        if self._convex and self.metric not in lifted.RUNGS:
+            raise InputError(
+                f"metric is {self.metric!r}; the convex program that loss={self.loss!r}, "
+                f"regularization={self.regularization!r} and penalty={self.penalty!r} ask for "
+                f"has {', '.join(lifted.RUNGS)}."
+            )
+        if self._convex and self.item_effects is True:
+            raise InputError(
+                "item_effects is True; the convex program has none: use loss='logistic' with "
+                "regularization='auto' and penalty='frobenius'."
+            )
+
+    @property
+    def _convex(self) -> bool:
+        """Whether the lifted convex program is asked for, rather than the posterior."""
+        return self.loss != "logistic" or self.regularization != "auto" or self.penalty != "frobenius"
+
+    def _learn(self, answers: Answers, scaler: Scaler) -> Fit:
+        """The posterior's mean, or the optimum of the convex program."""
+        rng = _generator(self.random_state)
+        # Constant features say nothing; the prior must not speak for them.
+        seen = replace(answers, items=answers.items[:, scaler.varies])
+        found = self._program(seen, rng) if self._convex else self._posterior(seen, rng)
+        return _embed(found, answers, scaler.varies)
+
+    def _posterior(self, answers: Answers, rng: np.random.Generator) -> _Learned:
+        """The rung asked for or the one that foretells best, with item effects if they are called for."""
+        start, names = rough(answers, rng), self._candidates(answers)
+        effort = WHOLE if len(names) == 1 else QUICK
+        found = [self._infer(answers, name, rng, start=start, effort=effort) for name in names]
+        best = min(found, key=lambda one: one.leave_one_out()[1]) if len(found) > 1 else found[0]
+        size = self._effect_size(best, answers, start, rng)
+        if size:
+            best = self._infer(answers, best.target.rung.name, rng, effect_size=size, start=start)
+        elif effort is not WHOLE:
+            best = finish(best, rng)
+        return _estimate(best)
+
+    def _effect_size(self, found: Inference, answers: Answers, start: Any, rng: np.random.Generator) -> float:
+        """Of item effects: zero unless asked for, or unless the answers call for them and they help."""
+        if self.item_effects is False or (
+            self.item_effects == "auto" and found.disagreement() < EFFECTS_EVIDENCE
+        ):
+            return 0.0
+        size = choose_effect_size(answers, found.target.rung.name, rng, lapse=self._lapse, start=start)
+        return max(size, SMALLEST_EFFECT) if self.item_effects is True else size
+
+    @property
+    def _lapse(self) -> float | None:
+        return None if self.lapse == "auto" else float(self.lapse)
+
+    def _validate(self, answers: Answers, rung: str, effect_size: float) -> Rung:
+        measures = cross_validate(answers, rung, _generator(0), lapse=self._lapse, effect_size=effect_size)
+        return Rung(rung, effect_size > 0, *measures)
+
+    def _candidates(self, answers: Answers) -> tuple[str, ...]:
+        if not answers.items.shape[1]:
+            return ("items",)
+        return METRICS if self.metric == "auto" else (self.metric,)
+
+    def _infer(self, answers: Answers, rung: str, rng: np.random.Generator, **settings: Any) -> Inference:
+        return infer(answers, rung, rng, lapse=self._lapse, **settings)
+
+    def _program(self, answers: Answers, rng: np.random.Generator) -> _Learned:
+        """The lifted convex program."""
+        loss, trace = LOSSES[self.loss], self.penalty == "trace"
+        if self.regularization == "auto":
+            strength = lifted.choose_strength(answers, loss, rng, trace=trace, rung=self.metric)
+        else:
+            strength = float(self.regularization)
+        metric, v, solution = lifted.solve(
+            answers, loss, strength, trace=trace, rung=self.metric, tol=self.tol, max_iter=self.max_iter
+        )
+        u = lifted.shrunk_ideal(metric, v) if self.metric != "none" else 0 * v
+        fit = Fit.of(solution, metric, u, solution.distances)
+        return _Learned(**vars(fit), rung=self.metric, linear=v, strength=strength)
+
+    def _store(self, data: Comparisons, fit: Fit, scaler: Scaler) -> None:
+        """Fitted attributes, in the user's units."""
+        super()._store(data, fit, scaler)
+        assert isinstance(fit, _Learned) and fit.linear is not None
+        self.rung_, self.lapse_, self.strength_ = fit.rung, fit.lapse, fit.strength
+        self.item_effects_ = fit.effects
+        self.slope_: FloatArray | None = None
+        if fit.rung in ("none", "signed", "items"):
+            self.slope_ = -2 * fit.linear / scaler.sizes
+            self.ideal_point_ = (
+                self.ideal_point_ if fit.rung == "signed" else np.full_like(scaler.sizes, np.nan)
+            )
+            self.model_ = replace(
+                self.model_, ideal_point=self.ideal_point_, slope=self.slope_, centre=scaler.centre
+            )
+        self.posterior_ = None if fit.inference is None else _posterior(fit, scaler, data.n_items)
+        self._ladder: tuple[Rung, ...] = ()
+        self._inference, self._data, self._scaler = fit.inference, data, scaler
+        self.distances_ = self._distance_of(data.item_table)
+
+    def partial_fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from some more answers about the same items; much cheaper than a new fit to all.
+
+        A few new answers move the posterior little, so the chains go on from where they were. The
+        first call is a `fit`.
+        """
+        if not hasattr(self, "posterior_"):
+            return self.fit(X, y, sample_weight)
+        self._check_parameters()
+        old = self._data
+        new = self._comparisons(X, y, sample_weight, self.item_table_)
+        if not np.array_equal(new.items, old.items):
+            raise InputError("The new answers are about other items; fit to all answers instead.")
+        data = Comparisons(
+            old.item_table,
+            np.concatenate([old.pairs, new.pairs]),
+            y=np.concatenate([old.y, new.y]),
+            weights=np.concatenate([old.weights, new.weights]),
+        )
+        before = self._inference
+        if before is None or not before.sampled or before.target.effects or len(new) > 1 + NEWS * len(old):
+            return self.fit(data)
+        answers = self._answers(data)
+        fit = _estimate(refresh(before, answers, _generator(self.random_state, len(data))))
+        self._store(data, _embed(fit, answers, self._scaler.varies), self._scaler)
+        return self
+
+    def ladder(self) -> tuple[Rung, ...]:
+        """How well each kind of preference foretells answers that it has not seen, simplest first.
+
+        The first is Bradley and Terry's: nothing of the features, an effect of each item.
+        """
+        check_is_fitted(self)
+        if not self._ladder:
+            answers = self._answers(self._data)
+            names = METRICS if answers.items.shape[1] else ()
+            size = 1.0 if self._inference is None else self._inference.effect_size or 1.0
+            rungs = [self._validate(answers, "items", size)]
+            rungs += [self._validate(answers, name, 0.0) for name in names]
+            if self.item_effects_ is not None and self.rung_ != "items":
+                rungs.append(self._validate(answers, self.rung_, size))
+            self._ladder = tuple(rungs)
+        return self._ladder
+
+    def _answers(self, data: Comparisons) -> Answers:
+        """Distinct answers about standardised items, without the constant features."""
+        answers = Answers.collect(self._scaler.forward(data.items), *data.oriented())
+        return replace(answers, items=answers.items[:, self._scaler.varies])
+
+    def ideal_point_interval(self, level: float = LEVEL) -> FloatArray:
+        """(d, 2) ends of the interval for each coordinate of the ideal point, in the user's units."""
+        return self._draws().ideal_interval(level)
+
+    def distance_interval(self, items: TableLike = None, level: float = LEVEL) -> FloatArray:
+        """(n, 2) ends of the interval for each item's squared distance."""
+        table = self._table(items)
+        return self._draws().distance_interval(table.matrix, self._effects_of(table, draws=True), level)
+
+    def rank_interval(self, items: TableLike = None, level: float = LEVEL) -> NDArray[np.int_]:
+        """(n, 2) best and worst rank that each item may have, 1 being the first."""
+        table = self._table(items)
+        ranks = self._draws().ranks(table.matrix, self._effects_of(table, draws=True))
+        ends = quantiles(ranks, level)
+        return np.column_stack([np.floor(ends[:, 0]), np.ceil(ends[:, 1])]).astype(int)
+
+    def top_probability(self, k: int, items: TableLike = None) -> FloatArray:
+        """(n,) probability that each item is among the best k."""
+        table = self._table(items)
+        ranks = self._draws().ranks(table.matrix, self._effects_of(table, draws=True))
+        result: FloatArray = (ranks <= k).mean(axis=0)
+        return result
+
+    def explain(self, **options: Any) -> Explanation:
+        """What was learned in words and tables, and how far to trust it; see `coombs.explain.explain`."""
+        # Imported here because it takes this module's classes.
+        from coombs.explain import explain
+
+        return explain(self, **options)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of -1 and +1, averaged over the posterior, lapses included."""
+        margin = self.decision_function(X)
+        if self.posterior_ is None:
+            return super().predict_proba(X)
+        data = self._comparisons(X, None, None, self.item_table_)
+        first = self._probability(data)
+        # The mean of the margins decides; where the mean of the probabilities disagrees it is a coin's throw.
+        first = np.where(margin >= 0, np.maximum(first, 0.5), np.minimum(first, 0.5))
+        return np.column_stack([1 - first, first])
+
+    def _probability(self, data: Comparisons) -> FloatArray:
+        posterior, table = self._draws(), data.item_table
+        effects = self._effects_of(table, draws=True)
+        result, size = np.empty(len(data)), max(1, 4_000_000 // len(posterior))
+        for begin in range(0, len(data), size):
+            pairs = data.pairs[begin : begin + size]
+            used, place = np.unique(pairs, return_inverse=True)
+            scores = posterior.scores(table.matrix[used], None if effects is None else effects[:, used])
+            first, second = scores[:, place.reshape(pairs.shape)].transpose(2, 0, 1)
+            result[begin : begin + size] = posterior.probability(first, second)
+        return result
+
+    def _distance_of(self, table: ItemTable) -> FloatArray:
+        """Of a table's items, the effects of those that are known included."""
+        effects = self._effects_of(table)
+        distance = self.model_.distance(table)
+        return distance if effects is None else distance + effects
+
+    def distance(self, items: TableLike = None) -> FloatArray:
+        """Squared distance of each item, plus its own effect if it has one; by default the fitted items."""
+        return self._distance_of(self._table(items))
+
+    def rank(self, items: TableLike = None) -> NDArray[Any]:
+        """Items from best to worst: names where they have them, otherwise positions."""
+        table = self._table(items)
+        order = np.argsort(self._distance_of(table), kind="stable")
+        return order if table.names is None else table.names[order]
+
+    def _effects_of(self, table: ItemTable, draws: bool = False) -> FloatArray | None:
+        """Effects of a table's items, zero for strangers; or (S, n) draws of them."""
+        effects, fitted = self.item_effects_, self._data.item_table
+        if draws:
+            effects = None if self.posterior_ is None else self.posterior_.effects
+        if effects is None:
+            return None
+        if table is fitted or np.array_equal(table.matrix, fitted.matrix):
+            return effects
+        result = np.zeros((*effects.shape[:-1], len(table.matrix)))
+        if table.names is not None and fitted.names is not None:
+            known = {name: i for i, name in enumerate(fitted.names)}
+            pairs = [(i, known[name]) for i, name in enumerate(table.names) if name in known]
+            if pairs:
+                here, there = np.array(pairs).T
+                result[..., here] = effects[..., there]
+        return result
+
+    def _table(self, items: TableLike) -> ItemTable:
+        return item_table(self._given(items))
+
+    def _draws(self) -> Posterior:
+        check_is_fitted(self)
+        if self.posterior_ is None:
+            raise InputError(
+                "There are no intervals: the fit is the optimum of a convex program; "
+                "use loss='logistic' with regularization='auto' and penalty='frobenius'."
+            )
+        return self.posterior_
+
+
+def _estimate(inference: Inference) -> _Learned:
+    """The mean of the draws, each at unit spread of the items' scores; or the mode."""
+    draws = inference.draws if inference.sampled else inference.mode[None]
+    target = inference.target
+    scores = target.scores(draws)
+    of_items = target.of_items(scores)
+    spread = np.maximum(of_items.std(axis=0), 1e-12)
+    scale = float(np.exp(np.log(spread).mean()))
+    metric = scale * (scores.metric / spread[:, None, None]).mean(axis=0)
+    linear = scale * (scores.linear / spread[:, None]).mean(axis=0)
+    effects = None if scores.effects is None else scale * (scores.effects / spread[:, None]).mean(axis=0)
+    distances = scale * (of_items / spread).mean(axis=1)
+    u = lifted.shrunk_ideal(metric, linear, 1e-9) if target.rung.has_ideal else np.zeros(target.d)
+    ended = (inference.objective, inference.status, inference.n_iter, float("nan"))
+    lapse = float(inference.scores().lapse.mean())
+    return _Learned(metric, u, distances, *ended, target.rung.name, linear, inference, effects, lapse)
+
+
+def _embed(fit: _Learned, answers: Answers, varies: NDArray[np.bool_]) -> _Learned:
+    """The fit with constant features put back, unseen, and items that no answer touches."""
+    d, columns = len(varies), np.flatnonzero(varies)
+    metric, u, linear = np.zeros((d, d)), np.zeros(d), np.zeros(d)
+    assert fit.linear is not None
+    metric[np.ix_(columns, columns)], u[columns], linear[columns] = fit.metric, fit.ideal_point, fit.linear
+    effects = None
+    if fit.effects is not None:
+        effects = answers.scatter(fit.effects)
+    return replace(
+        fit,
+        metric=metric,
+        ideal_point=u,
+        linear=linear,
+        effects=effects,
+        distances=answers.scatter(fit.distances),
+        varies=varies,
+        touched=answers.touched,
+    )
+
+
+def _posterior(fit: _Learned, scaler: Scaler, n_items: int) -> Posterior:
+    """The draws in the user's units, of all features and all items."""
+    inference, varies, touched = fit.inference, fit.varies, fit.touched
+    assert inference is not None and varies is not None and touched is not None
+    scores, columns, d = inference.scores(), np.flatnonzero(varies), len(varies)
+    count = len(scores.lapse)
+    metrics, linears, points = np.zeros((count, d, d)), np.zeros((count, d)), np.zeros((count, d))
+    metrics[:, columns[:, None], columns] = scores.metric
+    linears[:, columns] = scores.linear
+    if inference.target.rung.has_ideal:
+        points[:, columns] = inference.ideal_points(scores)
+    else:
+        points[:] = np.nan
+    effects = None
+    if scores.effects is not None:
+        # An item that was never compared may have any effect that the others have.
+        rng = np.random.default_rng(0)
+        effects = scores.effects.std(axis=1, keepdims=True) * rng.standard_normal((count, n_items))
+        effects[:, touched] = scores.effects
+    return Posterior(
+        scaler.centre,
+        metrics / np.outer(scaler.sizes, scaler.sizes),
+        linears / scaler.sizes,
+        scaler.centre + scaler.sizes * points,
+        scores.lapse,
+        effects,
+        inference.rhat,
+        inference.sampled,
+    )
+
+
+def _generator(random_state: Any, salt: int = 0) -> np.random.Generator:
+    """A generator from a seed, an older RandomState, a generator or None."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    try:
+        if salt and random_state is not None and not isinstance(random_state, np.random.Generator):
+            return np.random.default_rng([salt, int(random_state)])
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"random_state is {random_state!r}; it must be a seed, a generator or None."
+        ) from error
+
+
+def _check_number(name: str, value: Any, low: float, high: float, kind: str) -> None:
+    """Refuse what is neither "auto" nor a number between the two."""
+    if isinstance(value, str) and value == "auto":
+        return
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
+    if not low < number < high:
+        raise InputError(f"{name} is {value!r}; it must be 'auto' or {kind}.")

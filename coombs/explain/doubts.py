@@ -1,0 +1,267 @@
+"""What a fit does not know, and how far to trust the rest."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coombs.explain.records import NOT_KNOWN, Direction, Ideal, Kind, Surprise, Trust, Unknown
+from coombs.explain.text import KINDS, count, percent
+from coombs.model import Model
+from coombs.solvers.graph import ComparisonGraph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from coombs.comparisons import Comparisons
+    from coombs.estimators.ideal_point import Rung
+    from coombs.explain.learned import Case
+
+COPY = 0.999
+"""Correlation from which two features are one."""
+ALIKE, CLEAR = 0.005, 0.02
+"""Differences of log losses that say nothing, and that say something about people."""
+COIN = math.log(2)
+SURPRISING, MOST_SURPRISES = 0.2, 5
+CHAINS_APART, ANTI_IDEAL = 1.3, 0.05
+GOOD_ENDS = ("optimal", "optimal_by_clarabel", "optimal_by_cvxpy", "converged")
+
+
+def unknowns(case: Case, ideal: tuple[Ideal, ...]) -> Iterator[Unknown]:
+    """What the answers do not tell."""
+    yield from _too_few(case)
+    yield from _pieces(case)
+    for feature in case.features:
+        if feature.distinct == 1:
+            text = f"{feature.name} is the same for all items, so nothing can be learned of it."
+            yield Unknown("constant", text)
+    yield from _copies_and_unseen(case)
+    yield from _vague(case, ideal)
+    if case.posterior is None:
+        text = (
+            "There are no intervals: the fit is the optimum of a convex program, not a posterior; "
+            "loss='logistic' with regularization='auto' has them."
+        )
+        yield Unknown("no intervals", text)
+
+
+def _vague(case: Case, ideal: tuple[Ideal, ...]) -> Iterator[Unknown]:
+    """Features of which the interval says nothing."""
+    vague = [pair for pair in zip(case.features, ideal, strict=False) if pair[1].verdict == NOT_KNOWN]
+    for feature, one in vague:
+        if one.low is not None and one.high is not None and feature.distinct > 2:
+            ends = f"from {feature.text(one.low)} to {feature.text(one.high)}"
+            have = f"from {feature.text(feature.lowest)} to {feature.text(feature.highest)}"
+            text = f"The ideal of {feature.name} is hardly known: {ends}, where the items go {have}."
+            yield Unknown("wide interval", text)
+    names = [feature.name for feature, one in vague if one.low is None or feature.distinct == 2]
+    if names:
+        rest = ", or depends on the other features" if case.has_ideal else ""
+        text = f"Whether more or less is better is not known{rest}: {', '.join(names)}."
+        yield Unknown("wide interval", text)
+
+
+def _too_few(case: Case) -> Iterator[Unknown]:
+    """Fewer answers than unknowns, which are d (d + 3) / 2 for any metric and an ideal point."""
+    d, n = int(case.varies.sum()), int((case.data.weights > 0).sum())
+    counts = {"items": 0, "none": d, "identity": d + 1, "diagonal": 2 * d}
+    needed = counts.get(case.rung, d * (d + 3) // 2)
+    if n < needed:
+        text = f"{count(n, 'answer')} for {needed} unknown numbers: too few, so that much here is a guess."
+        yield Unknown("few answers", text)
+
+
+def _pieces(case: Case) -> Iterator[Unknown]:
+    """Items that no chain of answers joins."""
+    winners, losers, _ = case.data.oriented()
+    sizes = ComparisonGraph(winners, losers, case.data.n_items).piece_sizes
+    joined, alone = np.sort(sizes[sizes > 1])[::-1], int((sizes == 1).sum())
+    if len(joined) > 1:
+        shown = ", ".join(map(str, joined[:5])) + (", ..." if len(joined) > 5 else "")
+        text = (
+            f"The compared items fall into {len(joined)} groups (of {shown} items) without an answer "
+            "between them; only the features tell how the groups compare."
+        )
+        yield Unknown("pieces", text)
+    if alone:
+        text = f"{alone} of {case.data.n_items} items were never compared; only their features rank them."
+        yield Unknown("never compared", text)
+
+
+def _copies_and_unseen(case: Case) -> Iterator[Unknown]:
+    """Features that say the same, and directions along which the answers say nothing."""
+    copies = list(_copies(case))
+    for one, other, correlation in copies:
+        text = (
+            f"{other} is as good as a copy of {one} (correlation {correlation:.3f}), so that how the two "
+            "share their weight is not known."
+        )
+        yield Unknown("copies", text)
+    copied = {name for one, other, _ in copies for name in (one, other)}
+    for direction in _unseen(case):
+        if direction.loadings[0][0] not in copied:
+            what = "where the ideal is" if case.has_ideal else "what is better"
+            yield Unknown("unseen direction", f"Along {direction.text} no answer tells {what}.")
+
+
+def _copies(case: Case) -> Iterator[tuple[str, str, float]]:
+    """Each feature that follows an earlier one, with that one."""
+    columns, names = np.flatnonzero(case.varies), [feature.name for feature in case.features]
+    away = case.data.items[:, columns] - case.data.items[:, columns].mean(axis=0)
+    away = away / np.linalg.norm(away, axis=0)
+    correlations = np.triu(away.T @ away, 1)
+    for k in range(len(columns)):
+        alike = np.flatnonzero(np.abs(correlations[:, k]) > COPY)
+        if len(alike):
+            yield names[columns[alike[0]]], names[columns[k]], float(correlations[alike[0], k])
+
+
+def _unseen(case: Case) -> list[Direction]:
+    """The unidentified directions in units of the spreads, constant features apart."""
+    d = len(case.features)
+    metric = case.scaled_metric if case.has_ideal else np.eye(d)
+    basis = Model(metric, np.zeros(d)).unseen_directions(case.est._compared) * case.varies[:, None]
+    vectors, sizes, _ = np.linalg.svd(basis, full_matrices=False)
+    return [case.direction(vectors[:, k]) for k in np.flatnonzero(sizes > 0.5)]
+
+
+# How far to trust it.
+
+
+def trust(case: Case, directions: tuple[Direction, ...]) -> Trust:
+    """How well each kind of preference foretells answers, and what should make one careful."""
+    pairs, asked_again, contradicted, ties = _repeats(case.data)
+    # A pair cannot be foretold from itself.
+    kinds = tuple(_kind(case, rung) for rung in case.est.ladder()) if pairs > 1 else ()
+    return Trust(
+        kinds=kinds,
+        advice=_advice(kinds),
+        agreement=case.est.score(case.data),
+        ceiling=_ceiling(case.data),
+        asked_again=asked_again,
+        contradicted=contradicted,
+        ties=ties,
+        lapse=float(case.est.lapse_),
+        effects=_effects(case),
+        surprises=_surprises(case),
+        warnings=tuple(_warnings(case, kinds, directions)),
+    )
+
+
+def _kind(case: Case, rung: Rung) -> Kind:
+    extra = rung.item_effects and rung.metric != "items"
+    effects = case.est.item_effects_ is not None and case.rung != "items"
+    name = KINDS[rung.metric] + (", and each item's own effect" if extra else "")
+    in_use = rung.metric == case.rung and extra == effects
+    return Kind(name, rung.metric, rung.item_effects, float(rung.accuracy), float(rung.log_loss), in_use)
+
+
+def _advice(kinds: tuple[Kind, ...]) -> str:
+    """Whether a richer or a simpler kind foretells answers better."""
+    used = next((kind for kind in kinds if kind.in_use), None)
+    if used is None:
+        return ""
+    best = min(kinds, key=lambda kind: kind.log_loss)
+    if best.log_loss < used.log_loss - ALIKE:
+        losses = f"(log loss {best.log_loss:.3f} against {used.log_loss:.3f})"
+        if best.metric == "items":
+            return f"Items by themselves foretell answers better {losses}: the features miss something."
+        size = _size(best, used)
+        return f"A {size} kind, '{best.name}', foretells answers better {losses}: {_how(best)} fits it."
+    for kind in kinds:
+        simpler = kind.metric != "items" and _size(kind, used) == "simpler"
+        if simpler and kind.log_loss <= used.log_loss + ALIKE:
+            return f"A simpler kind, '{kind.name}', foretells answers as well: {_how(kind)} fits it."
+    return "No other kind foretells answers clearly better than the one in use."
+
+
+def _size(kind: Kind, used: Kind) -> str:
+    """Simpler or richer than the one in use; different where it is more in one way and less in another."""
+    order = list(KINDS)
+    steps = (order.index(kind.metric) - order.index(used.metric), kind.item_effects - used.item_effects)
+    if kind is used or (min(steps) < 0 < max(steps)):
+        return "different"
+    return "simpler" if min(steps) < 0 else "richer"
+
+
+def _how(kind: Kind) -> str:
+    return f"metric='{kind.metric}'" + (" with item_effects=True" if kind.item_effects else "")
+
+
+def _ceiling(data: Comparisons) -> float:
+    """The best accuracy any model can have: of each pair the more common answer; a tie is half of each."""
+    winners, losers, weights = data.oriented()
+    codes = np.minimum(winners, losers) * data.n_items + np.maximum(winners, losers)
+    _, pair = np.unique(codes, return_inverse=True)
+    one_way, other_way = (np.bincount(pair, weights * way) for way in (winners < losers, winners > losers))
+    return float(np.maximum(one_way, other_way).sum() / weights.sum())
+
+
+def _repeats(data: Comparisons) -> tuple[int, int, int, int]:
+    """Different pairs, those asked more than once, those answered both ways, and ties."""
+    used, tied = data.weights > 0, data.y == 0
+    low, high = np.sort(data.pairs, axis=1).T
+    pair = low * data.n_items + high
+    _, asked = np.unique(pair[used], return_counts=True)
+    lower_won = (data.y > 0) == (data.pairs[:, 0] == low)
+    both = np.intersect1d(pair[used & ~tied & lower_won], pair[used & ~tied & ~lower_won])
+    return len(asked), int((asked > 1).sum()), len(both), int((used & tied).sum())
+
+
+def _effects(case: Case) -> float | None:
+    """Spread of the items' own effects over that of what their features say."""
+    if case.est.item_effects_ is None:
+        return None
+    spread = float(case.model.distance(case.data.item_table).std())
+    return float(np.std(case.est.item_effects_)) / spread if spread > 0 else None
+
+
+def _surprises(case: Case) -> tuple[Surprise, ...]:
+    """The answers with the least probability, each once."""
+    data = case.data
+    first = case.est.predict_proba(data)[:, 1]
+    given = np.where(data.y > 0, first, 1 - first)
+    given = np.where((data.y != 0) & (data.weights > 0), given, 1.0)
+    wins = np.where(data.y[:, None] < 0, data.pairs[:, ::-1], data.pairs)
+    found: dict[tuple[int, int], Surprise] = {}
+    for k in np.argsort(given, kind="stable"):
+        if given[k] >= SURPRISING or len(found) == MOST_SURPRISES:
+            break
+        winner, loser = int(wins[k, 0]), int(wins[k, 1])
+        surprise = Surprise(case.compared[winner], case.compared[loser], float(given[k]))
+        found.setdefault((winner, loser), surprise)
+    return tuple(found.values())
+
+
+def _warnings(case: Case, kinds: tuple[Kind, ...], directions: tuple[Direction, ...]) -> Iterator[str]:
+    """Sentences of caution."""
+    losses = {kind.metric: kind.log_loss for kind in kinds if not kind.item_effects}
+    posterior, status = case.posterior, case.est.status_
+    if posterior is not None and posterior.rhat > CHAINS_APART:
+        yield (
+            f"The sampler's chains did not agree (R-hat {posterior.rhat:.2f}, 1 being perfect): "
+            "numbers here may change with random_state."
+        )
+    elif status not in GOOD_ENDS:
+        yield f"The fit did not converge (it ended as {status})."
+    if posterior is not None and not posterior.sampled:
+        yield "Answers are many, so that intervals come from a Gaussian about the best fit."
+    anti = sum(direction.share for direction in directions if direction.anti_ideal)
+    if case.rung == "signed" and anti > ANTI_IDEAL:
+        yield f"{percent(anti)} of what matters is anti-ideal: there the middle is the worst, not the best."
+    elif case.has_ideal and _looks_anti_ideal(losses):
+        yield (
+            "Some direction looks anti-ideal, the middle being the worst: metric='signed' foretells "
+            f"answers clearly better (log loss {losses['signed']:.3f} against {losses['full']:.3f})."
+        )
+    if losses.get(case.rung, 0.0) > COIN - ALIKE and case.est.item_effects_ is None:
+        yield "The kind in use foretells answers no better than a coin does."
+
+
+def _looks_anti_ideal(losses: dict[str, float]) -> bool:
+    """Whether neither an ideal nor a slope will do."""
+    if not {"signed", "full", "none"} <= losses.keys():
+        return False
+    return losses["signed"] < min(losses["full"], losses["none"]) - CLEAR

@@ -1,0 +1,225 @@
+"""What a fit says: one record for each kind of statement, and the page they make up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from coombs.explain import text as rendering
+from coombs.explain.text import ordinal, percent, short
+
+MORE, LESS, SWEET_SPOT, WORST = "more is better", "less is better", "sweet spot", "the middle is the worst"
+HARDLY, NOT_KNOWN, CONSTANT = "hardly matters", "not known", "always the same"
+"""The verdicts on a feature: the whole list."""
+MOST_LOADINGS = 6
+"""Of a direction, told in words."""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature as the fitted items have it; `distinct` counts its values up to 3."""
+
+    name: str
+    lowest: float
+    highest: float
+    deviation: float
+    distinct: int
+    whole: bool
+
+    @property
+    def range(self) -> float:
+        """From the lowest to the highest."""
+        return self.highest - self.lowest
+
+    def text(self, value: float | None) -> str:
+        """A value with the decimals that the feature's range calls for."""
+        if value is None:
+            return "-"
+        size = self.range or abs(self.lowest) or 1.0
+        decimals = max(0, math.ceil(math.log10(50 / size)))
+        if decimals > 6 or max(abs(value), size) >= 1e7:
+            return f"{value:.3g}"
+        text = f"{value:.{decimals}f}"
+        return text if float(text) else text.removeprefix("-")
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Features that act together, in standard deviations of each, and their share of the metric."""
+
+    share: float
+    loadings: tuple[tuple[str, float], ...]
+    anti_ideal: bool = False
+
+    @property
+    def text(self) -> str:
+        """As 0.91 GRE writing - 0.39 GPA."""
+        (first, loading), *rest = self.loadings
+        parts = [f"{'-' if value < 0 else '+'} {abs(value):.2f} {name}" for name, value in rest]
+        more = ["..."] if len(parts) > MOST_LOADINGS - 1 else []
+        return " ".join([f"{loading:.2f} {first}", *parts[: MOST_LOADINGS - 1], *more])
+
+
+@dataclass(frozen=True)
+class Slope:
+    """How much better one standard deviation more of a feature is: log-odds of being chosen."""
+
+    feature: str
+    deviation: float
+    gain: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Ideal:
+    """Where a feature is best: value, interval, share of the metric and a verdict."""
+
+    feature: str
+    value: float | None
+    low: float | None
+    high: float | None
+    share: float
+    verdict: str
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """A change of one feature for the worse, and the change of another that makes up for it."""
+
+    feature: str
+    change: float
+    other: str
+    other_change: float
+
+    @property
+    def text(self) -> str:
+        """As 10 more of price is made up for by 1.3 more of battery hours."""
+        one, other = _amount(self.change, self.feature), _amount(self.other_change, self.other)
+        return f"{one} is made up for by {other}"
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Something that the answers do not tell."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of preference, and how well it foretells answers that it has not seen."""
+
+    name: str
+    metric: str
+    item_effects: bool
+    accuracy: float
+    log_loss: float
+    in_use: bool
+
+
+@dataclass(frozen=True)
+class Surprise:
+    """An answer that the model thinks improbable."""
+
+    winner: str
+    loser: str
+    probability: float
+
+    @property
+    def text(self) -> str:
+        """As chose X over Y although the model gives that 4 %."""
+        return (
+            f"chose {self.winner} over {self.loser} although the model gives that {percent(self.probability)}"
+        )
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How far to trust the rest.
+
+    `agreement` is the share of its own answers that the model has right, `ceiling` the most that
+    any model could have, pairs being contradicted or tied; `effects` the spread of the items' own
+    effects over that of their distances.
+    """
+
+    kinds: tuple[Kind, ...]
+    advice: str
+    agreement: float
+    ceiling: float
+    asked_again: int
+    contradicted: int
+    ties: int
+    lapse: float
+    effects: float | None
+    surprises: tuple[Surprise, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """One of the best items; `best` and `worst` are the ends of its rank's interval."""
+
+    item: str
+    rank: int
+    best: int | None
+    worst: int | None
+    distance: float
+    values: tuple[float, ...]
+
+    @property
+    def text(self) -> str:
+        """As 3rd, between 1st and 6th."""
+        if self.best is None or self.worst is None:
+            return ordinal(self.rank)
+        if self.best == self.worst == self.rank:
+            return ordinal(self.rank)
+        return f"{ordinal(self.rank)}, between {ordinal(self.best)} and {ordinal(self.worst)}"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What `explain` found: print it, show it in a notebook, or take `to_dict`."""
+
+    n_answers: int
+    n_items: int
+    metric: str
+    level: float
+    intervals: bool
+    features: tuple[Feature, ...]
+    directions: tuple[Direction, ...]
+    slopes: tuple[Slope, ...]
+    ideal: tuple[Ideal, ...]
+    trade_off_item: str
+    trade_offs: tuple[TradeOff, ...]
+    unknowns: tuple[Unknown, ...]
+    trust: Trust
+    ranking: tuple[Ranked, ...]
+
+    def __str__(self) -> str:
+        return rendering.to_text(self)
+
+    def _repr_html_(self) -> str:
+        return rendering.to_html(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python types that JSON can hold, sentences under `text`."""
+        result: dict[str, Any] = _plain(self)
+        return result
+
+
+def _amount(change: float, name: str) -> str:
+    """As 1.3 more of battery hours."""
+    return f"{short(abs(change))} {'more' if change > 0 else 'less'} of {name}"
+
+
+def _plain(value: Any) -> Any:
+    """Records as dicts, tuples as lists, NaN as None."""
+    if is_dataclass(value):
+        result = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        text = getattr(value, "text", None)
+        return result | {"text": text} if isinstance(text, str) else result
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,325 @@
+"""An explanation as a page of text or as HTML: one list of sections, written out in two ways."""
+
+from __future__ import annotations
+
+import html
+import math
+import textwrap
+from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from coombs.explain.records import Direction, Explanation, Feature, Slope, Trust
+
+WIDTH = 96
+LONGEST = (60, 28)
+NARROWEST = 12
+"""Characters of a line; of a cell of a table, and if that is too wide; of a heading, at least."""
+MANY_LAPSES = 0.03
+MOST_DIRECTIONS = 8
+KINDS = {
+    "items": "each item by itself (Bradley-Terry)",
+    "none": "more or less is better (linear)",
+    "identity": "an ideal, all features alike (Euclidean)",
+    "diagonal": "an ideal, each feature with its weight",
+    "full": "an ideal, features act together",
+    "signed": "an ideal or a worst point, features act together",
+}
+JUDGED = {
+    "items": "No feature varies, so that items are judged by themselves alone.",
+    "none": "More or less of each feature is better, without an ideal in between.",
+    "identity": "Items are judged by their distance from an ideal, all features alike.",
+    "diagonal": "Items are judged by their distance from an ideal, each feature with its own weight.",
+    "full": "Items are judged by their distance from an ideal along these directions.",
+    "signed": "Items are judged along these directions; some may have a worst point instead of an ideal.",
+}
+
+
+class Table(NamedTuple):
+    """A small table; `align` has an l or an r for each column."""
+
+    align: str
+    heading: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class Points(NamedTuple):
+    """A list of sentences."""
+
+    sentences: list[str]
+
+
+Block: TypeAlias = str | Table | Points
+
+
+class Section(NamedTuple):
+    """A heading and what stands under it: paragraphs, lists and tables."""
+
+    title: str
+    blocks: list[Block]
+
+
+def to_text(told: Explanation) -> str:
+    """A page of plain text."""
+    return "\n\n".join(_section_text(section) for section in sections(told))
+
+
+def to_html(told: Explanation) -> str:
+    """A fragment of HTML, one <section> for each heading; all that a user named is escaped."""
+    return "\n".join(_section_html(section) for section in sections(told))
+
+
+def sections(told: Explanation) -> list[Section]:
+    """What is on the page."""
+    return [
+        Section("What matters", list(_matters(told))),
+        Section("The ideal", list(_ideal(told))),
+        Section("Trade-offs", list(_trade_offs(told))),
+        Section("What is not known", list(_unknowns(told))),
+        Section("How far to trust it", list(_trust(told))),
+        Section("Ranking", list(_ranking(told))),
+    ]
+
+
+def _matters(told: Explanation) -> Iterator[Block]:
+    n = f"{count(told.n_answers, 'answer')} about {count(told.n_items, 'item')}"
+    yield f"From {n} with {count(len(told.features), 'feature')}. {JUDGED[told.metric]}"
+    if told.directions:
+        rows = [(percent(one.share), one.text, _flag(one)) for one in told.directions[:MOST_DIRECTIONS]]
+        yield _without_blanks(Table("rll", ("share", "direction, in standard deviations", ""), rows))
+    if told.slopes:
+        heading = ("share", "feature", "standard deviation", "log-odds for one more")
+        yield Table("rlrr", heading, [_slope(one) for one in told.slopes])
+    if told.directions:
+        spreads = [f"{one.name} {short(one.deviation)}" for one in told.features if one.distinct > 1]
+        yield f"Standard deviations: {', '.join(spreads)}."
+
+
+def _flag(direction: Direction) -> str:
+    return "anti-ideal: the middle is the worst" if direction.anti_ideal else ""
+
+
+def _slope(slope: Slope) -> Sequence[str]:
+    return percent(slope.share), slope.feature, short(slope.deviation), f"{slope.gain:+.2f}"
+
+
+def _without_blanks(table: Table) -> Table:
+    """The table without columns that say nothing."""
+    kept = [k for k in range(len(table.heading)) if any(row[k] not in ("", "-") for row in table.rows)]
+    rows = [[row[k] for k in kept] for row in table.rows]
+    return Table("".join(table.align[k] for k in kept), [table.heading[k] for k in kept], rows)
+
+
+def _ideal(told: Explanation) -> Iterator[Block]:
+    if not told.ideal:
+        yield "There is none: the features say nothing."
+        return
+    # A linear preference has no ideal, a convex program no intervals.
+    heading = ("feature", "ideal", f"{100 * told.level:g} % interval", "items have", "weight", "verdict")
+    rows = [
+        (
+            one.feature,
+            feature.text(one.value),
+            _between(feature, one.low, one.high),
+            _between(feature, feature.lowest, feature.highest),
+            percent(one.share),
+            one.verdict,
+        )
+        for feature, one in zip(told.features, told.ideal, strict=True)
+    ]
+    yield _without_blanks(Table("lrrrrl", heading, rows))
+
+
+def _between(feature: Feature, low: float | None, high: float | None) -> str:
+    return "-" if low is None or high is None else f"{feature.text(low)} to {feature.text(high)}"
+
+
+def _trade_offs(told: Explanation) -> Iterator[Block]:
+    if told.trade_offs:
+        yield f"At {told.trade_off_item}, for small changes:"
+        yield Points([f"{one.text}." for one in told.trade_offs])
+    else:
+        yield f"None to tell at {told.trade_off_item}."
+
+
+def _unknowns(told: Explanation) -> Iterator[Block]:
+    if told.unknowns:
+        yield Points([one.text for one in told.unknowns])
+    else:
+        yield "Nothing stands out: enough answers, and no part of the ideal is left open."
+
+
+def _trust(told: Explanation) -> Iterator[Block]:
+    trust = told.trust
+    if trust.kinds:
+        yield from _kinds(told)
+    else:
+        yield "A single pair was compared, so that nothing can be put to the test."
+    yield f"The model agrees with {percent(trust.agreement)} of its own answers. {_ceiling(trust)}"
+    if trust.lapse > MANY_LAPSES:
+        yield f"About {percent(trust.lapse)} of the answers look as if they were given at random."
+    if trust.effects is not None:
+        yield (
+            "Items differ by more than their features tell: the spread of their own effects is "
+            f"{trust.effects:.2f} times that of what the features say."
+        )
+    if trust.warnings:
+        yield Points([f"Careful: {warning}" for warning in trust.warnings])
+    if trust.surprises:
+        yield "Surprising answers:"
+        yield Points([f"{one.text}." for one in trust.surprises])
+
+
+def _kinds(told: Explanation) -> Iterator[Block]:
+    yield "How well each kind of preference foretells answers it has not seen (a coin's log loss is 0.693):"
+    rows = [
+        (kind.name, percent(kind.accuracy), f"{kind.log_loss:.3f}", "in use" if kind.in_use else "")
+        for kind in told.trust.kinds
+    ]
+    yield Table("lrrl", ("kind of preference", "right", "log loss", ""), rows)
+    if not told.intervals:
+        yield "These are of posteriors, not of the convex program in use."
+    if told.trust.advice:
+        yield told.trust.advice
+
+
+def _ceiling(trust: Trust) -> str:
+    if trust.ceiling < 1:
+        causes = [(trust.contradicted, "contradicted pair"), (trust.ties, "tie")]
+        both = " and ".join(count(n, noun) for n, noun in causes if n)
+        return f"With {both}, no model can agree with more than {percent(trust.ceiling)}."
+    if trust.asked_again:
+        return f"No answer contradicts another ({count(trust.asked_again, 'pair')} asked more than once)."
+    return "No pair was asked more than once, so that contradictions cannot show."
+
+
+def _ranking(told: Explanation) -> Iterator[Block]:
+    plain = told.metric in ("identity", "diagonal", "full") and told.trust.effects is None
+    distance = "distance" if plain else "score"
+    rows = [
+        (one.item, one.text, f"{one.distance:.3g}", *map(_value, told.features, one.values))
+        for one in told.ranking
+    ]
+    heading = ("item", "rank", distance, *(feature.name for feature in told.features))
+    yield Table("llr" + "r" * len(told.features), heading, rows)
+
+
+def _value(feature: Feature, value: float) -> str:
+    return f"{value:.0f}" if feature.whole and value == round(value) else feature.text(value)
+
+
+# Text.
+
+
+def _section_text(section: Section) -> str:
+    blocks = [_block_text(block) for block in section.blocks]
+    return "\n".join([section.title, "-" * len(section.title), *blocks])
+
+
+def _block_text(block: Block) -> str:
+    if isinstance(block, Table):
+        return _table_text(block)
+    if isinstance(block, Points):
+        return "\n".join(_wrapped(sentence, "- ", "  ") for sentence in block.sentences)
+    return _wrapped(block)
+
+
+def _wrapped(text: str, first: str = "", rest: str = "") -> str:
+    return textwrap.fill(_printable(text), WIDTH, initial_indent=first, subsequent_indent=rest)
+
+
+def _table_text(table: Table) -> str:
+    """Aligned columns, as many as a line holds; long cells go over several lines."""
+    for longest in LONGEST:
+        columns = [
+            _column(*column, longest=longest) for column in zip(table.heading, *table.rows, strict=True)
+        ]
+        widths = [max(len(line) for cell in column for line in cell) for column in columns]
+        fit = sum(sum(widths[:k]) + 2 * k <= WIDTH for k in range(1, len(widths) + 1))
+        if fit == len(widths):
+            break
+    shape = list(zip(widths, table.align, strict=True))[: max(fit, 1)]
+    lines = [line for row in zip(*columns, strict=True) for line in _row_text(row, shape)]
+    left_out = len(columns) - len(shape)
+    return "\n".join([*lines, f"  (and {count(left_out, 'column')} more)"] if left_out else lines)
+
+
+def _column(heading: str, *body: str, longest: int) -> list[list[str]]:
+    """Lines of each cell; where room is scarce, the heading is no wider than it must be."""
+    cells = [textwrap.wrap(_printable(cell), longest) or [""] for cell in body]
+    width = max(len(line) for cell in cells for line in cell)
+    width = longest if longest == max(LONGEST) else max(width, NARROWEST)
+    return [textwrap.wrap(_printable(heading), width) or [""], *cells]
+
+
+def _row_text(row: Sequence[list[str]], shape: list[tuple[int, str]]) -> Iterator[str]:
+    for line in zip_longest(*row[: len(shape)], fillvalue=""):
+        cells = zip(line, shape, strict=True)
+        padded = (cell.rjust(width) if align == "r" else cell.ljust(width) for cell, (width, align) in cells)
+        yield "  " + "  ".join(padded).rstrip()
+
+
+def _printable(text: str) -> str:
+    """Without what would break a line or command a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+# HTML.
+
+
+def _section_html(section: Section) -> str:
+    blocks = "\n".join(_block_html(block) for block in section.blocks)
+    return f"<section>\n<h2>{html.escape(section.title)}</h2>\n{blocks}\n</section>"
+
+
+def _block_html(block: Block) -> str:
+    if isinstance(block, Table):
+        return _table_html(block)
+    if isinstance(block, Points):
+        return f"<ul>{''.join(f'<li>{html.escape(sentence)}</li>' for sentence in block.sentences)}</ul>"
+    return f"<p>{html.escape(block)}</p>"
+
+
+def _table_html(table: Table) -> str:
+    head, body = _row_html("th", table, table.heading), [_row_html("td", table, row) for row in table.rows]
+    return f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def _row_html(tag: str, table: Table, row: Sequence[str]) -> str:
+    style = {"l": "left", "r": "right"}
+    cells = [
+        f'<{tag} style="text-align: {style[align]}">{html.escape(cell)}</{tag}>'
+        for align, cell in zip(table.align, row, strict=True)
+    ]
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+# Words.
+
+
+def percent(share: float) -> str:
+    """As 62 %."""
+    if 0 < share < 0.005 or 0.995 <= share < 1:
+        return "under 1 %" if share < 0.5 else "over 99 %"
+    return f"{100 * share:.0f} %"
+
+
+def ordinal(rank: int) -> str:
+    """As 1st, 2nd, 11th."""
+    ending = "th" if 10 <= rank % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    return f"{rank}{ending}"
+
+
+def count(n: int, noun: str) -> str:
+    """As 1 answer, 2 answers."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def short(size: float) -> str:
+    """Two digits of a number that is not negative, or all before the point."""
+    if size == 0 or not 1e-5 <= size < 1e7:
+        return f"{size:.2g}"
+    text = f"{size:.{max(0, 1 - math.floor(math.log10(size)))}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,99 @@
+"""What is still uncertain: draws of what a person may want, and the intervals that follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from coombs.tables import FloatArray, InputError
+
+LEVEL = 0.9
+LARGEST = 20_000_000
+BLOCK = 4_000_000
+"""Scores, of draws times items, that ranks are taken from at most, and that are held at once elsewhere."""
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Draws of the posterior, in the user's units.
+
+    Draw s scores an item x as (x - c)' M_s (x - c) - 2 v_s' (x - c) + effect_s, less being better; where
+    there is an ideal point u_s, that is its squared distance up to a constant of the draw.
+
+    Parameters
+    ----------
+    centre : (d,) c
+    metrics, linears, ideal_points : (S, d, d), (S, d), (S, d); ideal points are NaN for linear preferences
+    lapses : (S,) share of answers given at random
+    effects : (S, n_items) of the fitted items, or None
+    rhat : agreement of the chains, 1 being perfect
+    sampled : whether by sampling, or by a Gaussian about the mode
+    """
+
+    centre: FloatArray
+    metrics: FloatArray
+    linears: FloatArray
+    ideal_points: FloatArray
+    lapses: FloatArray
+    effects: FloatArray | None = None
+    rhat: float = 1.0
+    sampled: bool = True
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    def scores(self, items: FloatArray, effects: FloatArray | None = None) -> FloatArray:
+        """(S, n) scores of items, with an effect of each if given."""
+        away = items - self.centre
+        result: FloatArray = np.einsum("snd,nd->sn", away @ self.metrics, away)
+        result -= 2.0 * (self.linears @ away.T)
+        if effects is not None:
+            result += effects
+        return result
+
+    def distances(self, items: FloatArray, effects: FloatArray | None = None) -> FloatArray:
+        """(S, n) squared distances from each draw's ideal point; plain scores where it has none."""
+        to_ideal = np.nan_to_num(self.ideal_points - self.centre)
+        lowest = np.einsum("sd,sd->s", self.linears, to_ideal)
+        result: FloatArray = self.scores(items, effects) + lowest[:, None]
+        return result
+
+    def ideal_interval(self, level: float = LEVEL) -> FloatArray:
+        """(d, 2) lower and upper ends for each coordinate of the ideal point."""
+        return quantiles(self.ideal_points, level)
+
+    def distance_interval(
+        self, items: FloatArray, effects: FloatArray | None = None, level: float = LEVEL
+    ) -> FloatArray:
+        """(n, 2) lower and upper ends for each squared distance."""
+        size = max(1, BLOCK // len(self))
+        blocks = [slice(begin, begin + size) for begin in range(0, len(items), size)]
+        parts = [self.distances(items[b], None if effects is None else effects[:, b]) for b in blocks]
+        return np.concatenate([quantiles(part, level) for part in parts])
+
+    def ranks(self, items: FloatArray, effects: FloatArray | None = None) -> FloatArray:
+        """(S, n) rank of each item in each draw, 1 being the best; of fewer draws where items are many."""
+        every = -(-len(self) * len(items) // LARGEST)
+        some = replace(self, metrics=self.metrics[::every], linears=self.linears[::every])
+        order = np.argsort(some.scores(items, None if effects is None else effects[::every]), axis=1)
+        ranks = np.empty(order.shape)
+        np.put_along_axis(ranks, order, np.arange(1.0, order.shape[1] + 1)[None], axis=1)
+        return ranks
+
+    def probability(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Probability that the first of each pair is preferred, from (S, n) scores of both."""
+        with np.errstate(over="ignore"):
+            sigma = 1 / (1 + np.exp(first - second))
+        lapse = self.lapses[:, None]
+        result: FloatArray = (lapse / 2 + (1 - lapse) * sigma).mean(axis=0)
+        return result
+
+
+def quantiles(draws: FloatArray, level: float) -> FloatArray:
+    """(n, 2) ends of the central interval of (S, n) draws."""
+    if not 0 < level < 1:
+        raise InputError(f"level is {level!r}; it must be between 0 and 1, as 0.9.")
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    result: FloatArray = np.quantile(draws, tails, axis=0).T
+    return result

@@ -1,0 +1,244 @@
+"""The ladder of quadratic preferences: what a score s(x) = x'Mx - 2 v'x may be (less is better).
+
+A rung turns unknowns z, standard normal a priori, into (M, v) at unit scale, for many z at once,
+and pulls a gradient back. The scales, learned too, come on top (`target`): e^2k on both, e^q on v.
+All features are standardised, so that one prior serves every table of items.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from coombs.solvers.cone import triangle
+
+if TYPE_CHECKING:
+    from coombs.solvers.graph import Matrix, Vector
+
+
+EXTRA_ROWS = 1
+
+
+class Rung(Protocol):
+    """What a preference may depend on; z is (C, size(d)), M (C, d, d), v (C, d).
+
+    M grows as the unknowns that make it to the power 2 `power`.
+    """
+
+    name: str
+    has_ideal: bool
+    power: float
+
+    def size(self, d: int) -> int:
+        """How many unknowns."""
+
+    def turning(self, d: int) -> int:
+        """How many of them, the first ones, may turn together without changing anything."""
+
+    def metric_size(self, d: int) -> int:
+        """How many of them, the first ones, make M."""
+
+    def expand(self, z: Matrix, d: int) -> tuple[Matrix, Matrix]:
+        """(M, v) of each row of z."""
+
+    def pull(self, z: Matrix, d: int, to_metric: Matrix, to_linear: Matrix) -> Matrix:
+        """The gradient with respect to z, from those with respect to M (symmetric) and v."""
+
+    def start(self, metric: Matrix, u: Vector) -> Vector:
+        """Unknowns near a metric (of mean size 1) and an ideal point (of unit scale)."""
+
+
+class _Centred:
+    """A rung with an ideal point: unknowns (shape, w), v = M w."""
+
+    has_ideal = True
+    power = 1.0
+
+    def shape_size(self, d: int) -> int:
+        raise NotImplementedError
+
+    def metric(self, shape: Matrix, d: int) -> Matrix:
+        raise NotImplementedError
+
+    def pull_metric(self, shape: Matrix, d: int, to_metric: Matrix) -> Matrix:
+        raise NotImplementedError
+
+    def shape_of(self, metric: Matrix) -> Vector:
+        raise NotImplementedError
+
+    def size(self, d: int) -> int:
+        return self.shape_size(d) + d
+
+    def turning(self, d: int) -> int:
+        return 0
+
+    def metric_size(self, d: int) -> int:
+        return self.shape_size(d)
+
+    def expand(self, z: Matrix, d: int) -> tuple[Matrix, Matrix]:
+        metric = self.metric(z[:, :-d], d)
+        return metric, (metric @ z[:, -d:, None])[..., 0]
+
+    def pull(self, z: Matrix, d: int, to_metric: Matrix, to_linear: Matrix) -> Matrix:
+        w = z[:, -d:]
+        outer = to_linear[:, :, None] * w[:, None, :]
+        both = to_metric + (outer + outer.swapaxes(1, 2)) / 2
+        to_w = (self.metric(z[:, :-d], d) @ to_linear[:, :, None])[..., 0]
+        return np.concatenate([self.pull_metric(z[:, :-d], d, both), to_w], axis=1)
+
+    def start(self, metric: Matrix, u: Vector) -> Vector:
+        return np.concatenate([self.shape_of(metric), u])
+
+
+class Full(_Centred):
+    """Any positive semidefinite metric, M = A'A: the paper's. A has more rows than columns."""
+
+    name = "full"
+
+    def rows(self, d: int) -> int:
+        """With d rows a metric blind to some direction would be likely; each more makes it less so."""
+        return d + EXTRA_ROWS
+
+    def turning(self, d: int) -> int:
+        return self.shape_size(d)
+
+    def shape_size(self, d: int) -> int:
+        return self.rows(d) * d
+
+    def metric(self, shape: Matrix, d: int) -> Matrix:
+        root = shape.reshape(-1, self.rows(d), d)
+        return root.swapaxes(1, 2) @ root
+
+    def pull_metric(self, shape: Matrix, d: int, to_metric: Matrix) -> Matrix:
+        return 2 * (shape.reshape(-1, self.rows(d), d) @ to_metric).reshape(shape.shape)
+
+    def shape_of(self, metric: Matrix) -> Vector:
+        values, vectors = np.linalg.eigh(metric)
+        floor = 1e-6 * max(float(values[-1]), 1e-6)
+        root = (vectors * np.sqrt(np.maximum(values, floor))).T
+        return np.concatenate([root.ravel(), np.zeros(EXTRA_ROWS * len(metric))])
+
+
+class Diagonal(_Centred):
+    """One weight for each feature: M = d diag(a^2)."""
+
+    name = "diagonal"
+
+    def shape_size(self, d: int) -> int:
+        return d
+
+    def metric(self, shape: Matrix, d: int) -> Matrix:
+        return d * shape[:, :, None] ** 2 * np.eye(d, dtype=shape.dtype)
+
+    def pull_metric(self, shape: Matrix, d: int, to_metric: Matrix) -> Matrix:
+        return 2 * d * shape * np.diagonal(to_metric, axis1=1, axis2=2)
+
+    def shape_of(self, metric: Matrix) -> Vector:
+        return np.sqrt(np.maximum(np.diag(metric) / len(metric), 1e-3))
+
+
+class Identity(_Centred):
+    """The Euclidean distance of standardised features: M = d I."""
+
+    name = "identity"
+
+    def shape_size(self, d: int) -> int:
+        return 0
+
+    def metric(self, shape: Matrix, d: int) -> Matrix:
+        return np.broadcast_to(d * np.eye(d, dtype=shape.dtype), (len(shape), d, d))
+
+    def pull_metric(self, shape: Matrix, d: int, to_metric: Matrix) -> Matrix:
+        return np.zeros_like(shape)
+
+    def shape_of(self, metric: Matrix) -> Vector:
+        return np.zeros(0)
+
+
+class Linear:
+    """A linear utility: M = 0. More is better, or less is; there is no ideal."""
+
+    name = "none"
+    has_ideal = False
+    power = 1.0
+
+    def size(self, d: int) -> int:
+        return d
+
+    def turning(self, d: int) -> int:
+        return 0
+
+    def metric_size(self, d: int) -> int:
+        return 0
+
+    def expand(self, z: Matrix, d: int) -> tuple[Matrix, Matrix]:
+        return np.zeros((len(z), d, d), dtype=z.dtype), z * d
+
+    def pull(self, z: Matrix, d: int, to_metric: Matrix, to_linear: Matrix) -> Matrix:
+        return d * to_linear
+
+    def start(self, metric: Matrix, u: Vector) -> Vector:
+        return metric @ u / len(u)
+
+
+class Signed:
+    """Any symmetric M: some directions may be anti-ideal, the middle being the worst."""
+
+    name = "signed"
+    has_ideal = True
+    power = 0.5
+
+    def size(self, d: int) -> int:
+        return d * (d + 1) // 2 + d
+
+    def turning(self, d: int) -> int:
+        return 0
+
+    def metric_size(self, d: int) -> int:
+        return d * (d + 1) // 2
+
+    def expand(self, z: Matrix, d: int) -> tuple[Matrix, Matrix]:
+        t = triangle(d)
+        factors = (math.sqrt(d) / t.factors).astype(z.dtype)
+        return (z[:, :-d] * factors)[:, t.unpack], z[:, -d:] * d
+
+    def pull(self, z: Matrix, d: int, to_metric: Matrix, to_linear: Matrix) -> Matrix:
+        t = triangle(d)
+        factors = (math.sqrt(d) * t.factors).astype(z.dtype)
+        return np.concatenate([to_metric[:, t.rows, t.columns] * factors, d * to_linear], axis=1)
+
+    def start(self, metric: Matrix, u: Vector) -> Vector:
+        t, d = triangle(len(u)), len(u)
+        return np.concatenate([metric[t.rows, t.columns] * t.factors / np.sqrt(d), metric @ u / d])
+
+
+class Constant:
+    """Nothing of the features: with item effects, the Bradley-Terry model."""
+
+    name = "items"
+    has_ideal = False
+    power = 1.0
+
+    def size(self, d: int) -> int:
+        return 0
+
+    def turning(self, d: int) -> int:
+        return 0
+
+    def metric_size(self, d: int) -> int:
+        return 0
+
+    def expand(self, z: Matrix, d: int) -> tuple[Matrix, Matrix]:
+        return np.zeros((len(z), d, d), dtype=z.dtype), np.zeros((len(z), d), dtype=z.dtype)
+
+    def pull(self, z: Matrix, d: int, to_metric: Matrix, to_linear: Matrix) -> Matrix:
+        return np.zeros_like(z)
+
+    def start(self, metric: Matrix, u: Vector) -> Vector:
+        return np.zeros(0)
+
+
+_ALL: tuple[Rung, ...] = (Constant(), Linear(), Identity(), Diagonal(), Full(), Signed())
+LADDER: dict[str, Rung] = {rung.name: rung for rung in _ALL}

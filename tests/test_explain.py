@@ -1,0 +1,444 @@
+"""An explanation says what is so: each kind of sentence on a case that was made for it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from coombs import Comparisons, IdealPoint, InputError, SingleStep
+from coombs.estimators.ideal_point import Rung
+from coombs.explain import explain
+from coombs.explain.records import Explanation
+from coombs.simulate import draw_pairs, make_preferences
+from coombs.tables import ItemTable
+
+SCRIPT = "<script>alert('x')</script>"
+
+
+def table(items: Any, names: list[str] | None = None, features: list[str] | None = None) -> ItemTable:
+    """Items with names."""
+    texts = (None if part is None else np.array(part, dtype=object) for part in (names, features))
+    return ItemTable(np.asarray(items, dtype=float), *texts, False)
+
+
+def answered(items: ItemTable, scores: Any, n: int, seed: int = 0) -> Comparisons:
+    """Random questions, answered by which item has the lesser score."""
+    pairs = draw_pairs(len(items.matrix), n, np.random.default_rng(seed))
+    return Comparisons(items, pairs, y=np.where(scores[pairs[:, 0]] < scores[pairs[:, 1]], 1, -1))
+
+
+def explain_untested(est: IdealPoint) -> Explanation:
+    """The explanation but for the cross-validation, which takes a second."""
+    est.ladder = lambda: (Rung(est.rung_, False, 0.9, 0.3),)  # type: ignore[method-assign]
+    return explain(est)
+
+
+def flat(told: Explanation) -> str:
+    """The page on one line."""
+    return " ".join(str(told).split())
+
+
+def kinds_of(told: Explanation) -> set[str]:
+    return {one.kind for one in told.unknowns}
+
+
+@pytest.fixture(scope="module")
+def sweet() -> IdealPoint:
+    """An ideal inside the range of both features, seen by 60 answers."""
+    truth = make_preferences(50, 2, 60, random_state=0)
+    return IdealPoint(truth.items).fit(truth.pairs, truth.y)
+
+
+@pytest.fixture(scope="module")
+def told(sweet: IdealPoint) -> Explanation:
+    return explain(sweet)
+
+
+@pytest.fixture(scope="module")
+def phones() -> IdealPoint:
+    """Cheaper is better, a longer battery life is better; names that a browser could run."""
+    rng = np.random.default_rng(1)
+    items = np.column_stack([rng.uniform(100, 900, 30), rng.uniform(5, 30, 30)])
+    names = [SCRIPT] + [f"phone & {i}" for i in range(1, 30)]
+    data = answered(table(items, names, ["price", "<b>battery"]), items[:, 0] / 100 - items[:, 1] / 4, 60)
+    return IdealPoint().fit(data)
+
+
+@pytest.fixture(scope="module")
+def told_phones(phones: IdealPoint) -> Explanation:
+    return explain(phones)
+
+
+@pytest.fixture(scope="module")
+def hinge() -> IdealPoint:
+    """A convex program, which has no posterior."""
+    truth = make_preferences(50, 2, 60, random_state=0)
+    return IdealPoint(truth.items, loss="hinge").fit(truth.pairs, truth.y)
+
+
+@pytest.fixture(scope="module")
+def anti_ideal() -> Comparisons:
+    """The middle of the first feature is the worst."""
+    items = np.random.default_rng(2).uniform(-1, 1, (30, 2))
+    return answered(table(items), -(items[:, 0] ** 2) - 0.1 * items[:, 1], 60)
+
+
+def test_directions_are_the_model_s_interactions(sweet: IdealPoint, told: Explanation) -> None:
+    """Shares and loadings as the paper's table has them, the largest loading positive."""
+    shares, vectors = sweet.model_.interactions()
+    assert [one.share for one in told.directions] == pytest.approx(shares)
+    for direction, vector in zip(told.directions, vectors.T, strict=True):
+        name, loading = direction.loadings[0]
+        assert loading == pytest.approx(np.abs(vector).max())
+        assert name == f"feature {np.abs(vector).argmax()}"
+        assert all(abs(value) >= 0.15 for _, value in direction.loadings)
+        assert direction.text.startswith(f"{loading:.2f} {name}")
+
+
+def test_an_ideal_inside_the_data_is_a_sweet_spot(sweet: IdealPoint, told: Explanation) -> None:
+    """With the value and the interval that the estimator gives."""
+    assert [one.verdict for one in told.ideal] == ["sweet spot"] * 2
+    ends = sweet.ideal_point_interval(0.9)
+    for j, one in enumerate(told.ideal):
+        assert (one.value, one.low, one.high) == pytest.approx((sweet.ideal_point_[j], *ends[j]))
+
+
+def test_more_or_less_is_better_where_taste_is_monotone(told_phones: Explanation) -> None:
+    assert [one.verdict for one in told_phones.ideal] == ["less is better", "more is better"]
+
+
+def test_a_feature_without_influence_hardly_matters() -> None:
+    items = np.random.default_rng(3).uniform(-1, 1, (40, 2))
+    est = IdealPoint(metric="diagonal").fit(answered(table(items), (items[:, 0] - 0.1) ** 2, 150))
+    assert [one.verdict for one in explain_untested(est).ideal] == ["sweet spot", "hardly matters"]
+
+
+def test_having_or_not_having_is_never_a_sweet_spot() -> None:
+    """A feature with two values: one of the two is better, whatever the ideal's coordinate."""
+    rng = np.random.default_rng(4)
+    items = np.column_stack([rng.integers(0, 2, 40), rng.uniform(0, 1, 40)])
+    est = IdealPoint().fit(answered(table(items), -items[:, 0] + (items[:, 1] - 0.5) ** 2, 80))
+    assert explain_untested(est).ideal[0].verdict == "more is better"
+
+
+def test_trade_offs_keep_the_distance_by_finite_differences(
+    phones: IdealPoint, told_phones: Explanation
+) -> None:
+    """The answer is -g_a / g_b times the step, and the two together leave the distance as it is."""
+    x = phones.item_table_.matrix[phones.item_table_.names.tolist().index(told_phones.trade_off_item)]
+    names, widths = ["price", "<b>battery"], np.ptp(phones.item_table_.matrix, axis=0)
+    assert told_phones.trade_offs
+    for one in told_phones.trade_offs:
+        a, b = names.index(one.feature), names.index(one.other)
+        step = 1e-4 * np.diag(widths)
+        slopes = [
+            (phones.distance([x + step[j]]) - phones.distance([x - step[j]]))[0] / (2e-4 * widths[j])
+            for j in (a, b)
+        ]
+        assert one.other_change == pytest.approx(-slopes[0] / slopes[1] * one.change, rel=1e-5)
+        assert slopes[0] * one.change > 0 > slopes[1] * one.other_change
+        assert abs(one.other_change) <= widths[b]
+
+
+def test_a_trade_off_is_told_with_a_round_step(told_phones: Explanation) -> None:
+    one = told_phones.trade_offs[0]
+    digits = f"{abs(one.change):.6e}"
+    assert digits[0] in "125" and set(digits[2:8]) == {"0"}
+    assert " is made up for by " in one.text and one.text in flat(told_phones)
+
+
+def test_trade_offs_are_told_at_the_item_asked_for(phones: IdealPoint) -> None:
+    assert explain(phones, item="phone & 7").trade_off_item == "phone & 7"
+    assert explain(phones, item=7).trade_off_item == "phone & 7"
+    with pytest.raises(InputError, match="Unknown item 'phone 7'"):
+        explain(phones, item="phone 7")
+
+
+def test_a_constant_and_a_copied_feature_are_told() -> None:
+    """Nothing can be learned of the one, nor how two copies share their weight."""
+    items = np.random.default_rng(5).uniform(-1, 1, (30, 2))
+    wide = np.column_stack([items, np.full(30, 7.0), 3 - 2 * items[:, 0]])
+    est = IdealPoint().fit(answered(table(wide, None, ["a", "b", "c", "d"]), (items**2).sum(axis=1), 60))
+    told = explain_untested(est)
+    texts = {one.kind: one.text for one in told.unknowns}
+    assert texts["constant"].startswith("c is the same for all items")
+    assert texts["copies"].startswith("d is as good as a copy of a (correlation -1.000)")
+    assert "unseen direction" not in texts
+    assert told.ideal[2].verdict == "always the same" and told.ideal[2].value is None
+
+
+def test_what_compared_items_do_not_differ_in_is_told() -> None:
+    """Only items with the same b were compared, so nothing is known along it."""
+    items = [[a, b] for b in (0.0, 1.0) for a in (0.0, 1.0, 2.0, 3.0)]
+    pairs = [(base + 1, base + j) for base in (0, 4) for j in (0, 2, 3)] + [(2, 3), (6, 7), (2, 0), (6, 4)]
+    told = explain_untested(
+        IdealPoint(metric="diagonal").fit(Comparisons(table(items, None, ["a", "b"]), pairs))
+    )
+    assert [one.text for one in told.unknowns if one.kind == "unseen direction"] == [
+        "Along 1.00 b no answer tells where the ideal is."
+    ]
+
+
+def test_a_graph_in_pieces_and_too_few_answers_are_told() -> None:
+    """Three answers in two groups, five items never compared, and 9 unknowns."""
+    items = np.random.default_rng(6).normal(size=(10, 3))
+    est = IdealPoint(items).fit([[0, 1], [1, 2], [3, 4]])
+    told = explain_untested(est)
+    texts = {one.kind: one.text for one in told.unknowns}
+    assert texts["few answers"].startswith("3 answers for 9 unknown numbers")
+    assert "fall into 2 groups (of 3, 2 items)" in texts["pieces"]
+    assert texts["never compared"].startswith("5 of 10 items were never compared")
+    assert "not known" in {one.verdict for one in told.ideal} and "wide interval" in texts
+
+
+def test_a_single_answer_is_explained() -> None:
+    """Nothing can be put to the test with it."""
+    told = explain(IdealPoint([[0.0], [1.0]]).fit([[0, 1]]))
+    assert not told.trust.kinds and not told.trust.advice
+    assert "nothing can be put to the test" in flat(told)
+    assert kinds_of(told) == {"few answers", "wide interval"}
+
+
+def test_nothing_is_called_unknown_where_all_is_known() -> None:
+    truth = make_preferences(12, 2, 60, random_state=1)
+    told = explain_untested(IdealPoint(truth.items).fit(truth.pairs, truth.y))
+    assert not told.unknowns and "Nothing stands out" in flat(told)
+
+
+def test_ceiling_of_contradictory_answers_by_hand() -> None:
+    """(0, 1) is 3 to 1, (1, 2) is tied, (2, 3) stands: (3 + 1/2 + 2) / 7."""
+    data = Comparisons(
+        [[0.0], [1.0], [2.0], [3.0]],
+        [[0, 1], [0, 1], [1, 0], [1, 2], [2, 3]],
+        y=[1, 1, 1, 0, 1],
+        weights=[2, 1, 1, 1, 2],
+    )
+    told = explain_untested(IdealPoint(lapse=0.1).fit(data))
+    assert told.trust.ceiling == pytest.approx(5.5 / 7)
+    assert (told.trust.asked_again, told.trust.contradicted, told.trust.ties) == (1, 1, 1)
+    assert "With 1 contradicted pair and 1 tie, no model can agree with more than 79 %." in flat(told)
+
+
+def test_a_planted_answer_is_the_most_surprising() -> None:
+    """The worst item chosen over the best, once, among 80 good answers."""
+    items = np.random.default_rng(7).uniform(-2, 2, (30, 2))
+    scores = ((items - 0.3) ** 2).sum(axis=1)
+    data = answered(table(items), scores, 80)
+    pairs = [
+        *zip(np.where(data.y > 0, *data.pairs.T), np.where(data.y > 0, *data.pairs.T[::-1]), strict=True)
+    ]
+    best, worst = scores.argmin(), scores.argmax()
+    est = IdealPoint(items).fit([*pairs, (worst, best)])
+    first = explain_untested(est).trust.surprises[0]
+    assert (first.winner, first.loser) == (f"item {worst}", f"item {best}")
+    assert first.probability < 0.2
+    assert first.text.startswith(f"chose item {worst} over item {best} although the model gives that ")
+
+
+def test_answers_given_at_random_are_told() -> None:
+    truth = make_preferences(40, 2, 80, noise=0.2, random_state=3)
+    told = explain_untested(IdealPoint(truth.items, lapse=0.3).fit(truth.pairs, truth.y))
+    assert told.trust.lapse == pytest.approx(0.3)
+    assert "About 30 % of the answers look as if they were given at random." in flat(told)
+
+
+def test_chains_that_disagree_are_warned_of() -> None:
+    truth = make_preferences(20, 2, 40, random_state=4)
+    est = IdealPoint(truth.items).fit(truth.pairs, truth.y)
+    est.posterior_ = replace(est.posterior_, rhat=1.62, sampled=False)
+    apart, gaussian = explain_untested(est).trust.warnings
+    assert apart.startswith("The sampler's chains did not agree (R-hat 1.62")
+    assert "Gaussian" in gaussian
+
+
+def test_an_anti_ideal_direction_is_flagged(anti_ideal: Comparisons) -> None:
+    """The middle is the worst, in the table of directions, in the verdict and in a warning."""
+    told = explain(IdealPoint(metric="signed").fit(anti_ideal))
+    assert told.directions[0].anti_ideal and told.directions[0].loadings[0][0] == "feature 0"
+    assert sum(one.share for one in told.directions) == pytest.approx(1, abs=0.02)
+    assert told.ideal[0].verdict == "the middle is the worst"
+    assert any("anti-ideal" in warning for warning in told.trust.warnings)
+    assert "anti-ideal: the middle is the worst" in flat(told)
+
+
+def test_an_ideal_fitted_to_anti_ideal_answers_is_warned_of(anti_ideal: Comparisons) -> None:
+    told = explain(IdealPoint(item_effects=False).fit(anti_ideal))
+    assert any("metric='signed' foretells answers clearly better" in text for text in told.trust.warnings)
+    assert told.trust.advice.startswith("A richer kind, 'an ideal or a worst point")
+
+
+def test_linear_taste_has_slopes_and_no_ideal() -> None:
+    """Slopes for one standard deviation, in the ratio of the truth."""
+    items = np.random.default_rng(8).uniform(0, 1, (40, 2)) * [10, 1]
+    data = answered(table(items, None, ["rent", "size"]), items[:, 0] / 10 - 0.5 * items[:, 1], 80)
+    told = explain_untested(IdealPoint(metric="none").fit(data))
+    rent, size = told.slopes
+    assert (rent.feature, size.feature) == ("rent", "size")
+    assert rent.share + size.share == pytest.approx(1) and 0.55 < rent.share < 0.8
+    assert rent.gain < 0 < size.gain
+    assert [one.verdict for one in told.ideal] == ["less is better", "more is better"]
+    assert not told.directions and all(one.value is None for one in told.ideal)
+    assert not any(one.kind == "unseen direction" for one in told.unknowns)
+
+
+def test_a_simpler_kind_that_foretells_better_is_advised(
+    phones: IdealPoint, told_phones: Explanation
+) -> None:
+    """Linear answers: the ladder's least log loss decides, and the kind in use is marked."""
+    kinds = {one.metric: one for one in told_phones.trust.kinds}
+    assert [one.metric for one in told_phones.trust.kinds if one.in_use] == ["full"]
+    assert kinds["none"].log_loss == min(one.log_loss for one in phones.ladder())
+    assert "A simpler kind, 'more or less is better (linear)'," in told_phones.trust.advice
+    assert "metric='none' fits it" in told_phones.trust.advice
+
+
+def test_item_effects_are_told_by_their_size() -> None:
+    """Items that answers rank against their features."""
+    rng = np.random.default_rng(9)
+    items, scores = rng.uniform(-1, 1, (12, 2)), rng.normal(size=12)
+    est = IdealPoint(item_effects=True).fit(answered(table(items), scores, 60))
+    told = explain(est)
+    spread = np.std(est.item_effects_) / est.model_.distance(items).std()
+    assert told.trust.effects == pytest.approx(spread)
+    assert [one.in_use for one in told.trust.kinds] == [False] * 6 + [True]
+    assert "Items differ by more than their features tell" in flat(told)
+
+
+def test_ranking_is_the_estimator_s(sweet: IdealPoint, told: Explanation) -> None:
+    """The best `top`, with the intervals of their ranks in words."""
+    assert [one.item for one in told.ranking] == [f"item {i}" for i in sweet.rank()[:10]]
+    ends = sweet.rank_interval(level=0.9)[sweet.rank()[:10]]
+    assert [(one.best, one.worst) for one in told.ranking] == [tuple(row) for row in ends]
+    assert [one.distance for one in told.ranking] == pytest.approx(np.sort(sweet.distance())[:10])
+    third = told.ranking[2]
+    assert third.text.startswith("3rd, between ") and third.text in flat(told)
+    assert len(explain(sweet, top=3).ranking) == 3
+
+
+def test_other_items_can_be_ranked(sweet: IdealPoint) -> None:
+    told = explain(sweet, items=table([sweet.ideal_point_, [9.0, 9.0]], ["here", "far"]), top=5)
+    assert [one.item for one in told.ranking] == ["here", "far"]
+    assert told.n_items == 50
+
+
+def test_a_fit_without_posterior_says_that_there_are_no_intervals(hinge: IdealPoint) -> None:
+    """All else is there."""
+    told = explain(hinge)
+    assert not told.intervals and kinds_of(told) >= {"no intervals"}
+    assert all(one.low is None and one.high is None for one in told.ideal)
+    assert all(one.best is None for one in told.ranking) and told.ranking[0].text == "1st"
+    assert told.directions and told.trust.kinds and told.trust.agreement > 0.9
+    assert "There are no intervals: the fit is the optimum of a convex program" in flat(told)
+    json.dumps(told.to_dict(), allow_nan=False)
+
+
+def test_pairs_of_vectors_are_called_by_their_vectors() -> None:
+    """Without an items table positions mean nothing to the user."""
+    truth = make_preferences(20, 2, 40, random_state=0)
+    told = explain_untested(IdealPoint().fit(truth.items[truth.pairs], truth.y))
+    first = told.ranking[0]
+    assert first.item == f"({first.values[0]:.2f}, {first.values[1]:.2f})"
+
+
+class Reader(HTMLParser):
+    """Tags opened, and texts between them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.open: list[str] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.append(tag)
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def test_names_are_escaped_in_html(told_phones: Explanation) -> None:
+    """No tag but the page's own; every tag is closed, and names come out as they went in."""
+    page = Reader()
+    page.feed(told_phones._repr_html_())
+    allowed = {"section", "h2", "p", "ul", "li", "table", "thead", "tbody", "tr", "th", "td"}
+    assert set(page.tags) <= allowed and not page.open
+    assert page.tags.count("section") == page.tags.count("h2") == 6
+    assert "<b>battery" in page.texts
+    assert "<script" not in told_phones._repr_html_()
+
+
+def test_an_item_named_as_a_script_is_escaped(phones: IdealPoint) -> None:
+    page = explain(phones, item=SCRIPT, top=30)._repr_html_()
+    assert "<script" not in page and page.count("&lt;script&gt;") >= 2
+
+
+def test_to_dict_is_json(told: Explanation, told_phones: Explanation) -> None:
+    """Plain types only, NaN nowhere, sentences under text."""
+    for one in (told, told_phones):
+        data = json.loads(json.dumps(one.to_dict(), allow_nan=False))
+        assert data == one.to_dict()
+        assert data["directions"][0]["text"] == one.directions[0].text
+        assert len(data["ranking"]) == 10
+
+
+def test_text_is_a_page_with_six_headings(told: Explanation, told_phones: Explanation) -> None:
+    """No line is too long, and none ends in a blank."""
+    titles = [
+        "What matters",
+        "The ideal",
+        "Trade-offs",
+        "What is not known",
+        "How far to trust it",
+        "Ranking",
+    ]
+    for page in (str(told), str(told_phones)):
+        lines = page.split("\n")
+        assert [line for line in lines if line in titles] == titles
+        assert max(map(len, lines)) <= 110
+        assert all(line == line.rstrip() for line in lines)
+
+
+def test_long_names_and_many_features_fit_the_page() -> None:
+    """Cells are wrapped, columns that do not fit are counted, and control characters are gone."""
+    rng = np.random.default_rng(10)
+    items = rng.normal(size=(20, 9))
+    features = [f"a feature of some length, number {j}" for j in range(9)]
+    names = [f"an item\x1b[31m with a very long name\n that goes on and on and on, {i}" for i in range(20)]
+    data = answered(table(items, names, features), (items**2).sum(axis=1), 40)
+    page = str(explain_untested(IdealPoint(metric="identity").fit(data)))
+    assert max(map(len, page.split("\n"))) <= 110
+    assert "columns more)" in page and "\x1b" not in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"level": 1.0}, "level is 1.0; it must be between 0 and 1"),
+        ({"level": "0.9"}, "level is '0.9'"),
+        ({"level": float("nan")}, "level is nan"),
+        ({"top": 0}, "top is 0; it must be a positive whole number"),
+        ({"top": 2.5}, "top is 2.5"),
+        ({"top": True}, "top is True"),
+        ({"items": [[1.0, 2.0, 3.0]]}, "The items have 3 features"),
+    ],
+)
+def test_bad_parameters_are_refused(sweet: IdealPoint, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        explain(sweet, **arguments)
+
+
+def test_only_a_fitted_ideal_point_is_explained() -> None:
+    with pytest.raises(InputError, match="explain is for a fitted IdealPoint; this is a SingleStep"):
+        explain(SingleStep())  # type: ignore[arg-type]
+    with pytest.raises(NotFittedError):
+        explain(IdealPoint())
