@@ -1,0 +1,100 @@
+"""Do intervals hold what they promise, and probabilities mean what they say? `python -m benchmarks.coverage`.
+
+People with logistic noise, 100 items. Intervals of nominal 90 % for each coordinate of the ideal point,
+each distance and each rank; and probabilities of answers that were not given. Writes coverage.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import itertools
+
+import numpy as np
+
+from coombs import IdealPoint
+from coombs.simulate import draw_answers, draw_pairs, make_preferences
+from coombs.tables import FloatArray
+
+CELLS = ((2, 30), (2, 100), (5, 50), (5, 100), (5, 300), (10, 200))
+BINS = np.linspace(0.5, 1.0, 6)
+
+
+class Trial(NamedTuple):
+    """Shares inside of the intervals, and probabilities of fresh answers with what was answered."""
+
+    ideal: float
+    distances: float
+    ranks: float
+    probabilities: FloatArray
+    right: FloatArray
+
+
+def trial(job: tuple[int, int, int]) -> Trial:
+    d, p, seed = job
+    truth = make_preferences(100, d, p, noise="logistic", random_state=np.random.default_rng([seed, d, p, 1]))
+    est = IdealPoint(truth.items).fit(truth.pairs, truth.y)
+    ranks = truth.distances.argsort().argsort() + 1
+    rng = np.random.default_rng([seed, d, p, 2])
+    pairs = draw_pairs(100, 200, rng)
+    y = draw_answers(truth.distances, pairs, "logistic", rng)
+    first = est.predict_proba(pairs)[:, 1]
+    sure = np.maximum(first, 1 - first)
+    return Trial(
+        inside(est.ideal_point_interval(), truth.ideal_point),
+        inside(est.distance_interval(), truth.distances),
+        inside(est.rank_interval(), ranks),
+        sure,
+        ((first >= 0.5) == (y > 0)).astype(float),
+    )
+
+
+def inside(interval: FloatArray, truth: FloatArray) -> float:
+    return float(((interval[:, 0] <= truth) & (truth <= interval[:, 1])).mean())
+
+
+def main() -> None:
+    """Print both tables and write them down."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--people", type=int, default=200)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    lines = [
+        f"{options.people} people a line, logistic noise, 100 items; shares inside of nominal 90 % intervals.",
+        "",
+    ]
+    lines += ["| d, P | ideal point | distances | ranks |", "|---|---|---|---|"]
+    sure, right = [], []
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for d, p in CELLS:
+            jobs = [(d, p, seed) for seed in range(options.people)]
+            trials = list(pool.map(trial, jobs, chunksize=4))
+            shares = [np.mean([t[i] for t in trials]) for i in range(3)]
+            lines.append(f"| {d}, {p} | " + " | ".join(f"{share:.3f}" for share in shares) + " |")
+            print(lines[-1], flush=True)
+            sure += [t.probabilities for t in trials]
+            right += [t.right for t in trials]
+    lines += [
+        "",
+        "Answers that were not given, all lines together: probability of the likelier item, and how often it won.",
+        "",
+    ]
+    lines += ["| probability | answers | mean probability | won |", "|---|---|---|---|"]
+    p, won = np.concatenate(sure), np.concatenate(right)
+    for low, high in itertools.pairwise(BINS):
+        chosen = (p >= low) & ((p < high) | (high == 1.0))
+        lines.append(
+            f"| {low:.1f} to {high:.1f} | {chosen.sum()} | {p[chosen].mean():.3f} | {won[chosen].mean():.3f} |"
+        )
+    print("\n".join(lines[-len(BINS) - 3 :]))
+    (Path(__file__).parent / "coverage.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
