@@ -133,7 +133,7 @@ def main() -> None:
     parser.add_argument("--part", type=int, help="only this part, counted from 0")
     options = parser.parse_args()
     lines = [
-        f"Medians of {options.trials} people (top 10: means), 100 items; theirs -> ours, bold where ours is worse.",
+        f"Medians of {options.trials} people (top 10: means), 100 items; theirs -> ours, bold where worse.",
         "The limit is UR / Kendall of the posterior under the generating prior, from DESIGN section 4.",
     ]
     parts = list(PARTS.items())

@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     lines = [
-        f"{options.people} people a line, logistic noise, 100 items; shares inside of nominal 90 % intervals.",
+        f"{options.people} people a line, logistic noise, 100 items: shares inside of 90 % intervals.",
         "",
     ]
     lines += ["| d, P | ideal point | distances | ranks |", "|---|---|---|---|"]
@@ -82,16 +82,15 @@ def main() -> None:
             right += [t.right for t in trials]
     lines += [
         "",
-        "Answers that were not given, all lines together: probability of the likelier item, and how often it won.",
+        "Answers not given, all lines together: probability of the likelier item, and how often it won.",
         "",
     ]
     lines += ["| probability | answers | mean probability | won |", "|---|---|---|---|"]
     p, won = np.concatenate(sure), np.concatenate(right)
     for low, high in itertools.pairwise(BINS):
         chosen = (p >= low) & ((p < high) | (high == 1.0))
-        lines.append(
-            f"| {low:.1f} to {high:.1f} | {chosen.sum()} | {p[chosen].mean():.3f} | {won[chosen].mean():.3f} |"
-        )
+        means = f"{p[chosen].mean():.3f} | {won[chosen].mean():.3f}"
+        lines.append(f"| {low:.1f} to {high:.1f} | {chosen.sum()} | {means} |")
     print("\n".join(lines[-len(BINS) - 3 :]))
     (Path(__file__).parent / "coverage.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -11,6 +11,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import cvxpy as cp
@@ -87,10 +88,9 @@ def convex(quick: bool) -> list[str]:
     for n, d, p, goal in CASES[: 2 if quick else 3]:
         data = person(n, d, p)
         apart = abs(ours(data) - (other := theirs(data))) / (1 + abs(other))
-        mine, cvx = seconds(lambda: ours(data), 10), seconds(lambda: theirs(data), 1 if p > 1000 else 3)
-        lines.append(
-            f"| {n}, {d}, {p} | {1e3 * mine:.1f} ms | {1e3 * cvx:.0f} ms | **{cvx / mine:.0f}x** | {goal}x | {apart:.0e} |"
-        )
+        mine, cvx = seconds(partial(ours, data), 10), seconds(partial(theirs, data), 1 if p > 1000 else 3)
+        times = f"{1e3 * mine:.1f} ms | {1e3 * cvx:.0f} ms | **{cvx / mine:.0f}x** | {goal}x"
+        lines.append(f"| {n}, {d}, {p} | {times} | {apart:.0e} |")
         print(lines[-1], flush=True)
     return lines
 
@@ -102,10 +102,10 @@ def whole(quick: bool) -> list[str]:
         data = person(n, d, p)
         est = IdealPoint().fit(data)
         times = [
-            seconds(lambda: IdealPoint().fit(data), 3),
-            seconds(lambda: IdealPoint(metric="auto").fit(data), 3),
+            seconds(partial(IdealPoint().fit, data), 3),
+            seconds(partial(IdealPoint(metric="auto").fit, data), 3),
         ]
-        times.append(seconds(lambda: est.partial_fit(data[:1]), 3))
+        times.append(seconds(partial(est.partial_fit, data[:1]), 3))
         lines.append(f"| {n}, {d}, {p} | " + " | ".join(f"{t:.2f} s" for t in times) + " |")
         print(lines[-1], flush=True)
     return lines
@@ -118,7 +118,8 @@ def scale() -> list[str]:
     est = IdealPoint().fit(data)
     target, z = est._inference.target, est._inference.mode[None]
     one = seconds(lambda: target.both(z), 10)
-    text = f"10^6 answers, 10^5 items, d = 20: {took:.2f} s, {took / one:.0f} times one value and gradient ({1e3 * one:.0f} ms); goal 80."
+    text = f"10^6 answers, 10^5 items, d = 20: {took:.2f} s, {took / one:.0f} times one value and gradient "
+    text += f"({1e3 * one:.0f} ms); goal 80."
     print(text, flush=True)
     return [text]
 
@@ -133,11 +134,11 @@ def curves() -> None:
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), constrained_layout=True)
     counts = (20, 50, 100, 200, 500, 1000, 2000, 5000, 20_000, 100_000, 1_000_000)
     for d, mark in ((2, "o"), (5, "s"), (10, "^")):
-        times = [seconds(lambda: IdealPoint().fit(many(1000, d, p)), 1) for p in counts]
+        times = [seconds(partial(IdealPoint().fit, many(1000, d, p)), 1) for p in counts]
         axes[0].loglog(counts, times, marker=mark, label=f"d = {d}")
     sizes = (1, 2, 5, 10, 20, 40)
     for p, mark in ((100, "o"), (500, "s"), (20_000, "^")):
-        times = [seconds(lambda: IdealPoint().fit(many(1000, d, p)), 1) for d in sizes]
+        times = [seconds(partial(IdealPoint().fit, many(1000, d, p)), 1) for d in sizes]
         axes[1].loglog(sizes, times, marker=mark, label=f"P = {p:,}")
     axes[0].set(xlabel="answers P (N = 1,000)", ylabel="seconds of fit")
     axes[1].set(xlabel="features d (N = 1,000)")

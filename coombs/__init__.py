@@ -10,7 +10,7 @@ from coombs.model import Model
 from coombs.posterior import Posterior
 from coombs.solvers.program import ConvergenceError, Status
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Alternating",

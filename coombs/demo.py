@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from coombs.comparisons import Comparisons
-from coombs.estimators.single_step import SingleStep
-from coombs.evaluation import kendall_tau_distance, top_k_fraction, ur_error, wer_error
+from coombs.estimators.ideal_point import IdealPoint
+from coombs.evaluation import kendall_tau_distance, top_k_fraction
 from coombs.model import Model
 from coombs.simulate import draw_answers, draw_pairs
-from coombs.tables import FloatArray, ItemTable, Names
+from coombs.tables import FloatArray, ItemTable
 
 FEATURES = {"rent": "EUR a month", "size": "m2", "commute": "minutes", "floor": ""}
 STREETS = (
@@ -33,20 +33,20 @@ class Person(NamedTuple):
 
 
 def main() -> None:
-    """Simulate the person, learn from 100 answers, and print what was learned beside the truth."""
+    """Simulate the person, learn from 100 answers, say what was learned, and hold it against the truth."""
     rng = np.random.default_rng(7)
     person = make_person(rng)
-    true_distances = person.truth.distance(person.flats)
+    distances = person.truth.distance(person.flats)
     pairs = draw_pairs(len(person.flats.matrix), N_ANSWERS, rng)
-    data = Comparisons(person.flats, pairs, y=draw_answers(true_distances, pairs, None, rng))
+    data = Comparisons(person.flats, pairs, y=draw_answers(distances, pairs, "logistic", rng))
     start = time.perf_counter()
-    est = SingleStep(standardize=True).fit(data)
+    est = IdealPoint().fit(data)
     seconds = time.perf_counter() - start
-    print(f"{data}\n")
-    print_ideal(est.model_, person)
-    print_interactions(est.model_)
-    print_top_ten(est, person)
-    print_errors(est, person, true_distances, seconds)
+    print(f"A simulated person who looks for a flat has given {data}.\n")
+    print(est.explain())
+    print(f"\nThe truth\n---------\nLearned in {seconds:.1f} s; this is how near it came.")
+    print_ideal(est, person)
+    print_errors(est, person, distances)
 
 
 def make_person(rng: np.random.Generator) -> Person:
@@ -67,51 +67,22 @@ def make_person(rng: np.random.Generator) -> Person:
     return Person(table, truth)
 
 
-def print_ideal(model: Model, person: Person) -> None:
+def print_ideal(est: IdealPoint, person: Person) -> None:
     """The ideal point beside the true one, in the user's units."""
-    print(f"{'Ideal flat':<12}{'learned':>10}{'truth':>10}")
-    for name, found, true in zip(FEATURES, model.ideal_point, person.truth.ideal_point, strict=True):
-        print(f"{name:<12}{found:>10.1f}{true:>10.1f} {FEATURES[name]}")
+    print(f"  {'ideal flat':<12}{'learned':>10}{'between':>18}{'truth':>10}")
+    points = zip(
+        FEATURES, est.ideal_point_, est.ideal_point_interval(), person.truth.ideal_point, strict=True
+    )
+    for name, found, (low, high), true in points:
+        between = f"{low:.1f} and {high:.1f}"
+        print(f"  {name:<12}{found:>10.1f}{between:>18}{true:>10.1f} {FEATURES[name]}".rstrip())
 
 
-def print_interactions(model: Model) -> None:
-    """The metric as feature interactions, in units of each feature's spread."""
-    print("\nWhat matters (features in units of their spread)")
-    shares, directions = model.interactions()
-    for share, direction in zip(shares, directions.T, strict=True):
-        print(f"  {share:>4.0%}  {interaction(direction, tuple(FEATURES))}")
-
-
-def interaction(direction: FloatArray, names: tuple[str, ...], least: float = 0.2) -> str:
-    """A direction in words, its parts largest first and those below `least` left out: "0.91 a - 0.39 b"."""
-    parts = [j for j in np.argsort(-np.abs(direction)) if abs(direction[j]) >= least]
-    signs = np.sign(direction) * np.sign(direction[parts[0]])
-    words = [f"{'+' if signs[j] > 0 else '-'} {abs(direction[j]):.2f} {names[j]}" for j in parts]
-    return " ".join(words).removeprefix("+ ")
-
-
-def print_top_ten(est: SingleStep, person: Person) -> None:
-    """The ten best flats beside the true ten best."""
-    learned: Names = est.rank(person.flats)[:10]
-    true: Names = person.truth.rank(person.flats)[:10]
-    print(f"\n{'Top ten':<10}{'learned':<16}{'truth':<16}")
-    for place, (found, right) in enumerate(zip(learned, true, strict=True), start=1):
-        mark = "" if found in true else "  (not among the true ten)"
-        print(f"{place:>7}   {found:<16}{right:<16}{mark}".rstrip())
-
-
-def print_errors(est: SingleStep, person: Person, true_distances: FloatArray, seconds: float) -> None:
-    """The paper's measures, and the time."""
+def print_errors(est: IdealPoint, person: Person, distances: FloatArray) -> None:
+    """Of the ranking of all flats."""
     found = est.distance(person.flats)
-    scales = person.flats.matrix.std(axis=0)
-    scaled = np.outer(scales, scales)
-    centre = person.flats.matrix.mean(axis=0)
-    ideal_error = ur_error(est.ideal_point_ - centre, person.truth.ideal_point - centre, person.truth.metric)
-    print(f"\nIdeal point error (UR)   {ideal_error:.3f}  measured from the average flat")
-    print(f"Metric error (WER)       {wer_error(est.metric_ * scaled, person.truth.metric * scaled):.3f}")
-    print(f"Kendall tau distance     {kendall_tau_distance(found, true_distances):.3f}")
-    print(f"Top ten found            {top_k_fraction(found, true_distances, 10):.0%}")
-    print(f"Learned in               {1000 * seconds:.0f} ms ({est.status_}, gap {est.gap_:.0e})")
+    print(f"  pairs of flats in the wrong order  {kendall_tau_distance(found, distances):>6.1%}")
+    print(f"  of the true ten best, found        {top_k_fraction(found, distances, 10):>6.0%}")
 
 
 if __name__ == "__main__":

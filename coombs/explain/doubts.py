@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 COPY = 0.999
 """Correlation from which two features are one."""
 ALIKE, CLEAR = 0.005, 0.02
-"""Differences of log losses that say nothing, and that say something about people."""
+CHANCE, MORE_CHANCE = 0.25, 0.5
+"""Differences of log losses that say nothing, and that say something about people; with n answers,
+neither counts below the one or the other of these over sqrt n."""
 COIN = math.log(2)
 SURPRISING, MOST_SURPRISES = 0.2, 5
 CHAINS_APART, ANTI_IDEAL = 1.3, 0.05
@@ -137,7 +139,7 @@ def trust(case: Case, directions: tuple[Direction, ...]) -> Trust:
     kinds = tuple(_kind(case, rung) for rung in case.est.ladder()) if pairs > 1 else ()
     return Trust(
         kinds=kinds,
-        advice=_advice(kinds),
+        advice=_advice(kinds, len(case.data)),
         agreement=case.est.score(case.data),
         ceiling=_ceiling(case.data),
         asked_again=asked_again,
@@ -158,13 +160,14 @@ def _kind(case: Case, rung: Rung) -> Kind:
     return Kind(name, rung.metric, rung.item_effects, float(rung.accuracy), float(rung.log_loss), in_use)
 
 
-def _advice(kinds: tuple[Kind, ...]) -> str:
+def _advice(kinds: tuple[Kind, ...], n_answers: int) -> str:
     """Whether a richer or a simpler kind foretells answers better."""
+    alike = max(ALIKE, CHANCE / math.sqrt(n_answers))
     used = next((kind for kind in kinds if kind.in_use), None)
     if used is None:
         return ""
     best = min(kinds, key=lambda kind: kind.log_loss)
-    if best.log_loss < used.log_loss - ALIKE:
+    if best.log_loss < used.log_loss - alike:
         losses = f"(log loss {best.log_loss:.3f} against {used.log_loss:.3f})"
         if best.metric == "items":
             return f"Items by themselves foretell answers better {losses}: the features miss something."
@@ -251,7 +254,7 @@ def _warnings(case: Case, kinds: tuple[Kind, ...], directions: tuple[Direction, 
     anti = sum(direction.share for direction in directions if direction.anti_ideal)
     if case.rung == "signed" and anti > ANTI_IDEAL:
         yield f"{percent(anti)} of what matters is anti-ideal: there the middle is the worst, not the best."
-    elif case.has_ideal and _looks_anti_ideal(losses):
+    elif case.has_ideal and _looks_anti_ideal(losses, len(case.data)):
         yield (
             "Some direction looks anti-ideal, the middle being the worst: metric='signed' foretells "
             f"answers clearly better (log loss {losses['signed']:.3f} against {losses['full']:.3f})."
@@ -260,8 +263,9 @@ def _warnings(case: Case, kinds: tuple[Kind, ...], directions: tuple[Direction, 
         yield "The kind in use foretells answers no better than a coin does."
 
 
-def _looks_anti_ideal(losses: dict[str, float]) -> bool:
+def _looks_anti_ideal(losses: dict[str, float], n_answers: int) -> bool:
     """Whether neither an ideal nor a slope will do."""
-    if not {"signed", "full", "none"} <= losses.keys():
+    others = [loss for metric, loss in losses.items() if metric != "signed"]
+    if "signed" not in losses or not others:
         return False
-    return losses["signed"] < min(losses["full"], losses["none"]) - CLEAR
+    return losses["signed"] < min(others) - max(CLEAR, MORE_CHANCE / math.sqrt(n_answers))

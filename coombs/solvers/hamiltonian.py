@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 ACCEPTANCE = 0.65
 """The share of accepted moves that the step size aims at."""
 FIRST_STEP = 0.1
-LEAPS, LEAPS_DENSE = 16, 8
-"""Steps of a move: fewer where all unknowns have one shape."""
+LEAPS, LEAPS_DENSE, MOST_LEAPS = 16, 8, 32
+"""Steps of a move: fewer where all unknowns have one shape, more where they are many."""
 STRETCH = 1.6
 """The turning unknowns' width, in units of the inverse steepness of the landscape along them."""
 DIFFERENCE = 1e-4
@@ -61,6 +61,12 @@ class Shape:
         width = STRETCH / np.sqrt(max((steepness**2).mean(), 1e-12)) if len(self.others) else 1.0
         root: Matrix = np.linalg.cholesky(covariance).astype(float)
         return replace(self, root=root, width=float(width))
+
+    @property
+    def leaps(self) -> int:
+        """Steps of a move."""
+        many = min(MOST_LEAPS, int(1.4 * np.sqrt(len(self.dense) + len(self.others))))
+        return max(LEAPS, many) if len(self.others) else LEAPS_DENSE
 
     def move(self, push: Matrix) -> Matrix:
         """shape(xi), of each row."""
@@ -130,7 +136,7 @@ def _leap(
     stride = z.dtype.type(step)
     energy = value + _kinetic(push)
     push = push - stride / 2 * shape.pull(slope)
-    for _ in range((LEAPS if len(shape.others) else LEAPS_DENSE) - 1):
+    for _ in range(shape.leaps - 1):
         z = z + stride * shape.move(push)
         push = push - stride * shape.pull(target.gradient(z))
     z = z + stride * shape.move(push)

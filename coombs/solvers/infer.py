@@ -37,6 +37,8 @@ MOST_SAMPLED = 3_000
 """Up to this many distinct answers the posterior is sampled; beyond, it is narrow enough for a Gaussian."""
 MOST_SAMPLED_EFFECTS = 600
 MOST_UNKNOWNS = 2_500
+APART = 1.5
+"""Gelman and Rubin's factor from which the chains have not come together."""
 DRAWS = 528
 """Draws that are kept for whoever asks."""
 FOLDS, EFFECT_FOLDS = 4, 2
@@ -169,7 +171,7 @@ def begin(target: Target, metric: Matrix, u: Vector, exact: bool = False) -> Vec
     d = max(target.d, 1)
     size = max(float(np.trace(metric)) / d**2, 1e-12)
     z = np.zeros(target.n)
-    scale = (np.log(size) / 2 - SCALE[0] + np.log(d) / 2) / SCALE[1]
+    scale = (np.log(size) / 2 - SCALE[0]) / SCALE[1]
     u = np.clip(u, -FARTHEST, FARTHEST)
     if not exact:
         scale = np.clip(scale, -2.0, 2.0)
@@ -202,12 +204,12 @@ def _of_chains(target: Target, chains: hamiltonian.Chains) -> Inference:
     flat = draws.reshape(-1, target.n)
     values = target.value(flat)
     scores = target.of_items(target.scores(flat)).T
-    spread = scores / scores.std(axis=1, keepdims=True)
+    spread = scores / np.maximum(scores.std(axis=1, keepdims=True), np.finfo(float).tiny)
     rhat = float(np.median(hamiltonian.split_rhat(spread.reshape(*draws.shape[:2], -1))))
     kept = flat[np.linspace(0, len(flat) - 1, min(DRAWS, len(flat))).astype(int)]
     best = int(values.argmin())
     n_iter = draws.shape[0] * draws.shape[1]
-    status = Status.CONVERGED if rhat < 1.5 else Status.STALLED
+    status = Status.CONVERGED if rhat < APART else Status.CHAINS_APART
     return Inference(target, kept, flat[best], True, status, float(values[best]), n_iter, rhat, chains.shape)
 
 

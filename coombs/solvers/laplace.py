@@ -99,13 +99,10 @@ def climb(
         return float(value[0]), slope if root is None else root.T @ slope
 
     least = LEAST_GAIN / max(1.0, float(target.value(start[None])[0]))
-    found = minimize(
-        objective,
-        np.zeros(len(moved)),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": max_iter, "ftol": least, "gtol": FLAT, "maxcor": 20},
-    )
+    options = {"maxiter": max_iter, "ftol": least, "gtol": FLAT, "maxcor": 20}
+    # A trial step may go so far that scores overflow; it is then shortened.
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = minimize(objective, np.zeros(len(moved)), jac=True, method="L-BFGS-B", options=options)
     status = Status.MAX_ITERATIONS if found.status == 1 else Status.CONVERGED
     return Mode(at(found.x), float(found.fun), status, int(found.nit))
 

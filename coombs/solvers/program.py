@@ -39,6 +39,7 @@ class Status(StrEnum):
     CONVERGED = "converged"
     MAX_ITERATIONS = "max_iterations"
     STALLED = "stalled"
+    CHAINS_APART = "chains_apart"
 
 
 class ConvergenceError(RuntimeError):

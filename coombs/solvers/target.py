@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from coombs.solvers.graph import Index, Matrix, Vector
     from coombs.solvers.ladder import Rung
 
-SCALE = (0.5, 0.75)
+SCALE = (0.1, 0.6)
 IDEAL = (math.log(0.6), 0.4)
 LAPSE = (math.log(0.01), 1.5)
 EFFECT = (math.log(0.5), 1.0)
-"""Centre and width of the logarithms: of sqrt d times the root of the metric's scale, of the ideal point's
-distance from the items' centre (items have unit spread), of the odds of a lapse, of the item effects."""
+"""Centre and width of the logarithms: of the root of the metric's scale, of the ideal point's distance
+from the items' centre (items have unit spread), of the odds of a lapse, of the item effects."""
 SMALLEST_LAPSE = 1e-9
 LARGEST_PRODUCTS = 4_000_000
 """Products of features are kept up to this many; beyond, forms are computed from the items each time."""
@@ -57,17 +57,17 @@ class Products:
 
     def __init__(self, items: Matrix) -> None:
         n, self.d = items.shape
-        self.products = np.hstack([(items[:, :, None] * items[:, None, :]).reshape(n, -1), -2 * items])
+        self.products = np.hstack([(items[:, :, None] * items[:, None, :]).reshape(n, self.d**2), -2 * items])
 
     def values(self, metric: Matrix, linear: Matrix) -> Matrix:
         """(N, C), from (C, d, d) and (C, d)."""
-        result: Matrix = self.products @ np.hstack([metric.reshape(len(metric), -1), linear]).T
+        result: Matrix = self.products @ np.hstack([metric.reshape(len(metric), self.d**2), linear]).T
         return result
 
     def pull(self, to_score: Matrix) -> tuple[Matrix, Matrix]:
         """Gradients with respect to M and v, from that with respect to s, (N, C)."""
         both, size = to_score.T @ self.products, self.d**2
-        return both[:, :size].reshape(-1, self.d, self.d), both[:, size:]
+        return both[:, :size].reshape(len(both), self.d, self.d), both[:, size:]
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,6 @@ class Target:
         self.weights, self.lapse, self.effects, self.dtype = weights, lapse, effects, dtype
         self.d = items.shape[1]
         self.own = rung.size(self.d)
-        self._centre = SCALE[0] - 0.5 * math.log(max(self.d, 1))
         self.n = self.own + 2 + (lapse is None) + (1 + len(items)) * effects
         self._weights: Vector = np.asarray(weights, dtype)
         self._forms = (Products if items.size * self.d < LARGEST_PRODUCTS else Forms)(self.items)
@@ -144,7 +143,7 @@ class Target:
     def hyper(self, z: Matrix) -> tuple[Vector, Vector, Vector, Vector]:
         """(k, q, lapse, r) of each point."""
         rest = z[:, self.own :]
-        scale = self._centre + SCALE[1] * rest[:, 0]
+        scale = SCALE[0] + SCALE[1] * rest[:, 0]
         ideal = IDEAL[0] + IDEAL[1] * rest[:, 1]
         if self.lapse is None:
             lapse = 1 / (1 + np.exp(-LAPSE[0] - LAPSE[1] * rest[:, 2]))
