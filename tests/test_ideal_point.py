@@ -133,9 +133,9 @@ def person(seed: int) -> Preferences:
     return make_preferences(12, 2 + seed % 2, 20 + seed % 17, noise=0.1, random_state=seed)
 
 
-def convex(data: Comparisons, metric: str = "full", **parameters: Any) -> Any:
+def convex(data: Comparisons, metric: str) -> Any:
     """The lifted convex program, tight enough for two fits to be compared."""
-    return IdealPoint(metric=metric, regularization=0.01, tol=1e-11, **parameters).fit(data)
+    return IdealPoint(metric=metric, regularization=0.01, tol=1e-11).fit(data)
 
 
 def assert_same(one: Any, two: Any) -> None:
@@ -145,7 +145,8 @@ def assert_same(one: Any, two: Any) -> None:
     assert one.predict_proba(one._data) == pytest.approx(two.predict_proba(one._data), abs=2e-3)
 
 
-CONVEX = pytest.mark.parametrize("metric", ["none", "identity", "full", "signed"])
+# Not "identity", which may be of size zero: see below.
+CONVEX = pytest.mark.parametrize("metric", ["none", "full", "signed"])
 
 
 @CONVEX
@@ -212,6 +213,38 @@ def test_units_and_origin_of_a_feature_do_not_matter(
         assert other.slope_ * sizes == pytest.approx(one.slope_, rel=2e-3, abs=2e-3)
     else:
         assert (other.ideal_point_ - zero) / sizes == pytest.approx(one.ideal_point_, rel=1e-2, abs=1e-2)
+
+
+def test_a_euclidean_metric_keeps_the_laws_too() -> None:
+    """Items and answers in another order, pairs swapped, other units and another zero."""
+    data = make_preferences(12, 2, 30, identity=True, random_state=0).comparisons
+    order, sizes, zero = (
+        np.random.default_rng(0).permutation(12),
+        np.array([1e3, 1e-2]),
+        np.array([5.0, -1.0]),
+    )
+    items = data.items[order] * sizes + zero
+    moved = Comparisons(items, np.argsort(order)[data.pairs][::-1, ::-1], -data.y[::-1])
+    one, two = convex(data, "identity"), convex(moved, "identity")
+    assert two.metric_ * np.outer(sizes, sizes) == pytest.approx(one.metric_, rel=1e-3, abs=1e-3)
+    assert (two.ideal_point_ - zero) / sizes == pytest.approx(one.ideal_point_, rel=1e-3, abs=1e-3)
+    assert two.distance() == pytest.approx(one.distance()[order], rel=1e-3, abs=1e-3)
+
+
+@broken("u = v / m at m = 1e-15 is at 1e15, and distances from there lose their digits")
+def test_a_euclidean_metric_of_size_zero_is_a_linear_preference() -> None:
+    """Where the extremes are liked best, the optimum over m >= 0 is m = 0: that of metric="none"."""
+    rng = np.random.default_rng(0)
+    items, pairs = rng.uniform(-2, 2, (30, 2)), draw_pairs(30, 100, rng)
+    scores = items @ [1.0, 2.0] - 0.3 * (items**2).sum(axis=1)
+    y = np.where(scores[pairs[:, 1]] > scores[pairs[:, 0]], 1, -1)
+    linear, euclidean = (
+        IdealPoint(items, metric=metric, loss="hinge", regularization=0.1).fit(pairs, y)
+        for metric in ("none", "identity")
+    )
+    assert euclidean.objective_ == pytest.approx(linear.objective_, rel=1e-6)
+    margin = linear.decision_function(pairs)
+    assert euclidean.decision_function(pairs) == pytest.approx(margin, abs=1e-3 * np.abs(margin).max())
 
 
 def test_the_sampled_fit_keeps_the_laws_within_its_own_uncertainty(
@@ -297,37 +330,26 @@ def assert_finite(est: Any) -> None:
     assert all(np.isfinite(values).all() for values in told)
 
 
-BROKEN = {
-    "no feature varies": "without features Products.pull cannot reshape",
-    "only like items compared": "scores that are all equal are divided by their deviation, zero",
-}
-FAR_OUT = "the odds of a lapse overflow where the climb strays: exp in Target.hyper warns"
+EQUAL = "scores that are all equal are divided by their deviation, zero"
+every_case = pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=broken(EQUAL) if name == "only like items compared" else ()) for name in HARD],
+)
 
 
-def cases(*settings: str) -> list[Any]:
-    """Every hard case with every setting, the known defects marked."""
-    result = []
-    for name in HARD:
-        for setting in settings:
-            reason = BROKEN.get(name)
-            if name == "an item far out" and setting in ("none", "auto"):
-                reason = FAR_OUT
-            result.append(pytest.param(name, setting, marks=[broken(reason)] if reason else []))
-    return result
-
-
-@pytest.mark.parametrize(("name", "metric"), cases(*METRICS, "auto"))
+@every_case
+@pytest.mark.parametrize("metric", [*METRICS, "auto"])
 def test_hard_case_gives_finite_numbers(name: str, metric: str) -> None:
     """Without a warning, with intervals."""
     items, pairs, y = HARD[name]
     assert_finite(IdealPoint(items, metric=metric).fit(pairs, y))
 
 
-@pytest.mark.parametrize(("name", "metric"), cases("full"))
-def test_hard_case_gives_finite_numbers_with_item_effects(name: str, metric: str) -> None:
+@every_case
+def test_hard_case_gives_finite_numbers_with_item_effects(name: str) -> None:
     """The same where every item has an effect of its own."""
     items, pairs, y = HARD[name]
-    assert_finite(IdealPoint(items, metric=metric, item_effects=True).fit(pairs, y))
+    assert_finite(IdealPoint(items, item_effects=True).fit(pairs, y))
 
 
 @every_metric
@@ -534,15 +556,15 @@ def test_few_answers_with_item_effects_are_sampled(loved: Loved) -> None:
     assert ours.score(loved.others, loved.y_others) > theirs.score(loved.others, loved.y_others) + 0.05
 
 
-SQUARED = "draws about the mode of the metric's root and the effects together do not make up for its square"
+SQUARED = "draws about the mode trade metric and effects to first order; M is a square of the unknowns"
 
 
 @pytest.mark.parametrize(
     "metric",
     [
         "none",
-        "identity",
         "signed",
+        pytest.param("identity", marks=broken(SQUARED)),
         pytest.param("diagonal", marks=broken(SQUARED)),
         pytest.param("full", marks=broken(SQUARED)),
     ],

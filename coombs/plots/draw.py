@@ -175,7 +175,7 @@ def feature_matrix(
     with _style():
         from matplotlib.ticker import MaxNLocator
 
-        figure = _new_figure((1.2 + 1.75 * d, 1.0 + 1.6 * d))
+        figure = new_figure((1.2 + 1.75 * d, 1.0 + 1.6 * d))
         grid: Any = figure.subplots(d, d, squeeze=False)
         height = max(float(np.ptp(profile.distance)) for profile in data.profiles)
         for a, b in np.ndindex(d, d):
@@ -207,7 +207,7 @@ def _style() -> Iterator[None]:
         yield
 
 
-def _new_figure(size: tuple[float, float]) -> Figure:
+def new_figure(size: tuple[float, float]) -> Figure:
     """A figure that no display or pyplot knows of."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -219,7 +219,7 @@ def _new_figure(size: tuple[float, float]) -> Figure:
 
 def _new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """The axes given, or those of a new figure."""
-    return _new_figure(size).subplots() if ax is None else ax
+    return new_figure(size).subplots() if ax is None else ax
 
 
 def _calm(ax: Axes) -> None:

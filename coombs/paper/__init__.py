@@ -1,0 +1,40 @@
+"""Every experiment of the paper again: `coombs reproduce all --out results/`.
+
+One module for each kind of experiment, a runner that keeps what is done, and a report that holds the
+paper's claims against what was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from coombs.tables import InputError
+
+if TYPE_CHECKING:
+    from coombs.paper.experiment import Experiment
+
+
+def all_experiments() -> tuple[Experiment, ...]:
+    """In the paper's order."""
+    from coombs.paper import admissions, proposition, sweeps
+
+    return (
+        sweeps.SINGLE_STEP,
+        sweeps.EUCLIDEAN,
+        sweeps.IDENTITY,
+        sweeps.ALTERNATING,
+        admissions.UNRANKED,
+        admissions.RANKED,
+        admissions.GRADCAFE,
+        proposition.PROPOSITION,
+    )
+
+
+def chosen(names: Sequence[str]) -> tuple[Experiment, ...]:
+    """The experiments of these names, "all" being all of them."""
+    known = {one.name: one for one in all_experiments()}
+    for name in names:
+        if name != "all" and name not in known:
+            raise InputError(f"There is no experiment {name!r}; there are {', '.join(known)}, and all.")
+    return tuple(one for one in known.values() if "all" in names or one.name in names)

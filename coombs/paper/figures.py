@@ -1,0 +1,67 @@
+"""Curves with quartiles against the number of comparisons, in colours that all can tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from coombs.plots.draw import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+LINES = ("-", "--", ":", "-.")
+MARKS = ("o", "s", "^", "D")
+LABELS = {
+    "ur": "UR error",
+    "wer": "WER error",
+    "wer_authors": "WER error, not squared (authors' code)",
+    "kendall": "Kendall tau distance",
+    "kendall_authors": '"Kendall tau" of the authors\' code',
+    "top5": "share of the top 5",
+    "top10": "share of the top 10",
+    "top20": "share of the top 20",
+}
+
+
+def curves(cells: Sequence[Mapping[str, Any]], panels: Sequence[str], estimators: Sequence[str]) -> Figure:
+    """A panel for each measure; a line for each estimator and number of features."""
+    figure = new_figure((3.9 * len(panels), 3.6))
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    features = list(dict.fromkeys(cell["d"] for cell in cells))
+    for ax, measure in zip(axes, panels, strict=True):
+        for i, name in enumerate(estimators):
+            for j, d in enumerate(features):
+                part = [cell for cell in cells if cell["estimator"] == name and cell["d"] == d]
+                style = (j, i) if len(features) > 1 else (i, i)
+                label = f"{name}, d = {d}" if len(features) > 1 else name
+                _curve(ax, part, measure, style, label)
+        _finish(ax, measure)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False, fontsize=8
+    )
+    return figure
+
+
+def _curve(
+    ax: Axes, part: Sequence[Mapping[str, Any]], measure: str, style: tuple[int, int], label: str
+) -> None:
+    answers = [cell["answers"] for cell in part]
+    colour = COLOURS[style[0] % len(COLOURS)]
+    middle, low, high = ([cell[measure][key] for cell in part] for key in ("median", "low", "high"))
+    line, mark = LINES[style[1] % len(LINES)], MARKS[style[1] % len(MARKS)]
+    ax.plot(answers, middle, line, color=colour, marker=mark, markersize=3.5, linewidth=1.4, label=label)
+    ax.fill_between(answers, low, high, color=colour, alpha=0.12, linewidth=0)
+
+
+def _finish(ax: Axes, measure: str) -> None:
+    ax.set_xlabel("comparisons")
+    ax.set_title(LABELS.get(measure, measure), fontsize=10, loc="left")
+    ax.set_ylim(bottom=0, top=1.02 if measure.startswith("top") else None)
+    if measure in ("ur", "wer", "wer_authors"):
+        ax.set_ylim(0, 1.5)
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,54 @@
+"""A bar on the terminal for whatever takes longer than two seconds."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TextIO
+
+PATIENCE = 2.0
+WIDTH = 28
+
+
+class Progress:
+    """How far, and how long still; only on a terminal, and only after two seconds."""
+
+    def __init__(self, total: int, label: str = "", stream: TextIO | None = None) -> None:
+        self.total, self.label, self.done = total, label, 0
+        self.stream = sys.stderr if stream is None else stream
+        self._begin = self._shown = time.monotonic()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._visible():
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
+
+    def advance(self, by: int = 1, label: str | None = None) -> None:
+        """So many more are done."""
+        self.done, self.label = self.done + by, self.label if label is None else label
+        now = time.monotonic()
+        if self._visible() and now - self._shown > 0.1:
+            self._shown = now
+            self.stream.write(f"\r\x1b[K{self.text(now - self._begin)}")
+            self.stream.flush()
+
+    def text(self, elapsed: float) -> str:
+        """The bar after so many seconds."""
+        share = min(self.done / max(self.total, 1), 1.0)
+        bar = "#" * round(WIDTH * share)
+        left = f", {duration(elapsed * (1 - share) / share)} left" if share > 0 else ""
+        return f"[{bar:<{WIDTH}}] {share:4.0%}{left}  {self.label}"
+
+    def _visible(self) -> bool:
+        return self.stream.isatty() and time.monotonic() - self._begin > PATIENCE
+
+
+def duration(seconds: float) -> str:
+    """As 45 s, 3 min 20 s, 2 h 5 min."""
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
