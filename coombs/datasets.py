@@ -353,7 +353,7 @@ def _committee(values: Sequence[float], vectors: ArrayLike) -> Model:
 
 
 def _population(kind: str) -> Population:
-    """The paper's: 3305 of 3789 files complete; 88 of 89, unique scores 1.0, 1.1, ..., 2.0 and bins 3 to 10."""
+    """The paper's: 3305 of 3789 files complete; 88 of 89, scores 1.0, 1.1, ..., 2.0 once and bins 3 to 10."""
     if kind == "unranked":
         truth = _committee(EIGENVALUES, INTERACTIONS)
         return Population((1.0, 2.0, 3.0), (176, 455, 2674), (15, 75, 394), truth)
@@ -436,9 +436,9 @@ def _draw_columns(n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
 
 def _one_report(columns: Raw) -> dict[str, FloatArray]:
     """The files with one GRE report each, called official, and no letters."""
-    values, blank = _features(columns), np.full(len(columns["gpa"]), np.nan)
-    official = {f"{score}_official": values[score] for score in GRE}
-    return dict.fromkeys(COLUMNS, blank) | official | {"gpa": columns["gpa"]}
+    blank = {name: np.full_like(column, np.nan) for name, column in columns.items()}
+    official = {f"{score}_official": _features(columns)[score] for score in GRE}
+    return blank | official | {"gpa": columns["gpa"]}
 
 
 def _spoil(columns: Raw, rows: Rows, kind: str, rng: np.random.Generator) -> None:

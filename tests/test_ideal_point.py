@@ -694,6 +694,15 @@ def test_intervals_hold_what_was_estimated(people: Sure) -> None:
             assert (narrow[:, 0] <= narrow[:, 1]).all()
 
 
+def test_an_interval_leaves_out_the_same_share_of_draws_at_either_end(fitted: IdealPoint) -> None:
+    """A twentieth each at 0.9, the default."""
+    posterior, ends = fitted.posterior_, fitted.ideal_point_interval()
+    assert posterior is not None
+    assert (posterior.ideal_points < ends[:, 0]).mean(axis=0) == pytest.approx([0.05, 0.05], abs=0.005)
+    assert (posterior.ideal_points > ends[:, 1]).mean(axis=0) == pytest.approx([0.05, 0.05], abs=0.005)
+    assert fitted.ideal_point_interval(0.9) == pytest.approx(ends)
+
+
 def test_ranks_are_whole_numbers_from_one_to_the_number_of_items(fitted: IdealPoint) -> None:
     """In intervals of every level."""
     ranks = fitted.rank_interval(level=0.999)

@@ -510,7 +510,25 @@ def test_draws_of_the_gaussian_have_the_inverse_curvature() -> None:
     assert (np.delete(draws, moved, axis=1) == np.delete(mode, moved)).all()
 
 
+def test_where_curvature_is_lost_the_priors_takes_its_place() -> None:
+    """No direction is wider than a priori."""
+    root = laplace.whitening(np.diag([-1.0, 0.0, 4.0]))
+    assert root @ root.T == pytest.approx(np.diag([1.0, 1.0, 0.25]))
+
+
 # Foretelling
+
+
+def test_more_answers_choose_the_draws_that_foretell_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even before the chains have gone on."""
+    monkeypatch.setattr(infer, "REFRESH", Effort(chains=100, warm_up=0, rounds=4))
+    answers, rng = person(2, 60, 30), np.random.default_rng(0)
+    few = replace(answers, winners=answers.winners[:50], losers=answers.losers[:50], weights=np.ones(50))
+    before = infer.infer(few, "full", rng)
+    after = infer.refresh(before, answers, rng)
+    assert after.target.graph.n_answers == 60 and len(after.draws) == 400
+    old, new = (after.target.log_probabilities(found.draws)[50:].mean() for found in (before, after))
+    assert new > old + 0.01
 
 
 @pytest.mark.parametrize("rung", ["full", "none", "signed"])

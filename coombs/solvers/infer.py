@@ -146,10 +146,12 @@ def infer(
     """
     graph = answers.graph()
     target = Target(answers.items, graph, answers.weights, LADDER[rung], lapse=lapse)
-    z = begin(target, *(rough(answers, rng) if start is None else start))
     most = MOST_SAMPLED_EFFECTS if effect_size else MOST_SAMPLED
+    unknowns = target.n + (effect_size > 0) * len(answers.items)
+    few = graph.n_answers <= most and unknowns <= MOST_UNKNOWNS
+    z = begin(target, *(rough(answers, rng) if start is None else start), exact=not few)
     with serial(len(answers.items)):
-        if graph.n_answers <= most and target.n + (effect_size > 0) * len(answers.items) <= MOST_UNKNOWNS:
+        if few:
             return _sampled(target, z, rng, effect_size, effort)
         return _gaussian(target, z, rng, effect_size)
 
@@ -167,7 +169,7 @@ def rough(answers: Answers, rng: np.random.Generator) -> tuple[Matrix, Vector]:
 
 
 def begin(target: Target, metric: Matrix, u: Vector, exact: bool = False) -> Vector:
-    """Unknowns near a metric, of a scale that is likely a priori unless `exact`, and an ideal point."""
+    """Unknowns near a metric and an ideal point, where they are likely a priori unless `exact`."""
     d = max(target.d, 1)
     size = max(float(np.trace(metric)) / d**2, 1e-12)
     z = np.zeros(target.n)
@@ -175,7 +177,7 @@ def begin(target: Target, metric: Matrix, u: Vector, exact: bool = False) -> Vec
     u = np.clip(u, -FARTHEST, FARTHEST)
     if not exact:
         scale = np.clip(scale, -2.0, 2.0)
-    z[: target.own] = target.rung.start(metric / size, u / np.exp(IDEAL[0]))
+    z[: target.own] = target.rung.start(metric / size, u / np.exp(IDEAL[0]), exact)
     z[target.own] = scale
     return z
 
@@ -261,7 +263,7 @@ def choose_effect_size(
     totals = np.zeros(len(sizes))
     for kept, left in list(answers.folds(FOLDS, rng))[:EFFECT_FOLDS]:
         target = Target(kept.items, kept.graph(), kept.weights, LADDER[rung], lapse=lapse)
-        features = _climb(target, begin(target, *start), rng)[0].z
+        features = _climb(target, begin(target, *start, exact=True), rng)[0].z
         more = target.with_effects()
         for i, size in enumerate(sizes):
             z = laplace.climb_effects(more, features, size).z if size else features

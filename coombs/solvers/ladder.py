@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 
 EXTRA_ROWS = 1
+MIX = (1.5, 1.5)
+"""Centre and width of the log odds of m, the particular share of a metric."""
+PARTICULAR = 8.0
+"""The unknown at which a metric is nothing but particular."""
 
 
 class Rung(Protocol):
@@ -46,8 +50,8 @@ class Rung(Protocol):
     def pull(self, z: Matrix, d: int, to_metric: Matrix, to_linear: Matrix) -> Matrix:
         """The gradient with respect to z, from those with respect to M (symmetric) and v."""
 
-    def start(self, metric: Matrix, u: Vector) -> Vector:
-        """Unknowns near a metric (of mean size 1) and an ideal point (of unit scale)."""
+    def start(self, metric: Matrix, u: Vector, exact: bool = False) -> Vector:
+        """Unknowns near a metric (of trace d^2) and an ideal point (of unit scale), or `exact`ly there."""
 
 
 class _Centred:
@@ -65,7 +69,7 @@ class _Centred:
     def pull_metric(self, shape: Matrix, d: int, to_metric: Matrix) -> Matrix:
         raise NotImplementedError
 
-    def shape_of(self, metric: Matrix) -> Vector:
+    def shape_of(self, metric: Matrix, exact: bool = False) -> Vector:
         raise NotImplementedError
 
     def size(self, d: int) -> int:
@@ -88,12 +92,16 @@ class _Centred:
         to_w = (self.metric(z[:, :-d], d) @ to_linear[:, :, None])[..., 0]
         return np.concatenate([self.pull_metric(z[:, :-d], d, both), to_w], axis=1)
 
-    def start(self, metric: Matrix, u: Vector) -> Vector:
-        return np.concatenate([self.shape_of(metric), u])
+    def start(self, metric: Matrix, u: Vector, exact: bool = False) -> Vector:
+        return np.concatenate([self.shape_of(metric, exact), u])
 
 
 class Full(_Centred):
-    """Any positive semidefinite metric, M = A'A: the paper's. A has more rows than columns."""
+    """Any positive semidefinite metric, the paper's: M = (1 - m) d I + m A'A.
+
+    The share m of what is particular to this person is learned too, so that somebody who weighs all
+    directions alike is not credited with a metric of chance.
+    """
 
     name = "full"
 
@@ -102,23 +110,38 @@ class Full(_Centred):
         return d + EXTRA_ROWS
 
     def turning(self, d: int) -> int:
-        return self.shape_size(d)
-
-    def shape_size(self, d: int) -> int:
         return self.rows(d) * d
 
+    def metric_size(self, d: int) -> int:
+        return self.rows(d) * d
+
+    def shape_size(self, d: int) -> int:
+        return self.rows(d) * d + 1
+
     def metric(self, shape: Matrix, d: int) -> Matrix:
-        root = shape.reshape(-1, self.rows(d), d)
-        return root.swapaxes(1, 2) @ root
+        root, m = shape[:, :-1].reshape(-1, self.rows(d), d), _share(shape[:, -1])[:, None, None]
+        return m * (root.swapaxes(1, 2) @ root) + (1 - m) * (d * np.eye(d, dtype=shape.dtype))
 
     def pull_metric(self, shape: Matrix, d: int, to_metric: Matrix) -> Matrix:
-        return 2 * (shape.reshape(-1, self.rows(d), d) @ to_metric).reshape(shape.shape)
+        root, m = shape[:, :-1].reshape(-1, self.rows(d), d), _share(shape[:, -1])
+        turned = root @ to_metric
+        along = (turned * root).sum(axis=(1, 2)) - d * np.trace(to_metric, axis1=1, axis2=2)
+        to_share = MIX[1] * m * (1 - m) * along
+        to_root = (2 * m[:, None, None] * turned).reshape(len(shape), -1)
+        return np.concatenate([to_root, to_share[:, None]], axis=1)
 
-    def shape_of(self, metric: Matrix) -> Vector:
-        values, vectors = np.linalg.eigh(metric)
+    def shape_of(self, metric: Matrix, exact: bool = False) -> Vector:
+        d, mix = len(metric), PARTICULAR if exact else 0.0
+        m = float(_share(np.array([mix]))[0])
+        values, vectors = np.linalg.eigh((metric - (1 - m) * d * np.eye(d)) / m)
         floor = 1e-6 * max(float(values[-1]), 1e-6)
         root = (vectors * np.sqrt(np.maximum(values, floor))).T
-        return np.concatenate([root.ravel(), np.zeros(EXTRA_ROWS * len(metric))])
+        return np.concatenate([root.ravel(), np.zeros(EXTRA_ROWS * d), [mix]])
+
+
+def _share(mix: Vector) -> Vector:
+    result: Vector = 1 / (1 + np.exp(-MIX[0] - MIX[1] * mix))
+    return result
 
 
 class Diagonal(_Centred):
@@ -135,7 +158,7 @@ class Diagonal(_Centred):
     def pull_metric(self, shape: Matrix, d: int, to_metric: Matrix) -> Matrix:
         return 2 * d * shape * np.diagonal(to_metric, axis1=1, axis2=2)
 
-    def shape_of(self, metric: Matrix) -> Vector:
+    def shape_of(self, metric: Matrix, exact: bool = False) -> Vector:
         return np.sqrt(np.maximum(np.diag(metric) / len(metric), 1e-3))
 
 
@@ -153,7 +176,7 @@ class Identity(_Centred):
     def pull_metric(self, shape: Matrix, d: int, to_metric: Matrix) -> Matrix:
         return np.zeros_like(shape)
 
-    def shape_of(self, metric: Matrix) -> Vector:
+    def shape_of(self, metric: Matrix, exact: bool = False) -> Vector:
         return np.zeros(0)
 
 
@@ -179,7 +202,7 @@ class Linear:
     def pull(self, z: Matrix, d: int, to_metric: Matrix, to_linear: Matrix) -> Matrix:
         return d * to_linear
 
-    def start(self, metric: Matrix, u: Vector) -> Vector:
+    def start(self, metric: Matrix, u: Vector, exact: bool = False) -> Vector:
         return metric @ u / len(u)
 
 
@@ -209,7 +232,7 @@ class Signed:
         factors = (math.sqrt(d) * t.factors).astype(z.dtype)
         return np.concatenate([to_metric[:, t.rows, t.columns] * factors, d * to_linear], axis=1)
 
-    def start(self, metric: Matrix, u: Vector) -> Vector:
+    def start(self, metric: Matrix, u: Vector, exact: bool = False) -> Vector:
         t, d = triangle(len(u)), len(u)
         return np.concatenate([metric[t.rows, t.columns] * t.factors / np.sqrt(d), metric @ u / d])
 
@@ -236,7 +259,7 @@ class Constant:
     def pull(self, z: Matrix, d: int, to_metric: Matrix, to_linear: Matrix) -> Matrix:
         return np.zeros_like(z)
 
-    def start(self, metric: Matrix, u: Vector) -> Vector:
+    def start(self, metric: Matrix, u: Vector, exact: bool = False) -> Vector:
         return np.zeros(0)
 
 

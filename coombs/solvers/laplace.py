@@ -51,6 +51,8 @@ def free(target: Target) -> Index:
     fixed = [target.own, target.own + 1]
     if target.rung.has_ideal and not target.rung.metric_size(target.d):
         fixed = [target.own + 1]
+    # What is between the metric's root and v: a share that only a sampler can weigh.
+    fixed += range(target.rung.metric_size(target.d), target.own - target.d)
     if target.effects:
         fixed.append(target.n - len(target.items) - 1)
     return np.setdiff1d(np.arange(target.n), fixed)
@@ -59,7 +61,7 @@ def free(target: Target) -> Index:
 def settled(target: Target, z: Vector) -> Vector:
     """The same preferences, with scales at which the unknowns have their size a priori."""
     z, size = z.copy(), target.rung.metric_size(target.d)
-    shape, linear = z[:size], z[size : target.own]
+    shape, linear = z[:size], z[target.own - min(target.d, target.own) : target.own]
     length = _length(shape)
     z[target.own] += target.rung.power * np.log(length) / SCALE[1]
     shape /= length
