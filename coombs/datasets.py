@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coombs import files, tables
+from coombs.chance import RandomState, generator
 from coombs.comparisons import Comparisons
 from coombs.model import Model
-from coombs.simulate import RandomState
 from coombs.tables import Columns, FloatArray, InputError, ItemTable, Names, Where
 
 Raw: TypeAlias = Mapping[str, FloatArray]
@@ -72,7 +72,7 @@ class Candidates:
 
     def sample(self, counts: Sequence[int], random_state: RandomState = None) -> Candidates:
         """Return so many of each tier, the best tier first, drawn without repetition."""
-        sizes, rng = self.sizes, _generator(random_state)
+        sizes, rng = self.sizes, generator(random_state)
         if len(counts) != len(sizes):
             raise InputError(f"There are {len(counts)} counts for {len(sizes)} tiers; one each is right.")
         rows = [np.empty(0, dtype=np.intp)]
@@ -397,7 +397,7 @@ def make_admissions(
     """
     if not isinstance(noise, Real) or isinstance(noise, bool) or not 0 <= noise < np.inf:
         raise InputError(f"noise is {noise!r}; it must be a finite number of at least 0.")
-    rng, population = _generator(random_state), _population(kind)
+    rng, population = generator(random_state), _population(kind)
     features = population.truth.feature_names
     judge = replace(truth or population.truth, feature_names=features)
     sizes = np.add(population.complete, population.incomplete)
@@ -454,11 +454,3 @@ def _spoil(columns: Raw, rows: Rows, kind: str, rng: np.random.Generator) -> Non
     columns["gpa"][scaled] = np.round(columns["gpa"][scaled] * rng.choice([25.0, 5.0, 0.2], len(scaled)), 2)
     for name in LETTERS:
         columns[name][rows[way == 3]] = np.nan
-
-
-def _generator(random_state: RandomState) -> np.random.Generator:
-    """The generator that a seed stands for."""
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"random_state {random_state!r} is no seed, generator or None.") from error

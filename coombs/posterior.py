@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Real
 
 import numpy as np
 
@@ -92,7 +93,7 @@ class Posterior:
 
 def quantiles(draws: FloatArray, level: float) -> FloatArray:
     """(n, 2) ends of the central interval of (S, n) draws."""
-    if not 0 < level < 1:
+    if not isinstance(level, Real) or isinstance(level, bool) or not 0 < float(level) < 1:
         raise InputError(f"level is {level!r}; it must be between 0 and 1, as 0.9.")
     tails = [(1 - level) / 2, (1 + level) / 2]
     result: FloatArray = np.quantile(draws, tails, axis=0).T

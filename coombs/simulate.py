@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from coombs.chance import RandomState, generator
 from coombs.comparisons import Comparisons
 from coombs.tables import FloatArray, InputError
-
-RandomState: TypeAlias = int | np.random.Generator | None
 
 SMALLEST_NORM = 0.5
 SMALLEST_SINGULAR_VALUE = 0.25
@@ -78,12 +76,7 @@ def make_preferences(
     for name, size, least in sizes:
         if not isinstance(size, Integral) or isinstance(size, bool) or size < least:
             raise InputError(f"{name} is {size!r}; it must be a whole number of at least {least}.")
-    try:
-        rng = np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"random_state is {random_state!r}; it must be a seed, a generator or None."
-        ) from error
+    rng = generator(random_state)
     items = rng.uniform(-2.0, 2.0, (n_items, n_features))
     metric, ideal_point = draw_truth(n_features, identity, rng)
     pairs = draw_pairs(n_items, n_comparisons, rng)

@@ -318,7 +318,7 @@ def test_the_caller_may_bring_the_truth() -> None:
         ({"noise": -1}, "noise is -1; it must be"),
         ({"noise": NAN}, "noise is nan; it must be"),
         ({"noise": "loud"}, "noise is 'loud'; it must be"),
-        ({"random_state": "seed"}, "random_state 'seed' is no seed"),
+        ({"random_state": "seed"}, "random_state is 'seed'; it must be a seed"),
         ({"truth": Model(np.eye(2), np.zeros(2))}, "The items have 5 features; the model was learned from 2"),
     ],
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from coombs.chance import generator
 from coombs.comparisons import Comparisons
 from coombs.estimators.base import Fit, PairEstimator, Scaler
 from coombs.posterior import LEVEL, Posterior, quantiles
@@ -24,6 +25,7 @@ from coombs.solvers.infer import (
     infer,
     refresh,
     rough,
+    spread_of,
 )
 from coombs.solvers.losses import LOSSES
 from coombs.tables import InputError, item_table
@@ -168,7 +170,7 @@ class IdealPoint(PairEstimator):
 
     def _learn(self, answers: Answers, scaler: Scaler) -> Fit:
         """The posterior's mean, or the optimum of the convex program."""
-        rng = _generator(self.random_state)
+        rng = generator(self.random_state)
         # Constant features say nothing; the prior must not speak for them.
         seen = replace(answers, items=answers.items[:, scaler.varies])
         found = self._program(seen, rng) if self._convex else self._posterior(seen, rng)
@@ -201,7 +203,7 @@ class IdealPoint(PairEstimator):
         return None if self.lapse == "auto" else float(self.lapse)
 
     def _validate(self, answers: Answers, rung: str, effect_size: float) -> Rung:
-        measures = cross_validate(answers, rung, _generator(0), lapse=self._lapse, effect_size=effect_size)
+        measures = cross_validate(answers, rung, generator(0), lapse=self._lapse, effect_size=effect_size)
         return Rung(rung, effect_size > 0, *measures)
 
     def _candidates(self, answers: Answers) -> tuple[str, ...]:
@@ -233,7 +235,7 @@ class IdealPoint(PairEstimator):
         self.rung_, self.lapse_, self.strength_ = fit.rung, fit.lapse, fit.strength
         self.item_effects_ = fit.effects
         self.slope_: FloatArray | None = None
-        if fit.rung in ("none", "signed", "items"):
+        if fit.rung in ("none", "signed", "items") or _without_ideal(fit):
             self.slope_ = -2 * fit.linear / scaler.sizes
             self.ideal_point_ = (
                 self.ideal_point_ if fit.rung == "signed" else np.full_like(scaler.sizes, np.nan)
@@ -269,7 +271,7 @@ class IdealPoint(PairEstimator):
         if before is None or not before.sampled or before.target.effects or len(new) > 1 + NEWS * len(old):
             return self.fit(data)
         answers = self._answers(data)
-        fit = _estimate(refresh(before, answers, _generator(self.random_state, len(data))))
+        fit = _estimate(refresh(before, answers, generator(self.random_state, len(data))))
         self._store(data, _embed(fit, answers, self._scaler.varies), self._scaler)
         return self
 
@@ -314,6 +316,9 @@ class IdealPoint(PairEstimator):
     def top_probability(self, k: int, items: TableLike = None) -> FloatArray:
         """(n,) probability that each item is among the best k."""
         table = self._table(items)
+        n = len(table.matrix)
+        if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= n:
+            raise InputError(f"k is {k!r}; it must be a whole number from 1 to {n}, as there are {n} items.")
         ranks = self._draws().ranks(table.matrix, self._effects_of(table, draws=True))
         result: FloatArray = (ranks <= k).mean(axis=0)
         return result
@@ -324,6 +329,17 @@ class IdealPoint(PairEstimator):
         from coombs.explain import explain
 
         return explain(self, **options)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Distance of the second of each pair less that of the first: positive where the first is better."""
+        check_is_fitted(self)
+        if self.item_effects_ is None:
+            return super().decision_function(X)
+        # Pairs of vectors may be of items that have effects.
+        data = self._comparisons(X, None, None, self.item_table_)
+        distance = self._distance_of(data.item_table)
+        result: FloatArray = distance[data.pairs[:, 1]] - distance[data.pairs[:, 0]]
+        return result
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of -1 and +1, averaged over the posterior, lapses included."""
@@ -371,7 +387,7 @@ class IdealPoint(PairEstimator):
             effects = None if self.posterior_ is None else self.posterior_.effects
         if effects is None:
             return None
-        if table is fitted or np.array_equal(table.matrix, fitted.matrix):
+        if table is fitted or (_same_names(table, fitted) and np.array_equal(table.matrix, fitted.matrix)):
             return effects
         result = np.zeros((*effects.shape[:-1], len(table.matrix)))
         if table.names is not None and fitted.names is not None:
@@ -401,7 +417,7 @@ def _estimate(inference: Inference) -> _Learned:
     target = inference.target
     scores = target.scores(draws)
     of_items = target.of_items(scores)
-    spread = np.maximum(of_items.std(axis=0), 1e-12)
+    spread = spread_of(of_items)
     scale = float(np.exp(np.log(spread).mean()))
     metric = scale * (scores.metric / spread[:, None, None]).mean(axis=0)
     linear = scale * (scores.linear / spread[:, None]).mean(axis=0)
@@ -465,18 +481,17 @@ def _posterior(fit: _Learned, scaler: Scaler, n_items: int) -> Posterior:
     )
 
 
-def _generator(random_state: Any, salt: int = 0) -> np.random.Generator:
-    """A generator from a seed, an older RandomState, a generator or None."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31))
-    try:
-        if salt and random_state is not None and not isinstance(random_state, np.random.Generator):
-            return np.random.default_rng([salt, int(random_state)])
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"random_state is {random_state!r}; it must be a seed, a generator or None."
-        ) from error
+def _without_ideal(fit: _Learned) -> bool:
+    """Whether a Euclidean metric is so small that its ideal point is too far away to compute with."""
+    assert fit.linear is not None
+    short = np.linalg.norm(fit.metric @ fit.ideal_point - fit.linear) > 0.1 * np.linalg.norm(fit.linear)
+    return bool(fit.rung == "identity" and fit.inference is None and short)
+
+
+def _same_names(one: ItemTable, other: ItemTable) -> bool:
+    if one.names is None or other.names is None:
+        return one.names is other.names
+    return np.array_equal(one.names, other.names)
 
 
 def _check_number(name: str, value: Any, low: float, high: float, kind: str) -> None:

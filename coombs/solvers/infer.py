@@ -148,7 +148,8 @@ def infer(
     target = Target(answers.items, graph, answers.weights, LADDER[rung], lapse=lapse)
     most = MOST_SAMPLED_EFFECTS if effect_size else MOST_SAMPLED
     unknowns = target.n + (effect_size > 0) * len(answers.items)
-    few = graph.n_answers <= most and unknowns <= MOST_UNKNOWNS
+    # Counted votes make as narrow a posterior as so many answers.
+    few = max(graph.n_answers, float(answers.weights.sum())) <= most and unknowns <= MOST_UNKNOWNS
     z = begin(target, *(rough(answers, rng) if start is None else start), exact=not few)
     with serial(len(answers.items)):
         if few:
@@ -206,7 +207,7 @@ def _of_chains(target: Target, chains: hamiltonian.Chains) -> Inference:
     flat = draws.reshape(-1, target.n)
     values = target.value(flat)
     scores = target.of_items(target.scores(flat)).T
-    spread = scores / np.maximum(scores.std(axis=1, keepdims=True), np.finfo(float).tiny)
+    spread = scores / spread_of(scores.T)[:, None]
     rhat = float(np.median(hamiltonian.split_rhat(spread.reshape(*draws.shape[:2], -1))))
     kept = flat[np.linspace(0, len(flat) - 1, min(DRAWS, len(flat))).astype(int)]
     best = int(values.argmin())
@@ -278,13 +279,18 @@ def _about(target: Target, answers: Answers) -> Target:
     return Target(target.items, answers.graph(), answers.weights, target.rung, **settings)  # type: ignore[arg-type]
 
 
+def spread_of(scores: Matrix) -> Vector:
+    """Deviation of the (N, C) scores of each draw; 1 where they are all alike."""
+    spread = scores.std(axis=0)
+    return np.where(spread > 1e-9 * np.abs(scores).max(axis=0, initial=1e-9), spread, 1.0)
+
+
 def _gaussian(target: Target, z: Vector, rng: np.random.Generator, effect_size: float) -> Inference:
     """By Laplace's approximation about the mode."""
     mode, root = _climb(target, z, rng)
     if effect_size:
         target = target.with_effects()
         mode = laplace.climb_effects(target, mode.z, effect_size)
-        root = laplace.whitening(laplace.curvature(target, mode.z, rng))
     draws = laplace.draw(target, mode.z, root, DRAWS, rng)
     return Inference(target, draws, mode.z, False, mode.status, mode.value, mode.n_iter, 1.0)
 
@@ -296,7 +302,10 @@ def _climb(target: Target, z: Vector, rng: np.random.Generator) -> tuple[laplace
     """
     if target.graph.n_answers > laplace.MANY_ANSWERS and target.rung.name == "full":
         mode = _newton(target, z, rng)
-        return mode, laplace.whitening(laplace.curvature(target, mode.z, rng))
+        root = laplace.whitening(laplace.curvature(target, mode.z, rng))
+        if mode.status is not Status.CONVERGED:
+            mode = laplace.climb(target, mode.z, root=root)
+        return mode, root
     z = laplace.settled(target, laplace.climb(target, laplace.settled(target, z), max_iter=FIRST_CLIMB).z)
     root = laplace.whitening(laplace.curvature(target, z, rng))
     return laplace.climb(target, z, root=root), root

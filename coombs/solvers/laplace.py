@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
 from scipy.optimize import minimize
+from scipy.sparse import diags_array
 
 from coombs.solvers.cone import congruence, outer_features, smat, svec, triangle
 from coombs.solvers.program import Status
@@ -59,10 +60,13 @@ def free(target: Target) -> Index:
 
 
 def settled(target: Target, z: Vector) -> Vector:
-    """The same preferences, with scales at which the unknowns have their size a priori."""
+    """The same preferences, with scales at which the unknowns have their size a priori.
+
+    A full metric's root is left as it is: it also says how particular the metric is.
+    """
     z, size = z.copy(), target.rung.metric_size(target.d)
     shape, linear = z[:size], z[target.own - min(target.d, target.own) : target.own]
-    length = _length(shape)
+    length = 1.0 if target.rung.turning(target.d) else _length(shape)
     z[target.own] += target.rung.power * np.log(length) / SCALE[1]
     shape /= length
     if target.rung.power < 1:
@@ -118,17 +122,20 @@ def newton(target: Target, metric: Matrix, linear: Vector, rng: np.random.Genera
     """
     some = target.some(MOST_ANSWERS, rng)
     rows = _lifted_rows(some)
-    scores = Scores(metric[None], linear[None], np.array([NEWTON_LAPSE]), None)
+    scores = Scores(
+        metric[None], linear[None], np.array([NEWTON_LAPSE if target.lapse is None else target.lapse]), None
+    )
     taken = 0
     for whole in (some, target):
         here, status = _Quadratic.of(whole, scores), Status.MAX_ITERATIONS
         while taken < NEWTON_STEPS and status is not Status.CONVERGED:
             new, taken = here.step(whole, some, rows), taken + 1
-            status = Status.CONVERGED if here.value - new.value < NEWTON_GAIN else status
-            here = new
+            lapse = _likely_lapse(some, new.scores) if target.lapse is None else np.array([target.lapse])
+            settled_lapse = lapse[0] == new.scores.lapse[0]
+            if settled_lapse and here.value - new.value < NEWTON_GAIN:
+                status = Status.CONVERGED
+            here = new if settled_lapse else _Quadratic.of(whole, replace(new.scores, lapse=lapse))
         scores = here.scores
-        if target.lapse is None:
-            scores = replace(scores, lapse=_likely_lapse(some, scores))
     return scores, Mode(here.slope, here.value, status, taken)
 
 
@@ -204,32 +211,20 @@ def climb_effects(target: Target, features: Vector, effect_size: float) -> Mode:
 
 
 def curvature(target: Target, z: Vector, rng: np.random.Generator) -> Matrix:
-    """The Fisher information of the free unknowns plus the prior's; without effects where they are many."""
-    n_effects = len(target.items) if target.effects else 0
-    n = target.n - n_effects
+    """The Fisher information of the free unknowns at z, but for item effects, plus the prior's."""
     chosen, share = np.arange(target.graph.n_answers), 1.0
-    joint = 0 < n_effects <= MOST_EFFECTS and len(chosen) <= MANY_ANSWERS
-    if len(chosen) > MOST_ANSWERS and not joint:
+    if len(chosen) > MOST_ANSWERS:
         chosen = rng.choice(len(chosen), MOST_ANSWERS, replace=False)
         share = target.graph.n_answers / MOST_ANSWERS
     to_margin, information, to_lapse = _information(target, z)
     # Single precision is enough: the answers are a sample.
-    rows = _margin_rows(target, z, n, chosen).astype(np.float32)
+    rows = _margin_rows(target, z, chosen).astype(np.float32)
     if target.lapse is None:
         rows[:, target.own + 2] = to_lapse[chosen] / to_margin[chosen]
     scaled = rows * np.sqrt(share * information[chosen], dtype=np.float32)[:, None]
-    hessian: Matrix = np.eye(n) + (scaled.T @ scaled).astype(float) + _turns(target, z[:n])
+    hessian: Matrix = np.eye(target.n) + (scaled.T @ scaled).astype(float) + _turns(target, z)
     moved = free(target)
-    if not joint:
-        return hessian[np.ix_(moved[moved < n], moved[moved < n])]
-    size = np.exp(EFFECT[0] + EFFECT[1] * z[n - 1])
-    laplacian = target.graph.laplacian(information)
-    block = size**2 * (laplacian if isinstance(laplacian, np.ndarray) else laplacian.toarray())
-    cross = np.zeros((n, n_effects))
-    weighted = size * information[chosen][:, None] * rows
-    np.add.at(cross.T, target.graph.losers[chosen], weighted)
-    np.add.at(cross.T, target.graph.winners[chosen], -weighted)
-    return np.block([[hessian, cross], [cross.T, block + np.eye(n_effects)]])[np.ix_(moved, moved)]
+    return hessian[np.ix_(moved, moved)]
 
 
 def whitening(hessian: Matrix) -> Matrix:
@@ -244,14 +239,29 @@ def whitening(hessian: Matrix) -> Matrix:
 
 
 def draw(target: Target, mode: Vector, root: Matrix, count: int, rng: np.random.Generator) -> Matrix:
-    """Points of the Gaussian about the mode, (count, n)."""
+    """Points of the Gaussian about the mode, (count, n); item effects are drawn given all else.
+
+    Jointly they would trade with the metric to first order only, and M is a square of its unknowns.
+    """
     z, moved = np.tile(mode, (count, 1)), free(target)
     z[:, moved[: len(root)]] += rng.standard_normal((count, len(root))) @ root.T
-    if len(root) < len(moved):
+    if target.effects:
         n = len(target.items)
         size = np.exp(EFFECT[0] + EFFECT[1] * mode[-n - 1])
-        z[:, -n:] += rng.standard_normal((count, n)) / np.sqrt(1 + size**2 * _seen(target, mode))
+        z[:, -n:] += rng.standard_normal((count, n)) @ _effect_root(target, mode, size).T
     return z
+
+
+def _effect_root(target: Target, mode: Vector, size: float) -> Matrix:
+    """A root of the effects' covariance; of their variances alone where they are many."""
+    _, information, _ = _information(target, mode)
+    n = len(target.items)
+    if n > MOST_EFFECTS:
+        ends = np.concatenate([target.graph.winners, target.graph.losers])
+        return diags_array(1 / np.sqrt(1 + size**2 * np.bincount(ends, np.tile(information, 2), n)))
+    laplacian = target.graph.laplacian(information)
+    dense = laplacian if isinstance(laplacian, np.ndarray) else laplacian.toarray()
+    return whitening(size**2 * dense + np.eye(n))
 
 
 def _information(target: Target, z: Vector) -> tuple[Vector, Vector, Vector]:
@@ -262,27 +272,16 @@ def _information(target: Target, z: Vector) -> tuple[Vector, Vector, Vector]:
     return to_margin, information, (0.5 - sigma) * LAPSE[1] * lapse * (1 - lapse)
 
 
-def _seen(target: Target, z: Vector) -> Vector:
-    """Fisher information of each item's own effect."""
-    (_, information, _), graph, n = _information(target, z), target.graph, len(target.items)
-    ends = np.concatenate([graph.winners, graph.losers])
-    return np.bincount(ends, np.tile(information, 2), n).astype(float)
-
-
-def _margin_rows(target: Target, z: Vector, n: int, chosen: Index) -> Matrix:
-    """d(margin)/dz of the chosen answers with respect to the first n unknowns."""
-    step = 1e-5
-    moves = np.zeros((n, target.n))
-    moves[np.arange(n), np.arange(n)] = step
+def _margin_rows(target: Target, z: Vector, chosen: Index) -> Matrix:
+    """d(margin)/dz of the chosen answers, without item effects."""
+    step, n = 1e-5, target.n
+    moves = step * np.eye(n)
     ahead, behind = target.scores(z + moves), target.scores(z - moves)
     metric, linear = (ahead.metric - behind.metric) / (2 * step), (ahead.linear - behind.linear) / (2 * step)
     losers, winners = target.graph.losers[chosen], target.graph.winners[chosen]
     products = outer_features(target.items[losers]) - outer_features(target.items[winners])
     away, table = target.items[losers] - target.items[winners], triangle(target.d)
     rows: Matrix = products @ (metric[:, table.rows, table.columns] * table.factors).T - 2 * (away @ linear.T)
-    if target.effects:
-        effects = np.exp(EFFECT[0] + EFFECT[1] * z[n - 1]) * z[n:]
-        rows[:, n - 1] += EFFECT[1] * (effects[losers] - effects[winners])
     return rows
 
 

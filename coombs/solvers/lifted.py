@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 RUNGS = ("none", "identity", "full", "signed")
 TRACE_RIDGE = 1e-4
 """The share of the trace penalty that a ridge adds to it: the cone's bound needs a curvature."""
-SHRINK = 0.01
+SHRINK, FARTHEST = 0.01, 1e6
 STRENGTHS = tuple(10.0 ** np.arange(-4.0, 1.5))
 FOLDS = 5
 """Strengths to choose from, and in how many parts the answers are cut to choose."""
@@ -47,16 +47,17 @@ def program(
         squares = outer_features(answers.items)
     if rung != "full":
         features = np.hstack([squares, -2 * answers.items])
-    linear = np.zeros(features.shape[1])
+    linear, n_psd = np.zeros(features.shape[1]), order * (order + 1) // 2
+    penalty = np.full(len(linear), strength)
     if trace:
-        linear[: order * (order + 1) // 2] = strength * svec(np.eye(order))
+        linear[:n_psd], penalty[:n_psd] = strength * svec(np.eye(order)), strength * TRACE_RIDGE
     return Program(
         graph,
         answers.weights,
         loss,
         np.asfortranarray(features - graph.piece_means(features)),
         order,
-        np.full(len(linear), strength * (TRACE_RIDGE if trace else 1.0)),
+        penalty,
         linear,
         np.zeros(n),
         np.zeros((n, 0)),
@@ -78,6 +79,8 @@ def shrunk_ideal(metric: Matrix, v: Vector, shrink: float = SHRINK) -> Vector:
     """u = (M + shrink lambda_max I)^-1 v: where M hardly sees, u stays near the centre."""
     values, vectors = np.linalg.eigh(metric)
     floor = shrink * max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)
+    # No farther than that, or distances would lose their digits.
+    floor = max(floor, float(np.linalg.norm(v)) / FARTHEST)
     # Away from zero on either side, for a signed metric.
     values = values + np.where(values < 0, -floor, floor)
     result: Vector = vectors @ ((vectors.T @ v) / values)
