@@ -146,7 +146,7 @@ def main() -> None:
         "Share of held-out answers foretold, mean of five folds, split by judge (coffee) or by pair.",
         "SingleStep learns from at most 3,000 answers.",
         "",
-        "| data | answers | items | linear | Bradley-Terry | SingleStep | IdealPoint, auto | rung | seconds |",
+        "| data | answers | items | linear | Bradley-Terry | SingleStep | IdealPoint | rung | s |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for name, (load, by) in SETS.items():

@@ -31,7 +31,7 @@ def test_readme_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_readme_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    """The same sections about the same person; a sampler's numbers differ a little from machine to machine."""
+    """The same sections about the same person; a sampler's numbers differ from machine to machine."""
     demo.main()
     printed = capsys.readouterr().out
     shown = next(block for block in blocks("") if block.startswith("A simulated person"))

@@ -62,13 +62,20 @@ class Claim:
 
 def weigh(checks: Sequence[Check], measured: str, rule: str) -> Verdict:
     """Holds if every check does, in part if at least half of them do, otherwise not."""
+    if not checks:
+        raise MissingError("The summary has nothing to judge it by.")
     failed = [name for name, passed in checks if not passed]
     if not failed:
         return Verdict(Outcome.HOLDS, measured, rule)
     outcome = Outcome.PART if 2 * len(failed) <= len(checks) else Outcome.NOT
     more = f" and {len(failed) - MOST_NAMED} more" if len(failed) > MOST_NAMED else ""
-    count = f"{len(checks) - len(failed)} of {len(checks)}"
-    return Verdict(outcome, measured, f"{rule} So in {count}; not: {', '.join(failed[:MOST_NAMED])}{more}.")
+    count = f"So in {len(checks) - len(failed)} of {len(checks)}; not" if len(checks) > 1 else "Not so"
+    return Verdict(outcome, measured, f"{rule} {count}: {', '.join(failed[:MOST_NAMED])}{more}.")
+
+
+def grade(fully: bool, partly: bool, measured: str, rule: str) -> Verdict:
+    """For one number with two thresholds."""
+    return Verdict(Outcome.HOLDS if fully else Outcome.PART if partly else Outcome.NOT, measured, rule)
 
 
 def cells_of(summary: Summary) -> Sequence[Mapping[str, Any]]:

@@ -8,7 +8,7 @@ set (`settled`), not climbed.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
@@ -252,7 +252,7 @@ def draw(target: Target, mode: Vector, root: Matrix, count: int, rng: np.random.
     return z
 
 
-def _effect_root(target: Target, mode: Vector, size: float) -> Matrix:
+def _effect_root(target: Target, mode: Vector, size: float) -> Any:
     """A root of the effects' covariance; of their variances alone where they are many."""
     _, information, _ = _information(target, mode)
     n = len(target.items)
