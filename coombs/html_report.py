@@ -87,7 +87,7 @@ def report(
     target = None if path is None else _target(path)
     table = item_table(est._given(items))
     text = _page(est, table, "What was learned" if title is None else str(title))
-    return text if target is None else _write(target, text)
+    return text if target is None else write(target, text)
 
 
 def _page(est: PairEstimator, table: ItemTable, title: str) -> str:
@@ -257,7 +257,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _write(target: Path, text: str) -> Path:
+def write(target: Path, text: str) -> Path:
     """The text in a file, which at any moment is the old one or the whole new one."""
     part = target.with_name(f".{uuid4().hex}.part")
     try:

@@ -501,9 +501,9 @@ class Loved:
     y_others: Any
 
 
-@pytest.fixture(scope="module")
-def loved() -> Loved:
-    rng = np.random.default_rng(0)
+def love(seed: int) -> Loved:
+    """Forty items of a linear utility, each with an effect of its own: 1,500 answers, 1,000 left out."""
+    rng = np.random.default_rng(seed)
     features = rng.normal(size=(40, 3))
     scores = features @ [1.0, -1.0, 0.5] + rng.normal(0, 2, 40)
     pairs = rng.integers(0, 40, (2600, 2))
@@ -511,6 +511,11 @@ def loved() -> Loved:
     y = answers_to(scores, pairs, rng)
     frame = pd.DataFrame(features, index=[f"item {i}" for i in range(40)], columns=["a", "b", "c"])
     return Loved(frame, pairs[:1500], y[:1500], pairs[1500:], y[1500:])
+
+
+@pytest.fixture(scope="module")
+def loved() -> Loved:
+    return love(0)
 
 
 @pytest.fixture(scope="module")
@@ -557,11 +562,21 @@ def test_probabilities_with_item_effects_are_as_good_as_those_of_the_estimate(
     metric: str, loved: Loved
 ) -> None:
     """Averaging over the draws loses next to nothing in log loss."""
+    assert loss_of_averaging(metric, loved) < 0.02
+
+
+def loss_of_averaging(metric: str, loved: Loved) -> float:
+    """How much worse the log loss of averaged probabilities is than that of the estimate's."""
     est = IdealPoint(loved.items, metric=metric, item_effects=True).fit(loved.pairs, loved.y)
     averaged = est.predict_proba(loved.others)[:, 1]
     plain = expit(est.decision_function(loved.others))
     losses = [-np.log(np.where(loved.y_others > 0, p, 1 - p)).mean() for p in (averaged, plain)]
-    assert losses[0] < losses[1] + 0.02
+    return float(losses[0] - losses[1])
+
+
+def test_drawn_item_effects_make_up_for_drawn_features() -> None:
+    """Also where what the features tell is uncertain beside the effects."""
+    assert loss_of_averaging("diagonal", love(7)) < 0.02
 
 
 def test_item_effects_follow_the_items_by_name(loved: Loved, with_effects: IdealPoint) -> None:
@@ -931,6 +946,14 @@ def test_every_convex_program_chooses_its_strength(metric: str, penalty: str, lo
     assert est.status_.startswith("optimal") and est.posterior_ is None
     assert np.isfinite(est.metric_).all()
     assert est.score(truth.pairs, truth.y) > 0.5
+
+
+@pytest.mark.parametrize("columns", [[0], [0, 1, 0]])
+def test_a_euclidean_metric_with_a_trace_penalty_chooses_its_strength(columns: list[int]) -> None:
+    """Of one feature, and of one given twice."""
+    truth = make_preferences(30, 2, 60, noise=0.1, random_state=0)
+    est = IdealPoint(truth.items[:, columns], metric="identity", penalty="trace").fit(truth.pairs, truth.y)
+    assert est.status_.startswith("optimal")
 
 
 def test_what_the_convex_program_has_not_is_refused(truth: Preferences) -> None:

@@ -324,6 +324,7 @@ def test_statuses_are_a_closed_list() -> None:
         "converged",
         "max_iterations",
         "stalled",
+        "chains_apart",
     ]
 
 

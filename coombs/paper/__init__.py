@@ -17,18 +17,11 @@ if TYPE_CHECKING:
 
 def all_experiments() -> tuple[Experiment, ...]:
     """In the paper's order."""
-    from coombs.paper import admissions, proposition, sweeps
+    from coombs.paper.admissions import GRADCAFE, RANKED, UNRANKED
+    from coombs.paper.proposition import PROPOSITION
+    from coombs.paper.sweeps import ALTERNATING, EUCLIDEAN, IDENTITY, SINGLE_STEP
 
-    return (
-        sweeps.SINGLE_STEP,
-        sweeps.EUCLIDEAN,
-        sweeps.IDENTITY,
-        sweeps.ALTERNATING,
-        admissions.UNRANKED,
-        admissions.RANKED,
-        admissions.GRADCAFE,
-        proposition.PROPOSITION,
-    )
+    return (SINGLE_STEP, EUCLIDEAN, IDENTITY, ALTERNATING, UNRANKED, RANKED, GRADCAFE, PROPOSITION)
 
 
 def chosen(names: Sequence[str]) -> tuple[Experiment, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import coombs
-from coombs.html_report import STYLE, _write
+from coombs.html_report import STYLE, write
 from coombs.paper.claims import Claim, Outcome, Verdict, judge_all
 from coombs.paper.experiment import Experiment, Table
 from coombs.paper.judging import NOT_ASKED, Summary, number
@@ -74,8 +74,8 @@ def write_report(experiments: Sequence[Experiment], out: Path, run: Run) -> Path
     reasons = {one.name: reason for one in experiments if (reason := one.needs()) is not None}
     summaries = {one.name: _summary(out / one.name) for one in experiments if one.name not in reasons}
     judged = judge_all(summaries, reasons)
-    _write(out / "claims.json", json.dumps(_records(judged), indent=1, ensure_ascii=False) + "\n")
-    return _write(out / "report.html", _page(experiments, out, run, summaries, reasons, judged))
+    write(out / "claims.json", json.dumps(_records(judged), indent=1, ensure_ascii=False) + "\n")
+    return write(out / "report.html", _page(experiments, out, run, summaries, reasons, judged))
 
 
 def _summary(folder: Path) -> Summary:

@@ -239,22 +239,26 @@ def whitening(hessian: Matrix) -> Matrix:
 
 
 def draw(target: Target, mode: Vector, root: Matrix, count: int, rng: np.random.Generator) -> Matrix:
-    """Points of the Gaussian about the mode, (count, n); item effects are drawn given all else.
+    """Points of the Gaussian about the mode, (count, n); item effects are drawn given what the features tell.
 
-    Jointly they would trade with the metric to first order only, and M is a square of its unknowns.
+    The scores that an answer is about are features' and effects' together: where a draw's features say
+    more, s_draw - s_mode, its effects say less.
     """
     z, moved = np.tile(mode, (count, 1)), free(target)
     z[:, moved[: len(root)]] += rng.standard_normal((count, len(root))) @ root.T
     if target.effects:
-        n = len(target.items)
+        n, (_, information, _) = len(target.items), _information(target, mode)
         size = np.exp(EFFECT[0] + EFFECT[1] * mode[-n - 1])
-        z[:, -n:] += rng.standard_normal((count, n)) @ _effect_root(target, mode, size).T
+        told = target.of_items(replace(target.scores(z), effects=None))
+        told -= target.of_items(replace(target.scores(mode[None]), effects=None))
+        laplacian, spread = target.graph.laplacian(information), _effect_root(target, information, size)
+        answer = -size * (spread @ (spread.T @ (laplacian @ told)))
+        z[:, -n:] += answer.T + rng.standard_normal((count, n)) @ spread.T
     return z
 
 
-def _effect_root(target: Target, mode: Vector, size: float) -> Any:
+def _effect_root(target: Target, information: Vector, size: float) -> Any:
     """A root of the effects' covariance; of their variances alone where they are many."""
-    _, information, _ = _information(target, mode)
     n = len(target.items)
     if n > MOST_EFFECTS:
         ends = np.concatenate([target.graph.winners, target.graph.losers])

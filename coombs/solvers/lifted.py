@@ -15,7 +15,7 @@ import numpy as np
 
 from coombs.solvers.cone import outer_features, smat, svec
 from coombs.solvers.minimise import minimise
-from coombs.solvers.program import Program
+from coombs.solvers.program import ConvergenceError, Program
 
 if TYPE_CHECKING:
     from coombs.solvers.formulate import Answers
@@ -29,6 +29,7 @@ TRACE_RIDGE = 1e-4
 SHRINK, FARTHEST = 0.01, 1e6
 STRENGTHS = tuple(10.0 ** np.arange(-4.0, 1.5))
 FOLDS = 5
+SPARSE = 40
 """Strengths to choose from, and in how many parts the answers are cut to choose."""
 
 
@@ -38,6 +39,8 @@ def program(
     """The program of one rung; see `quadratic_of` for what its unknowns mean."""
     graph = answers.graph()
     n, d = answers.items.shape
+    # Its Laplacian is only multiplied with, never factored: sparse where answers are few for the items.
+    graph.dense = graph.dense and n * n < SPARSE * graph.n_answers
     squares, order = np.zeros((n, 0)), 0
     if rung == "full":
         features, order = outer_features(np.hstack([answers.items, np.ones((n, 1))])), d + 1
@@ -102,7 +105,10 @@ def choose_strength(
 def _left_out(kept: Answers, left: Answers, loss: Loss, strength: float, trace: bool, rung: str) -> float:
     """The loss on answers left out."""
     whole = program(kept, loss, strength, trace=trace, rung=rung)
-    scores: Vector = whole.features @ minimise(whole, tol=1e-4).y
+    try:
+        scores: Vector = whole.features @ minimise(whole, tol=1e-4).y
+    except ConvergenceError:
+        return np.inf
     return float(loss.value(left.graph().differences(scores), left.weights))
 
 
