@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MOST_COLUMNS = 3
 LINES = ("-", "--", ":", "-.")
 MARKS = ("o", "s", "^", "D")
 LABELS = {
@@ -28,8 +29,13 @@ LABELS = {
 
 def curves(cells: Sequence[Mapping[str, Any]], panels: Sequence[str], estimators: Sequence[str]) -> Figure:
     """A panel for each measure; a line for each estimator and number of features."""
-    figure = new_figure((3.9 * len(panels), 3.6))
-    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    columns = min(len(panels), MOST_COLUMNS)
+    rows = -(-len(panels) // columns)
+    figure = new_figure((max(3.9 * columns, 6.0), 3.3 * rows + 0.4))
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    axes = grid[: len(panels)]
+    for spare in grid[len(panels) :]:
+        spare.set_visible(False)
     features = list(dict.fromkeys(cell["d"] for cell in cells))
     for ax, measure in zip(axes, panels, strict=True):
         for i, name in enumerate(estimators):
@@ -40,9 +46,8 @@ def curves(cells: Sequence[Mapping[str, Any]], panels: Sequence[str], estimators
                 _curve(ax, part, measure, style, label)
         _finish(ax, measure)
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False, fontsize=8
-    )
+    ncols = min(2 * columns, len(labels))
+    figure.legend(handles, labels, loc="outside lower center", ncols=ncols, frameon=False, fontsize=8)
     return figure
 
 
@@ -62,6 +67,7 @@ def _finish(ax: Axes, measure: str) -> None:
     ax.set_title(LABELS.get(measure, measure), fontsize=10, loc="left")
     ax.set_ylim(bottom=0, top=1.02 if measure.startswith("top") else None)
     if measure in ("ur", "wer", "wer_authors"):
-        ax.set_ylim(0, 1.5)
+        # A few wild trials must not hide the rest.
+        ax.set_ylim(0, min(1.5, ax.get_ylim()[1]))
     ax.grid(alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
