@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from coombs import files, tables
 from coombs.tables import FloatArray, InputError, ItemTable, Names, TableLike, Where
+from coombs.words import count
 
 __all__ = ["Comparisons", "InputError"]
 
@@ -98,7 +99,7 @@ class Comparisons:
         table = _two_items(tables.item_table(items))
         ranked = tables.positions(table, _flat(order, "ranking"), lambda i: f"place {i} of the ranking")
         if len(ranked) < 2:
-            raise InputError(f"The ranking has {_count(len(ranked), 'item')}; it needs at least two.")
+            raise InputError(f"The ranking has {count(len(ranked), 'item')}; it needs at least two.")
         counts = np.bincount(ranked)
         if counts.max() > 1:
             raise InputError(f"The ranking has {table.where(int(counts.argmax()))} twice; once is right.")
@@ -298,12 +299,12 @@ class Comparisons:
         return Comparisons._of, self._values()
 
     def __repr__(self) -> str:
-        items = f"{_count(self.n_items, 'item')} with {_count(self.n_features, 'feature')}"
-        text = f"{_count(len(self), 'answer')} about {items}"
+        items = f"{count(self.n_items, 'item')} with {count(self.n_features, 'feature')}"
+        text = f"{count(len(self), 'answer')} about {items}"
         if self.users is not None:
-            text += f", by {_count(len(set(self.users)), 'user')}"
+            text += f", by {count(len(set(self.users)), 'user')}"
         ties = int((self.y == 0).sum())
-        return f"Comparisons({text}, {_count(ties, 'tie')})" if ties else f"Comparisons({text})"
+        return f"Comparisons({text}, {count(ties, 'tie')})" if ties else f"Comparisons({text})"
 
     def _values(self) -> tuple[Any, ...]:
         """The value of every field, in their order."""
@@ -453,8 +454,3 @@ def _wins(values: FloatArray, groups: NDArray[Any]) -> Positions:
     first, second = values[pairs].T
     wins: Positions = np.where((first < second)[:, None], pairs[:, ::-1], pairs)[first != second]
     return wins
-
-
-def _count(n: int, noun: str) -> str:
-    """A number and its noun."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -32,6 +32,9 @@ RANGES = dict.fromkeys(COLUMNS, (130.0, 170.0)) | {
 }
 """What a raw column may hold; a GPA outside GPA_RANGE is for the cleaning."""
 GPA_RANGE = (1.0, 4.0)
+_ENDS = ((130.0, 170.0), (130.0, 170.0), (0.0, 6.0), (0.0, 4.0), (1.0, float(np.exp(3))))
+LIMITS = dict(zip(FEATURES, _ENDS, strict=True))
+"""The scales that the paper names, of the features after cleaning."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,8 @@ from coombs import plots
 from coombs.estimators.base import PairEstimator
 from coombs.estimators.ideal_point import IdealPoint
 from coombs.plots.data import MOST_FEATURES, Ranking, feature_names, ranking_data, what_matters_data
-from coombs.plots.labels import percent
 from coombs.tables import FloatArray, InputError, ItemTable, TableLike, item_table
+from coombs.words import count, percent
 
 MOST_ROWS = 500
 """Items in the table of the ranking."""
@@ -93,11 +93,6 @@ def report(
 def _page(est: PairEstimator, table: ItemTable, title: str) -> str:
     """The whole document."""
     ranking = ranking_data(est, items=table)
-    head = (
-        '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="generator" content="coombs {coombs.__version__}">\n'
-        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>"
-    )
     body = [
         f"<header>\n<h1>{escape(title)}</h1>\n<p>{_summary(est, table, ranking)}</p>\n</header>\n<main>",
         _words(est, table),
@@ -105,19 +100,28 @@ def _page(est: PairEstimator, table: ItemTable, title: str) -> str:
         _ranking_table(est, table, ranking),
         f"</main>\n<footer>{_footer(est)}</footer>",
     ]
-    parts = "\n".join(part for part in body if part)
-    return f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{parts}\n</body>\n</html>\n'
+    return document(title, "\n".join(part for part in body if part))
+
+
+def document(title: str, body: str, more_style: str = "") -> str:
+    """One self-contained page around a body."""
+    head = (
+        '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta name="generator" content="coombs {coombs.__version__}">\n'
+        f"<title>{escape(title)}</title>\n<style>{STYLE}{more_style}</style>"
+    )
+    return f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n'
 
 
 def _summary(est: PairEstimator, table: ItemTable, ranking: Ranking) -> str:
     """One paragraph: what it was learned from, what is best, and what decides."""
-    (n, d), count, matters = table.matrix.shape, _n_answers(est), what_matters_data(est, items=table)
-    source = "" if count is None else f"Learned from {_count(count, 'answer')}. "
+    (n, d), n_answers, matters = table.matrix.shape, _n_answers(est), what_matters_data(est, items=table)
+    source = "" if n_answers is None else f"Learned from {count(n_answers, 'answer')}. "
     best = ", ".join(f"<strong>{escape(name)}</strong>" for name in ranking.names[:3])
     shares = zip(matters.features[:3], matters.importance[:3], strict=True)
     most = ", ".join(f"{escape(name)} ({percent(share)})" for name, share in shares if share >= 0.005)
     decides = f" What decides most: {most}." if most and d > 1 else ""
-    return f"{source}Of {_count(n, 'item')} with {_count(d, 'feature')}, the best: {best}.{decides}"
+    return f"{source}Of {count(n, 'item')} with {count(d, 'feature')}, the best: {best}.{decides}"
 
 
 def _words(est: PairEstimator, table: ItemTable) -> str:
@@ -229,8 +233,8 @@ def _decimals(column: FloatArray) -> int:
 
 
 def _footer(est: PairEstimator) -> str:
-    count = _n_answers(est)
-    answers = "" if count is None else f"{_count(count, 'answer')} · "
+    n_answers = _n_answers(est)
+    answers = "" if n_answers is None else f"{count(n_answers, 'answer')} · "
     return f"{type(est).__name__} · {answers}coombs {coombs.__version__} · {date.today().isoformat()}"
 
 
@@ -238,10 +242,6 @@ def _n_answers(est: PairEstimator) -> int | None:
     """Answers that were learned from, where the estimator knows."""
     data = getattr(est, "_data", None)
     return None if data is None else int((data.weights > 0).sum())
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" + ("" if n == 1 else "s")
 
 
 def _target(path: str | os.PathLike[str]) -> Path:

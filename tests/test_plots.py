@@ -21,7 +21,8 @@ matplotlib = pytest.importorskip("matplotlib")
 from coombs import plots  # noqa: E402
 from coombs.html_report import report  # noqa: E402
 from coombs.plots.data import _importance  # noqa: E402
-from coombs.plots.labels import free_place, in_words, number, shown, wrapped  # noqa: E402
+from coombs.plots.labels import free_place, shown, wrapped  # noqa: E402
+from coombs.words import in_words, number  # noqa: E402
 
 FEATURES = ("price", "size", "minutes", "age")
 KINDS = ("full", "none", "signed", "single_step", "alternating", "compass", "convex")

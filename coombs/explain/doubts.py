@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coombs.explain.records import NOT_KNOWN, Direction, Ideal, Kind, Surprise, Trust, Unknown
-from coombs.explain.text import KINDS, count, percent
+from coombs.explain.text import KINDS
 from coombs.model import Model
 from coombs.solvers.graph import ComparisonGraph
+from coombs.words import count, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

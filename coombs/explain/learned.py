@@ -33,6 +33,7 @@ from coombs.explain.records import (
 from coombs.plots.data import what_matters_data
 from coombs.solvers.target import IDEAL
 from coombs.tables import InputError
+from coombs.words import loadings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -111,11 +112,8 @@ class Case:
 
     def direction(self, vector: FloatArray, share: float = 0.0, anti_ideal: bool = False) -> Direction:
         """The loadings worth telling, the largest first and positive."""
-        order = np.argsort(-np.abs(vector), kind="stable")
-        sign = -1.0 if vector[order[0]] < 0 else 1.0
-        told = [j for k, j in enumerate(order) if k == 0 or abs(vector[j]) >= SMALL_LOADING]
-        loadings = tuple((self.features[j].name, float(sign * vector[j])) for j in told)
-        return Direction(share, loadings, anti_ideal)
+        told = tuple((self.features[j].name, weight) for j, weight in loadings(vector, SMALL_LOADING))
+        return Direction(share, told, anti_ideal)
 
 
 def explain(

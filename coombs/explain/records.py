@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from coombs.explain import text as rendering
-from coombs.explain.text import ordinal, percent, short
+from coombs.explain.text import short
+from coombs.words import ordinal, percent, weighted_sum
 
 MORE, LESS, SWEET_SPOT, WORST = "more is better", "less is better", "sweet spot", "the middle is the worst"
 HARDLY, NOT_KNOWN, CONSTANT = "hardly matters", "not known", "always the same"
@@ -55,10 +56,8 @@ class Direction:
     @property
     def text(self) -> str:
         """As 0.91 GRE writing - 0.39 GPA."""
-        (first, loading), *rest = self.loadings
-        parts = [f"{'-' if value < 0 else '+'} {abs(value):.2f} {name}" for name, value in rest]
-        more = ["..."] if len(parts) > MOST_LOADINGS - 1 else []
-        return " ".join([f"{loading:.2f} {first}", *parts[: MOST_LOADINGS - 1], *more])
+        more = " ..." if len(self.loadings) > MOST_LOADINGS else ""
+        return weighted_sum(self.loadings[:MOST_LOADINGS]) + more
 
 
 @dataclass(frozen=True)

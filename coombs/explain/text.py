@@ -8,6 +8,8 @@ import textwrap
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from coombs.words import count, percent
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -297,24 +299,6 @@ def _row_html(tag: str, table: Table, row: Sequence[str]) -> str:
 
 
 # Words.
-
-
-def percent(share: float) -> str:
-    """As 62 %."""
-    if 0 < share < 0.005 or 0.995 <= share < 1:
-        return "under 1 %" if share < 0.5 else "over 99 %"
-    return f"{100 * share:.0f} %"
-
-
-def ordinal(rank: int) -> str:
-    """As 1st, 2nd, 11th."""
-    ending = "th" if 10 <= rank % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
-    return f"{rank}{ending}"
-
-
-def count(n: int, noun: str) -> str:
-    """As 1 answer, 2 answers."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def short(size: float) -> str:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from coombs.datasets import EIGENVALUES, FEATURES
+from coombs.datasets import EIGENVALUES, FEATURES, LIMITS
 from coombs.paper.experiment import Table
 from coombs.paper.figures import COLOURS, MARKS, curves
 from coombs.plots.draw import new_figure
-from coombs.plots.labels import in_words
+from coombs.words import in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,9 +24,6 @@ Part: TypeAlias = dict[str, Any]
 Tables: TypeAlias = dict[str, list[list[str]]]
 
 WORDS = dict(zip(FEATURES, ("GRE verbal", "GRE quant", "GRE writing", "GPA", "letters"), strict=True))
-ENDS = ((130.0, 170.0), (130.0, 170.0), (0.0, 6.0), (0.0, 4.0), (1.0, float(np.exp(3))))
-ALLOWED = dict(zip(FEATURES, ENDS, strict=True))
-"""The scales that the paper names."""
 STANDARDIZED = "SingleStep, standardized"
 BY_MODEL = ", by (M, u)"
 TOP = (11, 17, 22)
@@ -72,7 +69,7 @@ def _pairs(rows: Sequence[Mapping[str, Any]]) -> Part:
 
 
 def _inside(ideal: Mapping[str, float]) -> bool:
-    return all(ALLOWED[name][0] <= value <= ALLOWED[name][1] for name, value in ideal.items())
+    return all(LIMITS[name][0] <= value <= LIMITS[name][1] for name, value in ideal.items())
 
 
 def _statuses(rows: Sequence[Mapping[str, Any]], *columns: str) -> dict[str, dict[str, int]]:

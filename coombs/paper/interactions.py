@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from coombs.paper.judging import MissingError
-from coombs.plots.labels import in_words
+from coombs.words import in_words
 
 Weights: TypeAlias = dict[str, float]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import coombs
-from coombs.html_report import STYLE, write
+from coombs.html_report import document, write
 from coombs.paper.claims import Claim, Outcome, Verdict, judge_all
 from coombs.paper.experiment import Experiment, Table
 from coombs.paper.judging import NOT_ASKED, Summary, number
@@ -106,16 +106,9 @@ def _page(
         _claims(experiments, judged),
         _differences(summaries),
     ]
-    head = (
-        '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="generator" content="coombs {coombs.__version__}">\n'
-        f"<title>{escape(TITLE)}</title>\n<style>{STYLE}{REPORT_STYLE}</style>"
-    )
     main = "\n".join(part for part in sections if part)
-    return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{_header(run, judged)}\n'
-        f"{_contents(able, bool(reasons))}\n<main>\n{main}\n</main>\n</body>\n</html>\n"
-    )
+    body = f"{_header(run, judged)}\n{_contents(able, bool(reasons))}\n<main>\n{main}\n</main>"
+    return document(TITLE, body, REPORT_STYLE)
 
 
 def _header(run: Run, judged: Judged) -> str:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from coombs.datasets import IDEAL
+from coombs.datasets import IDEAL, LIMITS
 from coombs.paper.interactions import (
+    KINDS,
     NO_METRIC,
     NoMetricError,
     by_kind,
@@ -28,13 +29,7 @@ from coombs.paper.judging import (
     weigh,
 )
 
-RANGES = {
-    "verbal": (130.0, 170.0),
-    "quantitative": (130.0, 170.0),
-    "writing": (0.0, 6.0),
-    "GPA": (0.0, 4.0),
-    "letters": (1.0, float(np.exp(3))),
-}
+RANGES = dict(zip(KINDS, LIMITS.values(), strict=True))
 PAPERS_IDEAL = dict(zip(RANGES, IDEAL, strict=True))
 SEVERAL = 3
 """Pairs of features that a claim about many of them needs."""

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coombs.estimators.base import PairEstimator
-from coombs.plots.labels import number
 from coombs.posterior import LEVEL, Posterior, quantiles
 from coombs.tables import FloatArray, InputError, ItemTable, TableLike, item_table
+from coombs.words import number
 
 Feature: TypeAlias = str | int
 At: TypeAlias = Mapping[Feature, float] | Sequence[float] | FloatArray | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -22,9 +23,10 @@ from coombs.plots.data import (
     ranking_data,
     what_matters_data,
 )
-from coombs.plots.labels import free_place, in_words, number, percent, shown, text_size, wrapped
+from coombs.plots.labels import free_place, shown, text_size, wrapped
 from coombs.posterior import LEVEL
 from coombs.tables import FloatArray, InputError, TableLike
+from coombs.words import in_words, number, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -192,14 +194,19 @@ def feature_matrix(
     return figure
 
 
+def need_matplotlib() -> None:
+    """A sentence where it is missing."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ImportError('Pictures need matplotlib; install it with: pip install "coombs[plots]"')
+
+
 @contextmanager
 def _style() -> Iterator[None]:
     """Settings for what is made inside; the user's stay as they are."""
-    try:
-        import matplotlib
-        from matplotlib import font_manager
-    except ImportError as error:
-        raise ImportError('Pictures need matplotlib; install it with: pip install "coombs[plots]"') from error
+    need_matplotlib()
+    import matplotlib
+    from matplotlib import font_manager
+
     installed = {font.name for font in font_manager.fontManager.ttflist}
     fonts = ["DejaVu Sans", *(font for font in OTHER_SCRIPTS if font in installed)]
     settings: Any = {"font.family": fonts, "font.size": 9, "axes.labelsize": 9, "text.usetex": False}

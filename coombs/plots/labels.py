@@ -1,4 +1,4 @@
-"""Labels of pictures: numbers and names as they are drawn, and where there is room for them."""
+"""Labels of pictures: names as they are drawn, and where there is room for them."""
 
 from __future__ import annotations
 
@@ -15,26 +15,6 @@ SIZE = 8.0
 """Of labels, in points."""
 WAYS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 GAPS = (4.0, 8.0)
-
-
-def number(value: float, spread: float) -> str:
-    """A number with as many decimals as tell a fiftieth of the spread."""
-    decimals = int(np.clip(np.ceil(np.log10(50 / spread)), 0, 12)) if spread > 0 else 2
-    return f"{round(value, decimals) + 0.0:.{decimals}f}"
-
-
-def percent(share: float) -> str:
-    """As 34 %."""
-    return f"{100 * share:.0f} %"
-
-
-def in_words(direction: FloatArray, names: Sequence[str], least: float = 0.2) -> str:
-    """A direction's parts, largest first and those below `least` left out: "0.91 price - 0.39 size"."""
-    first, *rest = np.argsort(-np.abs(direction))
-    parts = [first, *(j for j in rest if abs(direction[j]) >= least)]
-    signs = np.sign(direction) * np.sign(direction[first])
-    words = [f"{'+' if signs[j] > 0 else '-'} {abs(direction[j]):.2f} {names[j]}" for j in parts]
-    return " ".join(words).removeprefix("+ ")
 
 
 def shown(name: str, longest: int = LONGEST) -> str:
