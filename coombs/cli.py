@@ -13,7 +13,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 2 and one sentence on bad input."""
     parser = build_parser()
     options = parser.parse_args(arguments)
-    # Imported here, as all below: --help must not wait for numpy.
     from coombs.tables import InputError
 
     try:
@@ -69,11 +68,17 @@ def _reproduce(options: argparse.Namespace) -> None:
     from coombs.paper import all_experiments, chosen
     from coombs.paper.report import write_report
     from coombs.paper.runner import Run, reproduce
+    from coombs.plots.draw import need_matplotlib
+    from coombs.tables import InputError
 
     if options.list or not options.experiments:
         for one in all_experiments():
             print(f"{one.name:<14}{one.title}")
         return
+    try:
+        need_matplotlib()
+    except ImportError as error:
+        raise InputError(str(error)) from error
     run = Run(options.out, options.seed, options.trials, options.quick, options.jobs)
     experiments = chosen(options.experiments)
     for one in experiments:

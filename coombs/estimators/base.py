@@ -131,8 +131,7 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
 
     def _store(self, data: Comparisons, fit: Fit, scaler: Scaler) -> None:
         """Fitted attributes, in the user's units."""
-        if fit.status == Status.ALMOST_OPTIMAL:
-            message = f"The fit is almost optimal only: its certified relative gap is {fit.gap:.1e}."
+        if (message := self._doubt(fit)) is not None:
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         metric, ideal_point = scaler.back(fit)
         metric.flags.writeable = ideal_point.flags.writeable = False
@@ -152,6 +151,12 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+    def _doubt(self, fit: Fit) -> str | None:
+        """What a user should know of a fit that is not quite what was asked for."""
+        if fit.status == Status.ALMOST_OPTIMAL:
+            return f"The fit is almost optimal only: its certified relative gap is {fit.gap:.1e}."
+        return None
 
     @property
     def unidentified_(self) -> FloatArray:
@@ -211,7 +216,9 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
                 raise InputError(f"The pairs have shape {values.shape}; they must be (n, 2, n_features).")
             distance = self.model_.distance(values.reshape(-1, values.shape[2])).reshape(-1, 2)
             return distance[:, 1] - distance[:, 0]
-        data = self._comparisons(X, None, None, self.item_table_)
+        return self._margins(self._comparisons(X, None, None, self.item_table_))
+
+    def _margins(self, data: Comparisons) -> FloatArray:
         distance = self._distance_of(data.item_table)
         result: FloatArray = distance[data.pairs[:, 1]] - distance[data.pairs[:, 0]]
         return result

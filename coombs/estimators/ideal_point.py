@@ -13,6 +13,7 @@ from coombs.chance import generator
 from coombs.comparisons import Comparisons
 from coombs.estimators.base import Fit, PairEstimator, Scaler
 from coombs.posterior import LEVEL, Posterior, quantiles
+from coombs.progress import Progress
 from coombs.solvers import lifted
 from coombs.solvers.formulate import Answers
 from coombs.solvers.infer import (
@@ -28,6 +29,7 @@ from coombs.solvers.infer import (
     spread_of,
 )
 from coombs.solvers.losses import LOSSES
+from coombs.solvers.program import Status
 from coombs.tables import InputError, item_table
 
 if TYPE_CHECKING:
@@ -248,6 +250,17 @@ class IdealPoint(PairEstimator):
         self._inference, self._data, self._scaler = fit.inference, data, scaler
         self.distances_ = self._distance_of(data.item_table)
 
+    def _doubt(self, fit: Fit) -> str | None:
+        if fit.status == Status.CHAINS_APART:
+            assert isinstance(fit, _Learned) and fit.inference is not None
+            return (
+                f"The sampler's chains did not come together (R-hat {fit.inference.rhat:.1f}, 1 being "
+                "perfect): intervals are rough, and numbers change with random_state."
+            )
+        if fit.status == Status.MAX_ITERATIONS:
+            return "The climb to the most likely preferences ran out of steps: they are near it at best."
+        return super()._doubt(fit)
+
     def partial_fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from some more answers about the same items; much cheaper than a new fit to all.
 
@@ -285,11 +298,13 @@ class IdealPoint(PairEstimator):
             answers = self._answers(self._data)
             names = METRICS if answers.items.shape[1] else ()
             size = 1.0 if self._inference is None else self._inference.effect_size or 1.0
-            rungs = [self._validate(answers, "items", size)]
-            rungs += [self._validate(answers, name, 0.0) for name in names]
+            kinds = [("items", size), *((name, 0.0) for name in names)]
             if self.item_effects_ is not None and self.rung_ != "items":
-                rungs.append(self._validate(answers, self.rung_, size))
-            self._ladder = tuple(rungs)
+                kinds.append((self.rung_, size))
+            with Progress(len(kinds), "comparing kinds of preference") as progress:
+                for kind in kinds:
+                    self._ladder += (self._validate(answers, *kind),)
+                    progress.advance()
         return self._ladder
 
     def _answers(self, data: Comparisons) -> Answers:
@@ -336,10 +351,7 @@ class IdealPoint(PairEstimator):
         if self.item_effects_ is None:
             return super().decision_function(X)
         # Pairs of vectors may be of items that have effects.
-        data = self._comparisons(X, None, None, self.item_table_)
-        distance = self._distance_of(data.item_table)
-        result: FloatArray = distance[data.pairs[:, 1]] - distance[data.pairs[:, 0]]
-        return result
+        return self._margins(self._comparisons(X, None, None, self.item_table_))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of -1 and +1, averaged over the posterior, lapses included."""

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coombs.progress import Progress
+
 if TYPE_CHECKING:
     from coombs.solvers.graph import Index, Matrix, Vector
     from coombs.solvers.target import Target
@@ -97,12 +99,21 @@ def sample(
 ) -> Chains:
     """`rounds` draws of each chain, after `warm_up` that are thrown away."""
     # A move that goes astray ends in an infinite or undefined energy, and is not accepted.
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return _sample(target, start, shape, rng, warm_up, rounds)
+    with (
+        np.errstate(over="ignore", invalid="ignore", divide="ignore"),
+        Progress(warm_up + rounds, "sampling preferences") as progress,
+    ):
+        return _sample(target, start, shape, rng, warm_up, rounds, progress)
 
 
 def _sample(
-    target: Target, start: Matrix, shape: Shape, rng: np.random.Generator, warm_up: int, rounds: int
+    target: Target,
+    start: Matrix,
+    shape: Shape,
+    rng: np.random.Generator,
+    warm_up: int,
+    rounds: int,
+    progress: Progress,
 ) -> Chains:
     z: Matrix = start.astype(target.dtype)
     value, slope = target.both(z)
@@ -126,6 +137,7 @@ def _sample(
         else:
             kept.append(z)
             accepted.append(chance.mean())
+        progress.advance()
     return Chains(np.array(kept), shape, float(np.mean(accepted)))
 
 
