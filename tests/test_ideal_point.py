@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from coombs import Comparisons, IdealPoint, InputError, Model, SingleStep
@@ -963,3 +964,11 @@ def test_what_the_convex_program_has_not_is_refused(truth: Preferences) -> None:
             IdealPoint(truth.items, metric=metric, loss="hinge").fit(truth.pairs, truth.y)
     with pytest.raises(InputError, match=r"^item_effects is True; the convex program has none"):
         IdealPoint(truth.items, item_effects=True, regularization=0.1).fit(truth.pairs, truth.y)
+
+
+def test_chains_that_stay_apart_are_told(truth: Preferences, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the status, and as a warning with the factor."""
+    monkeypatch.setattr("coombs.solvers.infer.APART", 0.5)
+    with pytest.warns(ConvergenceWarning, match="did not come together .*R-hat 1"):
+        est = IdealPoint(truth.items).fit(truth.pairs, truth.y)
+    assert est.status_ == "chains_apart"

@@ -119,6 +119,16 @@ def test_experiments_are_listed_and_unknown_ones_refused(
     assert not (tmp_path / "x").exists()
 
 
+def test_without_matplotlib_it_says_so_before_it_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Not after half an hour."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert cli.main(["reproduce", "proposition", "--out", str(tmp_path / "x")]) == 2
+    assert "pip install" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
 def test_the_quick_run_of_everything_ends_in_a_report(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

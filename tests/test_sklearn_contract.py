@@ -673,6 +673,8 @@ def test_scikit_learns_checks(
     run(check, estimator, request)
 
 
+# Their rows of noise keep the chains of IdealPoint apart, which it says.
+@pytest.mark.filterwarnings("ignore:The sampler's chains did not come together")
 @parametrize_with_checks(
     [
         SingleStepOfRows(),

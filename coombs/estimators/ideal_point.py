@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from coombs.chance import generator
 from coombs.comparisons import Comparisons
 from coombs.estimators.base import Fit, PairEstimator, Scaler
+from coombs.estimators.learned import Learned, embed, estimate, posterior_of, without_ideal
 from coombs.posterior import LEVEL, Posterior, quantiles
 from coombs.progress import Progress
 from coombs.solvers import lifted
@@ -26,7 +27,6 @@ from coombs.solvers.infer import (
     infer,
     refresh,
     rough,
-    spread_of,
 )
 from coombs.solvers.losses import LOSSES
 from coombs.solvers.program import Status
@@ -57,20 +57,6 @@ class Rung:
     item_effects: bool
     accuracy: float
     log_loss: float
-
-
-@dataclass(frozen=True)
-class _Learned(Fit):
-    """A fit with what is particular to this estimator, in scaled coordinates."""
-
-    rung: str = "full"
-    linear: FloatArray | None = None
-    inference: Inference | None = None
-    effects: FloatArray | None = None
-    lapse: float = 0.0
-    strength: float | None = None
-    varies: NDArray[np.bool_] | None = None
-    touched: NDArray[np.intp] | None = None
 
 
 class IdealPoint(PairEstimator):
@@ -176,9 +162,9 @@ class IdealPoint(PairEstimator):
         # Constant features say nothing; the prior must not speak for them.
         seen = replace(answers, items=answers.items[:, scaler.varies])
         found = self._program(seen, rng) if self._convex else self._posterior(seen, rng)
-        return _embed(found, answers, scaler.varies)
+        return embed(found, answers, scaler.varies)
 
-    def _posterior(self, answers: Answers, rng: np.random.Generator) -> _Learned:
+    def _posterior(self, answers: Answers, rng: np.random.Generator) -> Learned:
         """The rung asked for or the one that foretells best, with item effects if they are called for."""
         start, names = rough(answers, rng), self._candidates(answers)
         effort = WHOLE if len(names) == 1 else QUICK
@@ -189,7 +175,7 @@ class IdealPoint(PairEstimator):
             best = self._infer(answers, best.target.rung.name, rng, effect_size=size, start=start)
         elif effort is not WHOLE:
             best = finish(best, rng)
-        return _estimate(best)
+        return estimate(best)
 
     def _effect_size(self, found: Inference, answers: Answers, start: Any, rng: np.random.Generator) -> float:
         """Of item effects: zero unless asked for, or unless the answers call for them and they help."""
@@ -216,7 +202,7 @@ class IdealPoint(PairEstimator):
     def _infer(self, answers: Answers, rung: str, rng: np.random.Generator, **settings: Any) -> Inference:
         return infer(answers, rung, rng, lapse=self._lapse, **settings)
 
-    def _program(self, answers: Answers, rng: np.random.Generator) -> _Learned:
+    def _program(self, answers: Answers, rng: np.random.Generator) -> Learned:
         """The lifted convex program."""
         loss, trace = LOSSES[self.loss], self.penalty == "trace"
         if self.regularization == "auto":
@@ -228,16 +214,16 @@ class IdealPoint(PairEstimator):
         )
         u = lifted.shrunk_ideal(metric, v) if self.metric != "none" else 0 * v
         fit = Fit.of(solution, metric, u, solution.distances)
-        return _Learned(**vars(fit), rung=self.metric, linear=v, strength=strength)
+        return Learned(**vars(fit), rung=self.metric, linear=v, strength=strength)
 
     def _store(self, data: Comparisons, fit: Fit, scaler: Scaler) -> None:
         """Fitted attributes, in the user's units."""
         super()._store(data, fit, scaler)
-        assert isinstance(fit, _Learned) and fit.linear is not None
+        assert isinstance(fit, Learned) and fit.linear is not None
         self.rung_, self.lapse_, self.strength_ = fit.rung, fit.lapse, fit.strength
         self.item_effects_ = fit.effects
         self.slope_: FloatArray | None = None
-        if fit.rung in ("none", "signed", "items") or _without_ideal(fit):
+        if fit.rung in ("none", "signed", "items") or without_ideal(fit):
             self.slope_ = -2 * fit.linear / scaler.sizes
             self.ideal_point_ = (
                 self.ideal_point_ if fit.rung == "signed" else np.full_like(scaler.sizes, np.nan)
@@ -245,14 +231,14 @@ class IdealPoint(PairEstimator):
             self.model_ = replace(
                 self.model_, ideal_point=self.ideal_point_, slope=self.slope_, centre=scaler.centre
             )
-        self.posterior_ = None if fit.inference is None else _posterior(fit, scaler, data.n_items)
+        self.posterior_ = None if fit.inference is None else posterior_of(fit, scaler, data.n_items)
         self._ladder: tuple[Rung, ...] = ()
         self._inference, self._data, self._scaler = fit.inference, data, scaler
         self.distances_ = self._distance_of(data.item_table)
 
     def _doubt(self, fit: Fit) -> str | None:
         if fit.status == Status.CHAINS_APART:
-            assert isinstance(fit, _Learned) and fit.inference is not None
+            assert isinstance(fit, Learned) and fit.inference is not None
             return (
                 f"The sampler's chains did not come together (R-hat {fit.inference.rhat:.1f}, 1 being "
                 "perfect): intervals are rough, and numbers change with random_state."
@@ -284,8 +270,8 @@ class IdealPoint(PairEstimator):
         if before is None or not before.sampled or before.target.effects or len(new) > 1 + NEWS * len(old):
             return self.fit(data)
         answers = self._answers(data)
-        fit = _estimate(refresh(before, answers, generator(self.random_state, len(data))))
-        self._store(data, _embed(fit, answers, self._scaler.varies), self._scaler)
+        fit = estimate(refresh(before, answers, generator(self.random_state, len(data))))
+        self._store(data, embed(fit, answers, self._scaler.varies), self._scaler)
         return self
 
     def ladder(self) -> tuple[Rung, ...]:
@@ -421,83 +407,6 @@ class IdealPoint(PairEstimator):
                 "use loss='logistic' with regularization='auto' and penalty='frobenius'."
             )
         return self.posterior_
-
-
-def _estimate(inference: Inference) -> _Learned:
-    """The mean of the draws, each at unit spread of the items' scores; or the mode."""
-    draws = inference.draws if inference.sampled else inference.mode[None]
-    target = inference.target
-    scores = target.scores(draws)
-    of_items = target.of_items(scores)
-    spread = spread_of(of_items)
-    scale = float(np.exp(np.log(spread).mean()))
-    metric = scale * (scores.metric / spread[:, None, None]).mean(axis=0)
-    linear = scale * (scores.linear / spread[:, None]).mean(axis=0)
-    effects = None if scores.effects is None else scale * (scores.effects / spread[:, None]).mean(axis=0)
-    distances = scale * (of_items / spread).mean(axis=1)
-    u = lifted.shrunk_ideal(metric, linear, 1e-9) if target.rung.has_ideal else np.zeros(target.d)
-    ended = (inference.objective, inference.status, inference.n_iter, float("nan"))
-    lapse = float(inference.scores().lapse.mean())
-    return _Learned(metric, u, distances, *ended, target.rung.name, linear, inference, effects, lapse)
-
-
-def _embed(fit: _Learned, answers: Answers, varies: NDArray[np.bool_]) -> _Learned:
-    """The fit with constant features put back, unseen, and items that no answer touches."""
-    d, columns = len(varies), np.flatnonzero(varies)
-    metric, u, linear = np.zeros((d, d)), np.zeros(d), np.zeros(d)
-    assert fit.linear is not None
-    metric[np.ix_(columns, columns)], u[columns], linear[columns] = fit.metric, fit.ideal_point, fit.linear
-    effects = None
-    if fit.effects is not None:
-        effects = answers.scatter(fit.effects)
-    return replace(
-        fit,
-        metric=metric,
-        ideal_point=u,
-        linear=linear,
-        effects=effects,
-        distances=answers.scatter(fit.distances),
-        varies=varies,
-        touched=answers.touched,
-    )
-
-
-def _posterior(fit: _Learned, scaler: Scaler, n_items: int) -> Posterior:
-    """The draws in the user's units, of all features and all items."""
-    inference, varies, touched = fit.inference, fit.varies, fit.touched
-    assert inference is not None and varies is not None and touched is not None
-    scores, columns, d = inference.scores(), np.flatnonzero(varies), len(varies)
-    count = len(scores.lapse)
-    metrics, linears, points = np.zeros((count, d, d)), np.zeros((count, d)), np.zeros((count, d))
-    metrics[:, columns[:, None], columns] = scores.metric
-    linears[:, columns] = scores.linear
-    if inference.target.rung.has_ideal:
-        points[:, columns] = inference.ideal_points(scores)
-    else:
-        points[:] = np.nan
-    effects = None
-    if scores.effects is not None:
-        # An item that was never compared may have any effect that the others have.
-        rng = np.random.default_rng(0)
-        effects = scores.effects.std(axis=1, keepdims=True) * rng.standard_normal((count, n_items))
-        effects[:, touched] = scores.effects
-    return Posterior(
-        scaler.centre,
-        metrics / np.outer(scaler.sizes, scaler.sizes),
-        linears / scaler.sizes,
-        scaler.centre + scaler.sizes * points,
-        scores.lapse,
-        effects,
-        inference.rhat,
-        inference.sampled,
-    )
-
-
-def _without_ideal(fit: _Learned) -> bool:
-    """Whether a Euclidean metric is so small that its ideal point is too far away to compute with."""
-    assert fit.linear is not None
-    short = np.linalg.norm(fit.metric @ fit.ideal_point - fit.linear) > 0.1 * np.linalg.norm(fit.linear)
-    return bool(fit.rung == "identity" and fit.inference is None and short)
 
 
 def _same_names(one: ItemTable, other: ItemTable) -> bool:
