@@ -7,6 +7,7 @@ paper's claims against what was measured.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coombs.tables import InputError
@@ -31,3 +32,10 @@ def chosen(names: Sequence[str]) -> tuple[Experiment, ...]:
         if name != "all" and name not in known:
             raise InputError(f"There is no experiment {name!r}; there are {', '.join(known)}, and all.")
     return tuple(one for one in known.values() if "all" in names or one.name in names)
+
+
+def with_earlier(experiments: Sequence[Experiment], out: Path) -> tuple[Experiment, ...]:
+    """These, and those that an earlier command of the same run has finished in the folder."""
+    asked = {one.name for one in experiments}
+    done = {one.name for one in all_experiments() if (out / one.name / "summary.json").exists()}
+    return tuple(one for one in all_experiments() if one.name in asked | done)

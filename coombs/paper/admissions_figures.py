@@ -392,10 +392,8 @@ def _pair_rows(views: Mapping[str, Part]) -> list[list[str]]:
             both = ", ".join(WORDS[feature] for feature in one["ideal"])
             ideal = ", ".join(f"{value:.4g}" for value in one["ideal"].values())
             words = "; ".join(f"{each['eigenvalue']:.3g}: {_words(each)}" for each in one["interactions"])
-            found = (
-                ("-", "-", "none: M = 0") if one["vanishes"] else (ideal, ("no", "yes")[one["inside"]], words)
-            )
-            rows.append([both, name, *found, _number(one.get("accuracy"))])
+            found = [ideal, ("no", "yes")[one["inside"]], words, _number(one.get("accuracy"))]
+            rows.append([both, name, *(["-", "-", "none: M = 0", "-"] if one["vanishes"] else found)])
     return rows
 
 

@@ -231,7 +231,9 @@ def outside_means_more(summary: Summary) -> Verdict:
 
 def gpa_beyond_four(summary: Summary) -> Verdict:
     """In the pair with GRE quantitative."""
-    value = by_kind(_pair(summary, "quantitative", "GPA")["ideal"])["GPA"]
+    pair = _pair(summary, "quantitative", "GPA")
+    interactions(pair)  # without a metric the ideal is a mere mean
+    value = by_kind(pair["ideal"])["GPA"]
     return grade(
         value > 8,
         value > 4,
@@ -261,7 +263,7 @@ def scores_overlap(summary: Summary) -> Verdict:
     }
     checks = [(kind, value >= 0.2) for kind, value in shares.items()]
     texts = ", ".join(f"{kind} {100 * value:.0f} %" for kind, value in shares.items())
-    measured = f"Pairs of a fellow and a denied applicant in which the denied scores higher: {texts}."
+    measured = f"Pairs of an applicant of the best category and one denied who scores higher: {texts}."
     return weigh(checks, measured, "Large: a fifth of the pairs or more.")
 
 
