@@ -1,29 +1,63 @@
 """Learn a person's ideal point and the metric in which they judge, from "A or B?" answers."""
 
-from coombs.comparisons import Comparisons, InputError
-from coombs.estimators.alternating import Alternating
-from coombs.estimators.euclidean import EuclideanCompass, EuclideanSingleStep
-from coombs.estimators.ideal_point import IdealPoint
-from coombs.estimators.single_step import SingleStep
-from coombs.html_report import report
-from coombs.model import Model
-from coombs.posterior import Posterior
-from coombs.solvers.program import ConvergenceError, Status
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from coombs.comparisons import Comparisons as Comparisons
+    from coombs.estimators.alternating import Alternating as Alternating
+    from coombs.estimators.euclidean import EuclideanCompass as EuclideanCompass
+    from coombs.estimators.euclidean import EuclideanSingleStep as EuclideanSingleStep
+    from coombs.estimators.ideal_point import IdealPoint as IdealPoint
+    from coombs.estimators.single_step import SingleStep as SingleStep
+    from coombs.html_report import report as report
+    from coombs.model import Model as Model
+    from coombs.posterior import Posterior as Posterior
+    from coombs.solvers.program import ConvergenceError as ConvergenceError
+    from coombs.solvers.program import Status as Status
+    from coombs.study import Study as Study
+    from coombs.study import create_study as create_study
+    from coombs.study import delete_study as delete_study
+    from coombs.study import list_studies as list_studies
+    from coombs.study import load_study as load_study
+    from coombs.tables import InputError as InputError
 
 __version__ = "0.2.0"
 
-__all__ = [
-    "Alternating",
-    "Comparisons",
-    "ConvergenceError",
-    "EuclideanCompass",
-    "EuclideanSingleStep",
-    "IdealPoint",
-    "InputError",
-    "Model",
-    "Posterior",
-    "SingleStep",
-    "Status",
-    "__version__",
-    "report",
-]
+_HOME = {
+    "Alternating": "estimators.alternating",
+    "Comparisons": "comparisons",
+    "ConvergenceError": "solvers.program",
+    "EuclideanCompass": "estimators.euclidean",
+    "EuclideanSingleStep": "estimators.euclidean",
+    "IdealPoint": "estimators.ideal_point",
+    "InputError": "tables",
+    "Model": "model",
+    "Posterior": "posterior",
+    "SingleStep": "estimators.single_step",
+    "Status": "solvers.program",
+    "Study": "study",
+    "create_study": "study",
+    "delete_study": "study",
+    "list_studies": "study",
+    "load_study": "study",
+    "report": "html_report",
+}
+"""Where each name lives; it is imported when it is asked for, so that commands start at once."""
+
+__all__ = [*_HOME, "__version__"]
+
+
+_MODULES = ("datasets", "evaluation", "plots", "questions", "simulate")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_MODULES])

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any, TypeAlias
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +32,8 @@ PathType: TypeAlias = str | PathLike[str]
 
 _NAME_HEADERS = {"item", "name", "id", ""}
 _BOOLEAN_WORDS = {"true": 1.0, "false": 0.0}
+# Spreadsheets run a cell that begins so as a formula; apostrophes before it are kept apart by one more.
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 def csv_items(path: PathType) -> ItemTable:
@@ -46,7 +53,7 @@ def parquet_items(path: PathType) -> ItemTable:
 
 def csv_columns(path: PathType) -> tuple[Columns, Where]:
     """The columns of a CSV file as text, and how messages call its rows."""
-    name = _path(path)
+    name = path_text(path)
     try:
         with open(name, newline="", encoding="utf-8-sig") as file:
             header, rows, lines = _csv_rows(csv.reader(file, skipinitialspace=True), name)
@@ -59,7 +66,7 @@ def csv_columns(path: PathType) -> tuple[Columns, Where]:
 
 def parquet_frame(path: PathType) -> tuple[Any, Where]:
     """The frame in a Parquet file, and how messages call its rows."""
-    name = _path(path)
+    name = path_text(path)
     try:
         frame = pandas().read_parquet(name)
     except (OSError, ValueError) as error:
@@ -67,6 +74,57 @@ def parquet_frame(path: PathType) -> tuple[Any, Where]:
     if len(frame) == 0:
         raise InputError(f"{name} has no rows; it needs at least one.")
     return frame, lambda i: f"row {i} of {name}"
+
+
+def numbered_lines(path: PathType) -> Iterator[tuple[int, str]]:
+    """The lines of a text file, numbered from 1."""
+    name = path_text(path)
+    try:
+        with open(name, encoding="utf-8-sig") as file:
+            yield from enumerate(file, 1)
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(name, error) from error
+
+
+def write_csv(path: PathType, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows whose text no spreadsheet runs, and `csv_columns` reads as it was."""
+    with replacing(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+        # All text is quoted: readers that pass over spaces after commas keep those inside of quotes.
+        writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows([guard(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+
+
+@contextmanager
+def replacing(path: PathType) -> Iterator[Path]:
+    """A path to write to, whose file takes the place of the one at `path` once it is whole."""
+    target = Path(path_text(path)).resolve()
+    part = target.with_name(f".{uuid4().hex}.part")
+    try:
+        yield part
+        part.replace(target)
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"{target} cannot be written ({reason}); give another path.") from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def guard(text: str) -> str:
+    """A text as a cell that no spreadsheet takes for a formula: after an apostrophe if it looks like one.
+
+    Examples
+    --------
+    >>> guard("=1+1"), guard("'=1+1"), guard("'tis"), unguard(guard("'=1+1"))
+    ("'=1+1", "''=1+1", "'tis", "'=1+1")
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def unguard(cell: str) -> str:
+    """The text that `guard` made this cell of."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def typed(column: NDArray[Any]) -> NDArray[Any]:
@@ -78,11 +136,16 @@ def typed(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def _file_items(raw: Columns, columns: Columns, where: Where) -> ItemTable:
-    """Items as files hold them: the first column is the names by its header or because it is text."""
+    """Items as files hold them."""
+    return assemble(*split_names(raw, columns), where)
+
+
+def split_names(raw: Columns, columns: Columns) -> tuple[NDArray[Any] | None, Columns]:
+    """Names and features: the first column is the names by its header or because it is text."""
     first = next(iter(columns))
     if first.strip().lower() not in _NAME_HEADERS and not holds_text(columns[first]):
-        return assemble(None, columns, where)
-    return assemble(raw[first], {name: columns[name] for name in columns if name != first}, where)
+        return None, columns
+    return raw[first], {name: columns[name] for name in columns if name != first}
 
 
 def _typed_cell(cell: str) -> float | str | None:
@@ -106,7 +169,7 @@ def _csv_rows(reader: Any, name: str) -> tuple[list[str], list[list[str]], list[
         if len(cells) != len(header):
             at = f"Line {reader.line_num} of {name}"
             raise InputError(f"{at} has {len(cells)} fields; the header has {len(header)}.")
-        rows.append(cells)
+        rows.append([unguard(cell) for cell in cells])
         lines.append(reader.line_num)
     if not rows:
         raise InputError(f"{name} has no rows below its header; it needs at least one.")
@@ -129,7 +192,7 @@ def _check_header(header: list[str], name: str) -> None:
         raise InputError(f"Line 1 of {name} is all numbers; it must hold the names of the columns.")
 
 
-def _path(path: PathType) -> str:
+def path_text(path: PathType) -> str:
     """A path as text."""
     try:
         return str(fspath(path))

@@ -74,7 +74,7 @@ def item_table(items: TableLike, where: Where = row) -> ItemTable:
     """The checked record of an items table; nothing else in the package checks items."""
     if isinstance(items, ItemTable):
         return items
-    library = _library(items)
+    library = frame_library(items)
     if library == "pandas":
         return _pandas_items(items)
     if library == "polars":
@@ -110,7 +110,7 @@ def as_array(values: TableLike, what: str) -> NDArray[Any]:
     if hasattr(values, "toarray"):
         raise InputError(f"The {what} are a sparse matrix; give them as a dense one (.toarray()).")
     try:
-        if _library(values):
+        if frame_library(values):
             return np.column_stack(list(frame_columns(values).values()))
         return np.asarray(values)
     except InputError:
@@ -121,7 +121,7 @@ def as_array(values: TableLike, what: str) -> NDArray[Any]:
 
 def frame_columns(frame: Any) -> Columns:
     """The columns of a pandas or polars frame by name."""
-    library = _library(frame)
+    library = frame_library(frame)
     if library is None:
         raise InputError(f"The answers are a {type(frame).__name__}; they must be a data frame.")
     names = [str(name) for name in frame.columns]
@@ -136,7 +136,7 @@ def by_name(values: Any, table: ItemTable, what: str) -> Any:
     if not hasattr(values, "reindex"):
         return values
     names = [str(i) for i in range(len(table.matrix))] if table.names is None else table.names.tolist()
-    named = values.set_axis([_text(label) for label in values.index])
+    named = values.set_axis([cell_text(label) for label in values.index])
     if len(named) == len(names) and set(named.index) == set(names):
         return named.reindex(names)
     if table.names is not None and not is_default(values.index):
@@ -152,7 +152,7 @@ def winner_first(pairs: Any) -> Any:
 
 def labels(values: NDArray[Any], what: str, where: Where) -> list[str]:
     """Labels as text; a blank or missing one is refused."""
-    texts = [cell if type(cell) is str else _text(cell) for cell in values.tolist()]
+    texts = [cell if type(cell) is str else cell_text(cell) for cell in values.tolist()]
     if "" in texts:
         raise InputError(f"The {what} of {where(texts.index(''))} is missing; every row needs one.")
     return texts
@@ -198,7 +198,7 @@ def pandas() -> Any:
     return module
 
 
-def _library(values: Any) -> str | None:
+def frame_library(values: Any) -> str | None:
     """The library whose frame this is; a frame exists only once its library is imported."""
     for name in ("pandas", "polars"):
         module = sys.modules.get(name)
@@ -319,7 +319,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
-def _text(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """A label as text, blank when missing; 3.0 is 3, as pandas turns integers with gaps into floats."""
     if _is_missing(value):
         return ""
@@ -359,5 +359,5 @@ def _winner_signs(columns: Columns, where: Where) -> NDArray[np.int8]:
 
 def _optional(column: NDArray[Any] | None) -> NDArray[Any] | None:
     """A column that may be absent, or blank from top to bottom, which is the same."""
-    blank = column is None or (column.dtype.kind in "Of" and all(_text(cell) == "" for cell in column))
+    blank = column is None or (column.dtype.kind in "Of" and all(cell_text(cell) == "" for cell in column))
     return None if blank else column

@@ -1,0 +1,104 @@
+"""Things to choose from: the features that are learned from, and whatever else there is to show of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coombs import files, tables
+from coombs.tables import Columns, InputError, ItemTable, TableLike, Where
+
+Details = tuple[Mapping[str, str], ...]
+
+
+class Catalogue(NamedTuple):
+    """Checked items, and of each the columns that are not features, as text."""
+
+    table: ItemTable
+    details: Details
+
+    @property
+    def names(self) -> list[str]:
+        """What the items are called; their positions where they have no names."""
+        table = self.table
+        return [str(i) for i in range(len(table.matrix))] if table.names is None else table.names.tolist()
+
+    @property
+    def features(self) -> list[str]:
+        """What the features are called."""
+        table = self.table
+        if table.features is None:
+            return [f"feature {j}" for j in range(table.matrix.shape[1])]
+        return [str(name) for name in table.features]
+
+
+def catalogue(items: TableLike | str | PathLike[str], features: Sequence[str] | None = None) -> Catalogue:
+    """Items out of an array, a frame, or a CSV or Parquet file.
+
+    Columns of numbers are features; columns of text are details, such as a picture or a link.
+    `features` names the columns to learn from; the others are details then.
+    """
+    if isinstance(items, Catalogue):
+        return items
+    if isinstance(items, str | PathLike):
+        return _of_columns(*_file_columns(items), features)
+    library = tables.frame_library(items)
+    if library is None:
+        if features is not None:
+            raise InputError("features names columns; these items are an array, which has no names.")
+        table = tables.item_table(items)
+        return Catalogue(table, ({},) * len(table.matrix))
+    columns = tables.frame_columns(items)
+    if library == "polars":
+        name = next((name for name, column in columns.items() if tables.holds_text(column)), None)
+        return _of_columns(None if name is None else columns.pop(name), columns, tables.row, features)
+    names = None if tables.is_default(items.index) else items.index.to_numpy()
+    return _of_columns(names, columns, tables.row, features)
+
+
+def _file_columns(path: str | PathLike[str]) -> tuple[NDArray[Any] | None, Columns, Where]:
+    """The item names, the other columns, and how messages call the rows of a file."""
+    if str(path).lower().endswith((".parquet", ".pq")):
+        frame, where = files.parquet_frame(path)
+        columns = tables.frame_columns(frame)
+        if not tables.is_default(frame.index):
+            return frame.index.to_numpy(), columns, where
+        return *files.split_names(columns, columns), where
+    raw, where = files.csv_columns(path)
+    return *files.split_names(raw, {name: files.typed(column) for name, column in raw.items()}), where
+
+
+def _of_columns(
+    names: NDArray[Any] | None, columns: Columns, where: Where, features: Sequence[str] | None
+) -> Catalogue:
+    if features is None:
+        chosen = [name for name, column in columns.items() if not _is_text(column)]
+    else:
+        unknown = [name for name in features if name not in columns]
+        if unknown:
+            raise InputError(f"There is no column {unknown[0]!r}; the columns are {', '.join(columns)}.")
+        chosen = [name for name in columns if name in set(features)]
+    table = tables.assemble(names, {name: columns[name] for name in chosen}, where)
+    others = {name: column for name, column in columns.items() if name not in chosen}
+    texts = {name: [tables.cell_text(cell) for cell in column] for name, column in others.items()}
+    details = tuple({name: cells[i] for name, cells in texts.items()} for i in range(len(table.matrix)))
+    return Catalogue(table, details)
+
+
+def _is_text(column: NDArray[Any]) -> bool:
+    """Whether no cell is a number and at least one is text; a column with both is a feature with mistakes."""
+    if column.dtype.kind not in "OUT":
+        return column.dtype.kind in "mM"
+    filled = [cell for cell in column if tables.cell_text(cell)]
+    return bool(filled) and all(isinstance(cell, str) and not _reads_as_number(cell) for cell in filled)
+
+
+def _reads_as_number(cell: str) -> bool:
+    try:
+        return bool(np.isfinite(float(cell)))
+    except ValueError:
+        return False

@@ -1,0 +1,108 @@
+"""Studies, questions and answers, kept in memory, in a SQLite file or in a PostgreSQL database."""
+
+from __future__ import annotations
+
+from coombs.storage.contract import AnsweredError, Storage, StudyExistsError, UnknownStudyError
+from coombs.storage.records import (
+    CHOICES,
+    AnswerRecord,
+    Choice,
+    Event,
+    Item,
+    QuestionRecord,
+    RespondentRecord,
+    StudyRecord,
+    StudySummary,
+    UndoRecord,
+    now,
+)
+from coombs.tables import InputError
+
+__all__ = [
+    "CHOICES",
+    "AnswerRecord",
+    "AnsweredError",
+    "Choice",
+    "Event",
+    "Item",
+    "QuestionRecord",
+    "RespondentRecord",
+    "Storage",
+    "StudyExistsError",
+    "StudyRecord",
+    "StudySummary",
+    "UndoRecord",
+    "UnknownStudyError",
+    "now",
+    "open_storage",
+]
+
+_SQLITE = "sqlite:///"
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def open_storage(url: str | Storage) -> Storage:
+    """Return the storage at a URL, made there if it is new, brought up to date if it is old.
+
+    Parameters
+    ----------
+    url : "memory:" (new and empty each time), "sqlite:///file.db" (four slashes: an absolute path),
+        "postgresql://user:password@host:port/database" (needs ``pip install 'coombs[postgres]'``),
+        or a Storage, which is returned as it is
+
+    Raises
+    ------
+    InputError
+        If there is no such storage, or it cannot be reached, written to or understood.
+
+    Examples
+    --------
+    >>> storage = open_storage("memory:")
+    >>> study = storage.create_study("pizza", ["size"], [Item("small", (1.0,)), Item("large", (2.0,))], {})
+    >>> respondent = storage.add_respondent(study.id, "Ann", token="secret")
+    >>> storage.add_answer(respondent.id, 0, 1, "right").choice
+    'right'
+    """
+    if not isinstance(url, str):
+        return _passed(url)
+    if url == "memory:":
+        from coombs.storage.memory import MemoryStorage
+
+        return MemoryStorage()
+    if url.startswith(_POSTGRES):
+        return _postgres(url)
+    if url.startswith(_SQLITE) and url not in (_SQLITE, f"{_SQLITE}:memory:"):
+        from coombs.storage.sql import SqlStorage
+        from coombs.storage.sqlite import SqliteDatabase
+
+        return SqlStorage(SqliteDatabase(url.removeprefix(_SQLITE)))
+    # What stands before an @ may be a password.
+    raise _no_storage(repr(f"...@{url.rpartition('@')[2]}" if "@" in url else url))
+
+
+def _passed(storage: Storage) -> Storage:
+    """A storage, unless it is something else."""
+    if not hasattr(storage, "add_answer"):
+        raise _no_storage(f"a {type(storage).__name__}")
+    return storage
+
+
+def _postgres(url: str) -> Storage:
+    """A storage in PostgreSQL, if the driver is there."""
+    from coombs.storage.sql import SqlStorage
+
+    try:
+        from coombs.storage.postgres import PostgresDatabase
+    except ImportError as error:
+        raise InputError(
+            "PostgreSQL needs psycopg, which is not installed; install it: pip install 'coombs[postgres]'."
+        ) from error
+    return SqlStorage(PostgresDatabase(url))
+
+
+def _no_storage(what: str) -> InputError:
+    """The error for what is no storage."""
+    return InputError(
+        f"The storage is {what}; it must be memory:, sqlite:///file.db, sqlite:////absolute/file.db or "
+        "postgresql://user:password@host:port/database."
+    )

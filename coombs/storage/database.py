@@ -1,0 +1,191 @@
+"""A database that speaks SQL: a connection for each thread and process, and transactions."""
+
+from __future__ import annotations
+
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from numbers import Integral
+from typing import Any, ClassVar
+from weakref import WeakSet
+
+from coombs.storage.rows import Row, time_text
+
+LARGEST = 2**63 - 1
+"""The largest number that a column holds."""
+
+# Connections that a fork copied from its parent: closing one would end the parent's, so they stay open.
+_INHERITED: list[Any] = []
+
+
+class Session:
+    """A thread's connection, and whether a transaction is open on it; gone with the thread."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+        self.pid = os.getpid()
+        self.writing = False
+
+    @property
+    def inherited(self) -> bool:
+        """Whether it is of the process that this one was forked from."""
+        return self.pid != os.getpid()
+
+    def close(self) -> None:
+        """Close the connection, if it is this process's to close."""
+        if self.inherited:
+            _INHERITED.append(self.connection)
+        else:
+            self.connection.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class Database(ABC):
+    """What both kinds of databases do alike, and the words in which they differ."""
+
+    place: str
+    """How messages call it."""
+    needs: ClassVar[str]
+    """What messages say that it must be."""
+    errors: ClassVar[tuple[type[Exception], ...]]
+    """What the driver raises."""
+    identity: ClassVar[str]
+    """The type of a column that numbers its rows and never uses a number twice."""
+    timestamp: ClassVar[str]
+    """The type of a column of times."""
+    find_table: ClassVar[str]
+    """Gives a row if there is a table of that name."""
+    begin: ClassVar[str]
+    """Starts a transaction that writes."""
+    for_update: ClassVar[str]
+    """Ends a SELECT whose rows no other transaction may lock before this one is over."""
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+        _DATABASES.add(self)
+
+    @abstractmethod
+    def _connect(self) -> Any:
+        """A new connection, on which every statement is its own transaction."""
+
+    @abstractmethod
+    def _inserted(self, statement: str, values: Row) -> int:
+        """Run an INSERT; the id of the new row."""
+
+    @abstractmethod
+    def _exclude(self) -> None:
+        """Let the open transaction wait until no other is in a batch, and keep others out."""
+
+    def dialect(self, statement: str) -> str:
+        """A statement, in which question marks stand for values, as the driver writes it."""
+        return statement
+
+    @property
+    def session(self) -> Session:
+        """This thread's connection."""
+        session: Session | None = getattr(self._local, "session", None)
+        if session is None or session.inherited:
+            session = self._local.session = Session(self._connect())
+        return session
+
+    def execute(self, statement: str, values: Row = ()) -> Any:
+        """Run a statement, its values apart from it; the driver's cursor."""
+        return self.session.connection.execute(self.dialect(statement), tuple(map(_plain, values)))
+
+    def rows(self, statement: str, *values: Any) -> list[Row]:
+        """All rows that a statement gives."""
+        found: list[Row] = self.execute(statement, values).fetchall()
+        return found
+
+    def change(self, statement: str, *values: Any) -> int:
+        """Run a statement; how many rows it changed."""
+        return int(self.execute(statement, values).rowcount)
+
+    def insert(self, table: str, columns: str, values: Row) -> int:
+        """Add a row to a table that numbers its rows; its id."""
+        return self._inserted(f"INSERT INTO {table} ({columns}) VALUES ({_marks(values)})", values)
+
+    def insert_each(self, table: str, columns: str, rows: Sequence[Row]) -> None:
+        """Add many rows."""
+        if rows:
+            insert = f"INSERT INTO {table} ({columns}) VALUES ({_marks(rows[0])})"
+            self.session.connection.cursor().executemany(self.dialect(insert), rows)
+
+    def insert_new(self, table: str, columns: str, values: Row) -> bool:
+        """Add a row, unless there is one that it may not be beside; whether it was added."""
+        insert = f"INSERT INTO {table} ({columns}) VALUES ({_marks(values)}) ON CONFLICT DO NOTHING"
+        return self.change(insert, *values) > 0
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is done inside, or none of it; inside of another it is part of that."""
+        if self.session.writing:
+            yield
+            return
+        try:
+            self.execute(self.begin)
+            self.session.writing = True
+            yield
+            self._commit()
+            self.session.writing = False
+        except BaseException:
+            self._roll_back()
+            raise
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """A transaction that may lock rows in any order, as no other that locks several runs beside it."""
+        with self.transaction():
+            self._exclude()
+            yield
+
+    def _commit(self) -> None:
+        """Keep what the open transaction did."""
+        self.execute("COMMIT")
+
+    def _roll_back(self) -> None:
+        """Take back what the open transaction did, if its connection is still there."""
+        session = getattr(self._local, "session", None)
+        if session is not None and not session.inherited:
+            session.writing = False
+            with suppress(*self.errors):
+                session.connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Close this thread's connection, unless it is in a transaction; the next call opens another."""
+        session = getattr(self._local, "session", None)
+        if session is not None and not session.writing:
+            self._local.session = None
+            session.close()
+
+
+_DATABASES: WeakSet[Database] = WeakSet()
+
+
+def _before_fork() -> None:
+    """Close the idle connections of the thread that forks: SQLite cannot share one's locks with a child."""
+    for database in list(_DATABASES):
+        database.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork)
+
+
+def _marks(values: Row) -> str:
+    """Where the values go."""
+    return ", ".join("?" * len(values))
+
+
+def _plain(value: Any) -> Any:
+    """A value as drivers take it; a number too large for a column is no id, and so may be the largest."""
+    if isinstance(value, datetime):
+        return time_text(value)
+    if isinstance(value, Integral):
+        return max(-LARGEST, min(int(value), LARGEST))
+    return value

@@ -1,0 +1,110 @@
+"""The tables, by versions: a new database runs all of them, an old one those that it has not seen."""
+
+from __future__ import annotations
+
+from coombs.storage.database import Database
+from coombs.tables import InputError
+
+# Foreign keys hold the respondent too, so that an answer can only be to a question, and an undo only of
+# an answer, of its own respondent; their unique pairs are the indices that events and questions are read by.
+_FIRST = """
+CREATE TABLE studies (
+    id {id},
+    name TEXT NOT NULL UNIQUE,
+    feature_names TEXT NOT NULL,
+    settings TEXT NOT NULL,
+    created {time} NOT NULL
+);
+CREATE TABLE items (
+    study_id BIGINT NOT NULL REFERENCES studies (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL CHECK (position >= 0),
+    name TEXT NOT NULL,
+    features TEXT NOT NULL,
+    details TEXT NOT NULL,
+    PRIMARY KEY (study_id, position)
+);
+CREATE TABLE respondents (
+    id {id},
+    study_id BIGINT NOT NULL REFERENCES studies (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    token TEXT NOT NULL UNIQUE,
+    created {time} NOT NULL,
+    UNIQUE (study_id, name)
+);
+CREATE TABLE questions (
+    id {id},
+    respondent_id BIGINT NOT NULL REFERENCES respondents (id) ON DELETE CASCADE,
+    left_item INTEGER NOT NULL CHECK (left_item >= 0),
+    right_item INTEGER NOT NULL CHECK (right_item >= 0),
+    purpose TEXT NOT NULL,
+    asked {time} NOT NULL,
+    UNIQUE (respondent_id, id),
+    CHECK (left_item <> right_item)
+);
+CREATE INDEX questions_by_pair ON questions (respondent_id, left_item, right_item);
+CREATE TABLE events (
+    id {id},
+    respondent_id BIGINT NOT NULL REFERENCES respondents (id) ON DELETE CASCADE,
+    question_id BIGINT,
+    left_item INTEGER CHECK (left_item >= 0),
+    right_item INTEGER CHECK (right_item >= 0),
+    choice TEXT CHECK (choice IN ('left', 'right', 'tie', 'skip')),
+    weight DOUBLE PRECISION CHECK (weight >= 0),
+    undoes BIGINT,
+    told {time} NOT NULL,
+    UNIQUE (respondent_id, id),
+    UNIQUE (respondent_id, undoes),
+    FOREIGN KEY (respondent_id, question_id) REFERENCES questions (respondent_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (respondent_id, undoes) REFERENCES events (respondent_id, id) ON DELETE CASCADE,
+    CHECK (left_item <> right_item),
+    CHECK (
+        (undoes IS NULL AND left_item IS NOT NULL AND right_item IS NOT NULL
+            AND choice IS NOT NULL AND weight IS NOT NULL)
+        OR (undoes IS NOT NULL AND question_id IS NULL AND left_item IS NULL AND right_item IS NULL
+            AND choice IS NULL AND weight IS NULL)
+    )
+);
+CREATE INDEX events_by_pair ON events (respondent_id, left_item, right_item);
+CREATE INDEX events_by_question ON events (respondent_id, question_id)
+"""
+
+_SECOND = """
+ALTER TABLE questions ADD COLUMN foretold DOUBLE PRECISION CHECK (foretold >= 0 AND foretold <= 1)
+"""
+
+VERSIONS: tuple[str, ...] = (_FIRST, _SECOND)
+"""Statements apart by semicolons; a version that was released never changes, a new one is added."""
+
+
+def migrate(database: Database) -> None:
+    """Bring a database to the newest version, once, however many processes open it."""
+    try:
+        if _version(database) != len(VERSIONS):
+            with database.batch():
+                _upgrade(database)
+    except database.errors as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise InputError(f"{database.place} cannot be used ({reason}); {database.needs}.") from error
+
+
+def _upgrade(database: Database) -> None:
+    """Run the versions that are missing, seen from inside of a transaction that no other runs beside."""
+    there = _version(database)
+    if there > len(VERSIONS):
+        raise InputError(
+            f"{database.place} is of version {there}, made by a newer coombs, and this one knows versions "
+            f"up to {len(VERSIONS)}; install a newer coombs."
+        )
+    for version in VERSIONS[there:]:
+        for statement in version.format(id=database.identity, time=database.timestamp).split(";"):
+            database.change(statement)
+    database.change("CREATE TABLE IF NOT EXISTS coombs_schema (version INTEGER NOT NULL)")
+    database.change("DELETE FROM coombs_schema")
+    database.change("INSERT INTO coombs_schema (version) VALUES (?)", len(VERSIONS))
+
+
+def _version(database: Database) -> int:
+    """The version that the database is of, 0 for a new one."""
+    if not database.rows(database.find_table, "coombs_schema"):
+        return 0
+    return int(database.rows("SELECT version FROM coombs_schema")[0][0])

@@ -1,0 +1,79 @@
+"""SQLite: a file, for any number of processes on one machine."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+from coombs.storage import rules
+from coombs.storage.database import Database
+from coombs.storage.rows import Row
+from coombs.tables import InputError
+
+_PATIENCE = 30.0
+"""Seconds to wait for other writers."""
+
+
+class SqliteDatabase(Database):
+    """A database file."""
+
+    needs = "it must be a database that coombs made, or a new file in a folder that can be written to"
+    errors = (sqlite3.Error,)
+    identity = "INTEGER PRIMARY KEY AUTOINCREMENT"
+    timestamp = "TEXT"
+    find_table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    # Taking the write lock at once is waited for; taking it after a read could fail at once.
+    begin = "BEGIN IMMEDIATE"
+    for_update = ""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = Path(rules.text(path, "database file's path")).absolute()
+        self.place = f"The database file {str(self._path)!r}"
+        self._check_path()
+
+    def _check_path(self) -> None:
+        """Refuse a path where no database can be."""
+        if not self._path.parent.is_dir():
+            folder = str(self._path.parent)
+            raise InputError(
+                f"{self.place} has no place to be, as there is no folder {folder!r}; make it first."
+            )
+        if self._path.exists() and not (self._path.is_file() and os.access(self._path, os.W_OK)):
+            raise InputError(f"{self.place} is not a file that can be written to; {self.needs}.")
+
+    def _connect(self) -> Any:
+        # Any thread may close a connection, so that one whose thread has ended can be.
+        connection = sqlite3.connect(
+            self._path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+        )
+        try:
+            _use_write_ahead_log(connection)
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _inserted(self, statement: str, values: Row) -> int:
+        return int(self.execute(statement, values).lastrowid)
+
+    def _exclude(self) -> None:
+        """Nothing to do: in SQLite one transaction at a time writes."""
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Let readers and a writer work at once; the switch needs the file alone, and does not wait itself."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
