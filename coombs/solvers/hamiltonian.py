@@ -125,7 +125,7 @@ def _sample(
             shape, points, slopes = shape.learn(points, slopes), [], []
         push: Matrix = rng.standard_normal(z.shape, dtype=target.dtype)  # type: ignore[assignment]
         new, new_value, new_slope, chance = _leap(
-            target, z, value, slope, push, shape, shape.step * rng.uniform(0.7, 1.3)
+            target, z, value, slope, push, shape, shape.step * rng.uniform(0.7, 1.3), shape.leaps
         )
         moved = rng.random(len(z)) < chance
         z, value = np.where(moved[:, None], new, z), np.where(moved, new_value, value)
@@ -141,14 +141,33 @@ def _sample(
     return Chains(np.array(kept), shape, float(np.mean(accepted)))
 
 
+def move(
+    target: Target, start: Matrix, shape: Shape, leaps: int, rng: np.random.Generator
+) -> tuple[Matrix, float]:
+    """Each point moved once, or left where it was; and the mean chance of accepting a move."""
+    value, slope = target.both(start)
+    push: Matrix = rng.standard_normal(start.shape, dtype=target.dtype)  # type: ignore[assignment]
+    step = shape.step * rng.uniform(0.7, 1.3)
+    new, _, _, chance = _leap(target, start, value, slope, push, shape, step, leaps)
+    moved = rng.random(len(start)) < chance
+    return np.where(moved[:, None], new, start), float(chance.mean())
+
+
 def _leap(
-    target: Target, z: Matrix, value: Vector, slope: Matrix, push: Matrix, shape: Shape, step: float
+    target: Target,
+    z: Matrix,
+    value: Vector,
+    slope: Matrix,
+    push: Matrix,
+    shape: Shape,
+    step: float,
+    leaps: int,
 ) -> tuple[Matrix, Vector, Matrix, Vector]:
     """Where a few steps lead from z, and the chance of accepting that."""
     stride = z.dtype.type(step)
     energy = value + _kinetic(push)
     push = push - stride / 2 * shape.pull(slope)
-    for _ in range(shape.leaps - 1):
+    for _ in range(leaps - 1):
         z = z + stride * shape.move(push)
         push = push - stride * shape.pull(target.gradient(z))
     z = z + stride * shape.move(push)

@@ -1,0 +1,208 @@
+"""Which question to ask next: how much each pair would tell, by the draws of what a person may want.
+
+With p_s the probability under draw s that the first of a pair is preferred and h the entropy in bits, the
+answer tells h(mean p) - mean h(p) bits about the preferences: much where the draws disagree and each
+is sure of itself, nothing where all agree, and nothing where each of them throws a coin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from coombs.chance import RandomState, generator
+from coombs.tables import FloatArray, InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Index = NDArray[np.intp]
+
+ALL_PAIRS = 120
+"""Up to this many items every pair is a candidate; of more, every pair of so many."""
+FAVOURITES = 0.5
+"""The share of a candidate set that are the likeliest best items; the others are drawn at random."""
+SCREEN, SHORT_LIST = 3, 200
+"""All candidates are weighed by every third draw, and so many of them by all."""
+TOP = 5
+CONTESTED = 60
+"""Items that may be among the best, at most."""
+
+
+class Votes(Protocol):
+    """What draws say of items: a fitted `IdealPoint` or a live one."""
+
+    def scores(self, positions: Index, every: int = 1) -> tuple[FloatArray, FloatArray]:
+        """(n, S) scores of some items in `every` so many draws, less being better, and (S,) lapses."""
+
+    def mean_scores(self) -> FloatArray:
+        """(N,) scores of all items."""
+
+
+class Fitted:
+    """The draws of a fitted `IdealPoint`."""
+
+    def __init__(self, model: Any) -> None:
+        posterior = getattr(model, "posterior_", None)
+        if posterior is None:
+            raise InputError("Questions need a fitted IdealPoint with a posterior, as its defaults give.")
+        self._posterior, self._items = posterior, model._data.items
+        self._distances = model.distances_
+
+    def scores(self, positions: Index, every: int = 1) -> tuple[FloatArray, FloatArray]:
+        """(n, S) scores of some items in `every` so many draws, and (S,) lapses."""
+        effects = self._posterior.effects
+        chosen = None if effects is None else effects[:, positions]
+        scores = self._posterior.scores(self._items[positions], chosen).T
+        return scores[:, ::every], self._posterior.lapses[::every]
+
+    def mean_scores(self) -> FloatArray:
+        """(N,) distances of all items."""
+        result: FloatArray = self._distances
+        return result
+
+
+class Choice(NamedTuple):
+    """A pair by position, what its answer would tell (in bits), and the probability that the first wins."""
+
+    first: int
+    second: int
+    gain: float
+    probability: float
+
+
+def information(votes: Votes, pairs: Index, every: int = 1) -> tuple[FloatArray, FloatArray]:
+    """What the answer to each pair tells about the preferences, in bits; and the probability of the first."""
+    p = _probabilities(votes, pairs, every)
+    mean = p.mean(axis=1)
+    return _entropy(mean) - _entropy(p).mean(axis=1), mean
+
+
+def best(votes: Votes, pairs: Index, every: int = 1, k: int = TOP) -> tuple[FloatArray, FloatArray]:
+    """What the answer tells about which items are the best k; and the probability of the first.
+
+    With t_is whether item i is among the best k of draw s, that is the variance of all t_i that knowing
+    the answer explains: sum_i cov(p, t_i)^2 / (mean p (1 - mean p)).
+    """
+    contested = np.argsort(votes.mean_scores(), kind="stable")[: max(CONTESTED, 3 * k)]
+    scores, _ = votes.scores(contested, every)
+    is_top = top_sets(scores, k).astype(np.float32)
+    is_top -= is_top.mean(axis=1, keepdims=True)
+    p = _probabilities(votes, pairs, every)
+    mean = p.mean(axis=1)
+    covariance = p.astype(np.float32) @ is_top.T / p.shape[1]
+    return (covariance**2).sum(axis=1) / np.maximum(mean * (1 - mean), 1e-3), mean
+
+
+def random(votes: Votes, pairs: Index, every: int = 1) -> tuple[FloatArray, FloatArray]:
+    """Every pair alike; and the probability of the first."""
+    return np.zeros(len(pairs)), _probabilities(votes, pairs, every).mean(axis=1)
+
+
+Strategy = Callable[[Votes, "Index", int], tuple[FloatArray, FloatArray]]
+STRATEGIES: dict[str, Strategy] = {"information": information, "random": random, "best": best}
+
+
+def next_question(
+    model: Any,
+    strategy: str = "information",
+    *,
+    asked: Collection[tuple[int, int]] = (),
+    random_state: RandomState = None,
+) -> Choice | None:
+    """The pair of a fitted model's items to ask about next; None where every pair was asked.
+
+    Parameters
+    ----------
+    model : a fitted `IdealPoint`
+    strategy : "information" (about the preferences), "best" (about the best items) or "random"
+    asked : pairs of positions that are not to be asked again, either way around
+    random_state : for ties, candidates of large catalogues, and which of the two comes first
+
+    Examples
+    --------
+    >>> from coombs import IdealPoint
+    >>> from coombs.simulate import make_preferences
+    >>> truth = make_preferences(n_items=20, n_comparisons=15, random_state=0)
+    >>> est = IdealPoint(truth.items).fit(truth.pairs, truth.y)
+    >>> question = next_question(est, random_state=0)
+    >>> 0.1 < question.gain <= 1 and 0.2 < question.probability < 0.8
+    True
+    """
+    votes = Fitted(model)
+    rng = generator(random_state)
+    return choose(votes, strategy, len(model._data.items), asked, rng)
+
+
+def choose(
+    votes: Votes, strategy: str, n_items: int, asked: Collection[tuple[int, int]], rng: np.random.Generator
+) -> Choice | None:
+    """The candidate that tells most, in a random order of the two."""
+    if strategy not in STRATEGIES:
+        raise InputError(f"strategy is {strategy!r}; it must be one of {', '.join(STRATEGIES)}.")
+    pairs = candidates(votes, n_items, asked, rng)
+    if not len(pairs):
+        return None
+    # Of equals the first is taken: in no particular order.
+    pairs = rng.permuted(rng.permutation(pairs), axis=1)
+    score = STRATEGIES[strategy]
+    if strategy != "random" and len(pairs) > SHORT_LIST:
+        pairs = pairs[np.argpartition(-score(votes, pairs, SCREEN)[0], SHORT_LIST)[:SHORT_LIST]]
+    chosen = 0 if strategy == "random" else int(score(votes, pairs, 1)[0].argmax())
+    gain, probability = information(votes, pairs[chosen : chosen + 1])
+    first, second = pairs[chosen].tolist()
+    return Choice(first, second, float(gain[0]), float(probability[0]))
+
+
+def candidates(
+    votes: Votes, n_items: int, asked: Collection[tuple[int, int]], rng: np.random.Generator
+) -> Index:
+    """(n, 2) pairs of positions that were not asked: all, or those of a set of items.
+
+    The set has the likeliest best items and random others, so that both what the preferences are and which
+    items are best can be asked about.
+    """
+    members = np.arange(n_items)
+    if n_items > ALL_PAIRS:
+        order = np.argsort(votes.mean_scores(), kind="stable")
+        n_best = int(FAVOURITES * ALL_PAIRS)
+        others = rng.choice(order[n_best:], ALL_PAIRS - n_best, replace=False)
+        members = np.sort(np.concatenate([order[:n_best], others]))
+    low, high = np.triu_indices(len(members), 1)
+    pairs = np.column_stack([members[low], members[high]])
+    if not asked:
+        return pairs
+    done = np.sort(np.array(list(asked), dtype=np.int64).reshape(-1, 2), axis=1)
+    new = ~np.isin(pairs[:, 0] * n_items + pairs[:, 1], done[:, 0] * n_items + done[:, 1])
+    return pairs[new]
+
+
+def top_sets(scores: FloatArray, k: int) -> NDArray[np.bool_]:
+    """(n, S) whether each item is among the best k of each draw."""
+    k = min(k, len(scores))
+    result = np.zeros(scores.shape, dtype=bool)
+    np.put_along_axis(result, np.argpartition(scores, k - 1, axis=0)[:k], True, axis=0)
+    return result
+
+
+def _probabilities(votes: Votes, pairs: Index, every: int) -> FloatArray:
+    """(n, S) probability that the first of each pair is preferred under each draw."""
+    used, place = np.unique(pairs, return_inverse=True)
+    scores, lapses = votes.scores(used, every)
+    first, second = place.reshape(pairs.shape).T
+    with np.errstate(over="ignore"):
+        p: FloatArray = np.exp(scores[first] - scores[second])
+    p += 1
+    np.reciprocal(p, out=p)
+    p *= 1 - lapses
+    p += lapses / 2
+    return p
+
+
+def _entropy(p: FloatArray) -> FloatArray:
+    """In bits."""
+    p = np.clip(p, 1e-7, 1 - 1e-7)
+    result: FloatArray = -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
+    return result

@@ -1,0 +1,179 @@
+"""Draws of what a person may want, kept up to date answer by answer, in milliseconds.
+
+Resample and move (Gilks and Berzuini, 2001): a new answer weighs every draw by how well it foretells
+it; draws are copied or dropped accordingly; then Hamiltonian moves take the copies apart. Before the first
+answer the draws are the prior's, so that there is a question to ask from the beginning.
+
+The moves' shape is the covariance of the draws themselves. A root A of the metric may turn (A -> QA)
+without changing anything, so each root is turned towards their mean (Procrustes) before it is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from coombs.solvers import hamiltonian
+from coombs.solvers.formulate import Answers
+from coombs.solvers.graph import ComparisonGraph
+from coombs.solvers.infer import QUICK, infer
+from coombs.solvers.ladder import LADDER
+from coombs.solvers.minimise import serial
+from coombs.solvers.target import Target
+
+if TYPE_CHECKING:
+    from coombs.solvers.graph import Index, Matrix, Vector
+
+DRAWS = 240
+LEAPS = 8
+"""Steps of a move."""
+ACCEPTANCE, FIRST_STEP = 0.7, 0.3
+BUDGET = 5e8
+"""Operations that the moves after an answer may take: about 30 ms."""
+LEAST_MOVED = 24
+ROUNDS = 3
+"""Draws that are moved at least, and how often each is at most."""
+SHRINKAGE = 0.03
+"""Weight of a round shape beside the covariance of the draws, for each unknown."""
+ALIGN_EVERY = 4
+FEW = 6
+"""More new answers than these at once are learned from afresh."""
+
+
+@dataclass(frozen=True)
+class Belief:
+    """Draws z, (S, n), given the answers so far about standardised items."""
+
+    items: Matrix
+    rung: str
+    lapse: float | None
+    winners: Index
+    losers: Index
+    weights: Vector
+    draws: Matrix
+    step: float = FIRST_STEP
+    reference: Matrix | None = field(default=None, repr=False)
+
+    @classmethod
+    def prior(cls, items: Matrix, rung: str, lapse: float | None, rng: np.random.Generator) -> Self:
+        """Before any answer."""
+        nothing = np.zeros(0, dtype=np.intp)
+        belief = cls(items, rung, lapse, nothing, nothing, np.zeros(0), np.zeros((0, 0)))
+        size = (DRAWS, belief._about(np.arange(2)).n)
+        draws: Matrix = rng.standard_normal(size, dtype=np.float32)  # type: ignore[assignment]
+        return replace(belief, draws=draws)
+
+    def after(self, winners: Index, losers: Index, weights: Vector, rng: np.random.Generator) -> Belief:
+        """Given more answers."""
+        told = replace(
+            self,
+            winners=np.concatenate([self.winners, winners]),
+            losers=np.concatenate([self.losers, losers]),
+            weights=np.concatenate([self.weights, weights]),
+        )
+        if len(winners) > FEW:
+            return told.afresh(rng)
+        with serial(0), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return told._resampled(winners, losers, weights, rng)._moved(rng)
+
+    def afresh(self, rng: np.random.Generator) -> Belief:
+        """Forget the draws, and make new ones from all answers."""
+        if not len(self.winners):
+            return self.prior(self.items, self.rung, self.lapse, rng)
+        answers = Answers.collect(self.items, self.winners, self.losers, self.weights)
+        found = infer(answers, self.rung, rng, lapse=self.lapse, effort=QUICK)
+        chosen = rng.choice(len(found.draws), DRAWS, replace=len(found.draws) < DRAWS)
+        draws: Matrix = found.draws[chosen].astype(np.float32)
+        return replace(self, draws=draws, step=FIRST_STEP, reference=None)
+
+    def scores(self, positions: Index, every: int = 1) -> tuple[Matrix, Vector]:
+        """(n, S) scores of some items in `every` so many draws, less being better, and (S,) lapses."""
+        target = self._about(positions)
+        meaning = target.scores(self.draws[::every])
+        return target.of_items(meaning), meaning.lapse
+
+    def mean_scores(self) -> Vector:
+        """(N,) scores of all items by the draws' mean, each at the same scale."""
+        few = np.linspace(0, len(self.items) - 1, min(len(self.items), 100)).astype(np.intp)
+        spread = self.scores(few)[0].std(axis=0)
+        meaning = self._about(few).scores(self.draws)
+        per = 1 / np.maximum(spread, 1e-12) / len(spread)
+        metric = np.tensordot(per, meaning.metric, 1)
+        result: Vector = np.einsum("nd,nd->n", self.items @ metric, self.items)
+        result -= 2 * self.items @ (per @ meaning.linear)
+        return result
+
+    def _about(self, positions: Index) -> Target:
+        """The same unknowns for some of the items, of which no answer matters."""
+        one = ComparisonGraph(np.zeros(1, np.intp), np.ones(1, np.intp), len(positions))
+        return self._target(positions, one, np.ones(1))
+
+    def _target(self, positions: Index, graph: ComparisonGraph, weights: Vector) -> Target:
+        rung = LADDER[self.rung]
+        return Target(self.items[positions], graph, weights, rung, lapse=self.lapse, dtype=np.float32)
+
+    def _resampled(self, winners: Index, losers: Index, weights: Vector, rng: np.random.Generator) -> Belief:
+        """Draws copied by how well they foretell the new answers, the copies last."""
+        ends, place = np.unique(np.concatenate([winners, losers]), return_inverse=True)
+        graph = ComparisonGraph(place[: len(winners)], place[len(winners) :], len(ends))
+        logs = weights @ self._target(ends, graph, weights).log_probabilities(self.draws).astype(float)
+        chance = np.cumsum(np.exp(logs - logs.max()))
+        count = len(self.draws)
+        ticks = (rng.random() + np.arange(count)) / count * chance[-1]
+        chosen = np.minimum(np.searchsorted(chance, ticks), count - 1)
+        is_copy = np.concatenate([[False], chosen[1:] == chosen[:-1]])
+        # The longest unmoved come first among the originals, as they are in that order already.
+        return replace(self, draws=self.draws[np.concatenate([chosen[~is_copy], chosen[is_copy]])])
+
+    def _moved(self, rng: np.random.Generator) -> Belief:
+        """As many draws as the budget allows moved, from the last on, and put first."""
+        answers = Answers.collect(self.items, self.winners, self.losers, self.weights)
+        target = Target(
+            answers.items,
+            answers.graph(),
+            answers.weights,
+            LADDER[self.rung],
+            lapse=self.lapse,
+            dtype=np.float32,
+        )
+        aligned = self._aligned(target.d) if len(self.winners) % ALIGN_EVERY == 0 else self
+        draws, step, shape = aligned.draws.copy(), self.step, aligned._shape()
+        count, left = len(draws), self._affordable(answers)
+        while left > 0:
+            moved = min(count, left)
+            left -= count
+            start = draws[-moved:]
+            new, chance = hamiltonian.move(target, start, replace(shape, step=step), LEAPS, rng)
+            step *= float(np.exp(0.3 * (chance - ACCEPTANCE)))
+            draws = np.concatenate([new, draws[:-moved]])
+        return replace(aligned, draws=draws, step=step)
+
+    def _affordable(self, answers: Answers) -> int:
+        """Moves of single draws."""
+        n, d = answers.items.shape
+        operations = LEAPS * (4 * n * d * (d + 1) + 250 * len(answers.winners) + 1000)
+        return int(np.clip(BUDGET / operations, LEAST_MOVED, ROUNDS * len(self.draws)))
+
+    def _aligned(self, d: int) -> Belief:
+        """Roots of the metric turned towards a common one."""
+        size = LADDER[self.rung].turning(d)
+        if not size:
+            return self
+        roots = self.draws[:, :size].reshape(len(self.draws), -1, d)
+        reference = roots[0] if self.reference is None else self.reference
+        left, _, right = np.linalg.svd(reference @ roots.swapaxes(1, 2))
+        turned = left @ right @ roots
+        draws = np.hstack([turned.reshape(len(roots), size), self.draws[:, size:]])
+        return replace(self, draws=draws, reference=turned.mean(axis=0))
+
+    def _shape(self) -> hamiltonian.Shape:
+        """The covariance of the draws, and a little that is round."""
+        count, n = len(self.draws) / 2, self.draws.shape[1]
+        covariance = np.atleast_2d(np.cov(self.draws.T.astype(float)))
+        prior = SHRINKAGE * n
+        covariance *= count
+        covariance[np.diag_indices(n)] += prior * max(np.trace(covariance) / count / n, 1e-9)
+        root = np.linalg.cholesky(covariance / (count + prior))
+        return hamiltonian.Shape(np.arange(n), np.zeros(0, np.intp), root, 1.0)
