@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from coombs.study import Study as Study
     from coombs.study import create_study as create_study
     from coombs.study import delete_study as delete_study
+    from coombs.study import import_study as import_study
     from coombs.study import list_studies as list_studies
     from coombs.study import load_study as load_study
     from coombs.tables import InputError as InputError
@@ -39,6 +40,7 @@ _HOME = {
     "Study": "study",
     "create_study": "study",
     "delete_study": "study",
+    "import_study": "study",
     "list_studies": "study",
     "load_study": "study",
     "report": "html_report",

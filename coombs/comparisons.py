@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from coombs import files, tables
+from coombs import files, preflib, tables
 from coombs.tables import FloatArray, InputError, ItemTable, Names, TableLike, Where
 from coombs.words import count
 
@@ -86,10 +86,7 @@ class Comparisons:
     def from_ranking(cls, items: TableLike, order: ArrayLike) -> Comparisons:
         """Return the n (n - 1) / 2 answers of a ranking of n items: (order[a], order[b]) for a < b.
 
-        Parameters
-        ----------
-        items : table of items, as for `Comparisons`
-        order : (n,) names or positions, the best first; it may leave items out
+        `order` is names or positions of items, the best first; it may leave items out.
 
         Examples
         --------
@@ -103,7 +100,7 @@ class Comparisons:
         counts = np.bincount(ranked)
         if counts.max() > 1:
             raise InputError(f"The ranking has {table.where(int(counts.argmax()))} twice; once is right.")
-        return cls._of(*table, *_won(_all_pairs(ranked)))
+        return cls._of(*table, *_won(ranked[np.column_stack(np.triu_indices(len(ranked), 1))]))
 
     @classmethod
     def from_scores(
@@ -132,13 +129,7 @@ class Comparisons:
     def from_tiers(cls, items: TableLike, tiers: ArrayLike, groups: Column = None) -> Comparisons:
         """Return an answer for every two items of different tiers.
 
-        Item i is preferred to item j when t_i < t_j: tier 1 is the best.
-
-        Parameters
-        ----------
-        items : table of items, as for `Comparisons`
-        tiers : (n_items,) numbers
-        groups : (n_items,) labels, as for `from_scores`
+        Item i is preferred to item j when t_i < t_j: tier 1 is the best. The rest is as in `from_scores`.
 
         Examples
         --------
@@ -155,17 +146,17 @@ class Comparisons:
         table = _two_items(tables.item_table(items))
         n = len(table.matrix)
         values, groups = tables.by_name(values, table, f"{noun}s"), tables.by_name(groups, table, "groups")
-        value = tables.numbers(_aligned(values, f"{noun}s", n, "items"), noun.capitalize(), table.where)
+        value = tables.numbers(_flat(values, f"{noun}s", n, "items"), noun.capitalize(), table.where)
         if np.isnan(value).any():
             where = table.where(int(np.isnan(value).argmax()))
             raise InputError(f"{noun.capitalize()} of {where} is nan; it must be a number.")
         people: NDArray[Any] = np.zeros(n)
         if groups is not None:
-            people = tables.label_array(_aligned(groups, "groups", n, "items"), "group", table.where)
+            people = tables.label_array(_flat(groups, "groups", n, "items"), "group", table.where)
         wins = _wins(value if higher_is_better else -value, people)
         if not len(wins):
             raise InputError(f"No two items that may be compared differ in {noun}; there is no answer.")
-        return cls._of(*table, *_won(wins, None if groups is None else people[wins[:, 0]]))
+        return cls._of(*table, *_won(wins, users=None if groups is None else people[wins[:, 0]]))
 
     @classmethod
     def from_features(
@@ -240,6 +231,24 @@ class Comparisons:
         """Return the answers in a Parquet file about the items in another, as `read_csv` does."""
         frame, where = files.parquet_frame(answers_path)
         return cls._from_columns(files.parquet_items(items_path), tables.frame_columns(frame), where)
+
+    @classmethod
+    def from_preflib(cls, items: TableLike, path: files.PathType) -> Comparisons:
+        """Return what the orders in a PrefLib file (.soc, .soi, .toc, .toi) say of every two alternatives.
+
+        Alternatives are items by name, or by position where items have no names and are as many. Each
+        (winner, loser) comes once, its weight the number of voters; ties and what is unranked say nothing.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "votes.soi"
+        >>> _ = path.write_text("# ALTERNATIVE NAME 1: a\\n# ALTERNATIVE NAME 2: b\\n5: 2,1\\n2: 2,1\\n")
+        >>> [part.tolist() for part in Comparisons.from_preflib([[0.0], [1.0]], path).oriented()]
+        [[1], [0], [7.0]]
+        """
+        table = _two_items(tables.item_table(items))
+        return cls._of(*table, *_won(*preflib.wins(table, path)))
 
     @classmethod
     def _from_columns(cls, table: ItemTable, columns: tables.Columns, where: Where) -> Comparisons:
@@ -339,6 +348,22 @@ class Comparisons:
         mass = np.concatenate([np.where(tied, weights / 2, weights), weights[tied] / 2])
         return wins[:, 0].copy(), wins[:, 1].copy(), mass
 
+    def to_pairs(self) -> Positions:
+        """Return (n, 2) positions (winner, loser), as choix and BoTorch's PairwiseGP take them.
+
+        Ties and weights other than 1 cannot be said so and are refused; users are left out.
+
+        Examples
+        --------
+        >>> Comparisons([[0.0], [1.0]], [[0, 1]], y=[-1]).to_pairs().tolist()
+        [[1, 0]]
+        """
+        ties, weighted = int((self.y == 0).sum()), int((self.weights != 1).sum())
+        if ties or weighted:
+            odd = f"{count(ties, 'tie')} and {count(weighted, 'weight')} other than 1"
+            raise InputError(f"Pairs cannot say {odd}; drop them: data[(data.y != 0) & (data.weights == 1)].")
+        return np.where(self.y[:, None] < 0, self.pairs[:, ::-1], self.pairs)
+
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with the columns user, left, right, winner, weight.
 
@@ -370,19 +395,13 @@ def _two_items(table: ItemTable) -> ItemTable:
     return table
 
 
-def _aligned(values: Any, what: str, n: int, whose: str = "pairs") -> NDArray[Any]:
-    """Values as a one-dimensional array of length n."""
-    array = _flat(values, what)
-    if len(array) != n:
-        raise InputError(f"There are {len(array)} {what} for {n} {whose}; the numbers must be equal.")
-    return array
-
-
-def _flat(values: Any, what: str) -> NDArray[Any]:
-    """Values as a one-dimensional array."""
+def _flat(values: Any, what: str, n: int | None = None, whose: str = "pairs") -> NDArray[Any]:
+    """Values as a one-dimensional array, of length n if that is given."""
     array = tables.as_array(values, what)
     if array.ndim != 1:
         raise InputError(f"The {what} of shape {array.shape} must be a flat list.")
+    if n is not None and len(array) != n:
+        raise InputError(f"There are {len(array)} {what} for {n} {whose}; the numbers must be equal.")
     return array
 
 
@@ -390,9 +409,9 @@ def _answers(table: ItemTable, pairs: Any, y: Any, users: Any, weights: Any, whe
     """Answers about checked items, checked."""
     rows = _pairs(table, tables.as_array(tables.winner_first(pairs), "pairs"), where)
     n = len(rows)
-    signs = np.ones(n, dtype=np.int8) if y is None else _signs(_aligned(y, "y", n), where)
-    mass = np.ones(n) if weights is None else _weights(_aligned(weights, "weights", n), where)
-    people = None if users is None else tables.label_array(_aligned(users, "users", n), "user", where)
+    signs = np.ones(n, dtype=np.int8) if y is None else _signs(_flat(y, "y", n), where)
+    mass = np.ones(n) if weights is None else _weights(_flat(weights, "weights", n), where)
+    people = None if users is None else tables.label_array(_flat(users, "users", n), "user", where)
     return rows, signs, mass, people
 
 
@@ -435,22 +454,16 @@ def _weights(values: NDArray[Any], where: Where) -> FloatArray:
     return weights
 
 
-def _won(wins: Positions, users: Names | None = None) -> Checked:
-    """(winner, loser) rows of weight 1 as checked answers."""
-    return wins, np.ones(len(wins), dtype=np.int8), np.ones(len(wins)), users
-
-
-def _all_pairs(members: Positions) -> Positions:
-    """Every pair of the members, the earlier first."""
-    first, second = np.triu_indices(len(members), 1)
-    return np.column_stack([members[first], members[second]])
+def _won(wins: Positions, weights: FloatArray | None = None, users: Names | None = None) -> Checked:
+    """(winner, loser) rows as checked answers."""
+    return wins, np.ones(len(wins), dtype=np.int8), np.ones(len(wins)) if weights is None else weights, users
 
 
 def _wins(values: FloatArray, groups: NDArray[Any]) -> Positions:
     """(winner, loser) for every two positions of different value in the same group."""
     _, inverse, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     members = np.split(np.argsort(inverse, kind="stable"), np.cumsum(sizes)[:-1])
-    pairs = np.concatenate([_all_pairs(group) for group in members])
+    pairs = np.concatenate([group[np.column_stack(np.triu_indices(len(group), 1))] for group in members])
     first, second = values[pairs].T
     wins: Positions = np.where((first < second)[:, None], pairs[:, ::-1], pairs)[first != second]
     return wins

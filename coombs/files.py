@@ -99,6 +99,8 @@ def write_csv(path: PathType, header: Sequence[str], rows: Iterable[Sequence[Any
 def replacing(path: PathType) -> Iterator[Path]:
     """A path to write to, whose file takes the place of the one at `path` once it is whole."""
     target = Path(path_text(path)).resolve()
+    if not target.parent.is_dir():
+        raise InputError(f"There is no folder {target.parent}; make it, or give a path in one that exists.")
     part = target.with_name(f".{uuid4().hex}.part")
     try:
         yield part

@@ -179,6 +179,7 @@ def test_what_is_unknown_is_said_so(storage: Storage, ann: RespondentRecord) -> 
         lambda: storage.add_undo(ann.id, 99),
         lambda: storage.add_undo(99, 99),
         lambda: storage.questions(99),
+        lambda: storage.pairs(99),
         lambda: storage.events(10**30),
     ]
     for call in calls:
@@ -279,6 +280,17 @@ def test_a_pair_stays_asked_when_its_answer_is_undone(storage: Storage, ann: Res
     answer = storage.add_answer(ann.id, 0, 1, "left", question_id=question.id)
     storage.add_undo(ann.id, answer.id)
     assert storage.add_question(ann.id, 0, 1, "start") is None
+
+
+def test_pairs_are_those_asked_or_answered(storage: Storage, ann: RespondentRecord) -> None:
+    assert storage.pairs(ann.id) == set()
+    question = storage.add_question(ann.id, 3, 1, "start")
+    asked = storage.add_answer(ann.id, 3, 1, "left", question_id=question.id)
+    unasked = [storage.add_answer(ann.id, 2, 0, "tie"), storage.add_answer(ann.id, 4, 5, "skip")]
+    assert storage.pairs(ann.id) == {(1, 3), (0, 2), (4, 5)}
+    storage.add_undo(ann.id, asked.id)
+    storage.add_undo(ann.id, unasked[0].id)
+    assert storage.pairs(ann.id) == {(1, 3), (4, 5)}
 
 
 @pytest.mark.parametrize(("left", "right"), [(0, 0), (0, 6), (-1, 0), (10**30, 1)])

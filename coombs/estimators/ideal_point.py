@@ -179,12 +179,12 @@ class IdealPoint(PairEstimator):
 
     def _effect_size(self, found: Inference, answers: Answers, start: Any, rng: np.random.Generator) -> float:
         """Of item effects: zero unless asked for, or unless the answers call for them and they help."""
-        if self.item_effects is False or (
-            self.item_effects == "auto" and found.disagreement() < EFFECTS_EVIDENCE
-        ):
+        # Where no feature differs, effects are all that there is.
+        wanted = self.item_effects is True or (self.item_effects == "auto" and not found.target.d)
+        if not wanted and (self.item_effects is False or found.disagreement() < EFFECTS_EVIDENCE):
             return 0.0
         size = choose_effect_size(answers, found.target.rung.name, rng, lapse=self._lapse, start=start)
-        return max(size, SMALLEST_EFFECT) if self.item_effects is True else size
+        return max(size, SMALLEST_EFFECT) if wanted else size
 
     @property
     def _lapse(self) -> float | None:

@@ -103,6 +103,10 @@ class Storage(Protocol):
         """Questions in the order they were asked: with a larger id than `after`, the `latest` so many."""
         ...
 
+    def pairs(self, respondent_id: int) -> set[tuple[int, int]]:
+        """Pairs that the respondent was asked about or has a standing answer to, the lower position first."""
+        ...
+
     def add_answer(
         self,
         respondent_id: int,

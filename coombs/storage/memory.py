@@ -128,6 +128,12 @@ class MemoryStorage:
         with self._lock:
             return page(self._sheet(respondent_id).questions, after, latest)
 
+    def pairs(self, respondent_id: int) -> set[tuple[int, int]]:
+        """Pairs that the respondent was asked about or has a standing answer to, the lower position first."""
+        with self._lock:
+            met = self._sheet(respondent_id).met
+            return {(min(pair), max(pair)) for pair, times in met.items() if times}
+
     def add_answer(
         self,
         respondent_id: int,

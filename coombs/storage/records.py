@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,6 +15,11 @@ CHOICES: tuple[str, ...] = get_args(Choice)
 def now() -> datetime:
     """The time, in UTC."""
     return datetime.now(UTC)
+
+
+def new_token() -> str:
+    """What a respondent's link holds, and nobody can guess."""
+    return secrets.token_urlsafe(16)
 
 
 @dataclass(frozen=True)

@@ -148,6 +148,19 @@ class SqlStorage:
             rows.question(row) for row in self._page("questions", rows.QUESTION, respondent_id, after, latest)
         ]
 
+    def pairs(self, respondent_id: int) -> set[tuple[int, int]]:
+        """Pairs that the respondent was asked about or has a standing answer to, the lower position first."""
+        found = self._database.rows(
+            "SELECT DISTINCT left_item, right_item FROM questions WHERE respondent_id = ?"
+            " UNION SELECT DISTINCT left_item, right_item FROM events WHERE respondent_id = ?"
+            " AND left_item IS NOT NULL AND id NOT IN"
+            " (SELECT undoes FROM events WHERE respondent_id = ? AND undoes IS NOT NULL)",
+            *[respondent_id] * 3,
+        )
+        if not found:
+            self._check_respondent(respondent_id)
+        return {(min(pair), max(pair)) for pair in found}
+
     def add_answer(
         self,
         respondent_id: int,

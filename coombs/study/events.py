@@ -1,0 +1,289 @@
+"""A whole study as lines of JSON, to take elsewhere: written, and replayed to the same state."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from types import NoneType
+from typing import Any, TypeAlias, get_args, get_origin
+
+from coombs import files
+from coombs.progress import Progress
+from coombs.storage import Storage, StudyExistsError, open_storage
+from coombs.storage.records import AnswerRecord, Item, QuestionRecord, StudyRecord, new_token
+from coombs.study.study import DEFAULT_STORAGE, Settings, Study, load_study
+from coombs.study.times import read_time, time_text
+from coombs.tables import InputError
+
+FORMAT, VERSION = "coombs study", 1
+"""What the first line of a file of events says of it."""
+
+Entry: TypeAlias = dict[str, Any]
+
+_FIELDS: dict[str, dict[str, Any]] = {
+    "study": {"name": str, "feature_names": list[str], "settings": dict, "created": datetime},
+    "item": {"name": str, "features": list[float], "details": dict[str, str]},
+    "respondent": {"id": int, "name": str, "created": datetime},
+    "question": dict.fromkeys(["id", "respondent", "left", "right"], int)
+    | {"purpose": str, "foretold": float | None, "asked": datetime},
+    "answer": dict.fromkeys(["id", "respondent", "left", "right"], int)
+    | {"question": int | None, "choice": str, "weight": float, "told": datetime},
+    "undo": {"answer": int, "told": datetime},
+}
+_CALLED = {str: "text", int: "a whole number", float: "a finite number", list: "a list", dict: "an object"}
+
+
+def export_events(study: Study, path: files.PathType) -> None:
+    """Write all of a study as lines of JSON: its items, and whatever was asked, answered and undone.
+
+    The tokens of the respondents' links are secrets and left out.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from coombs import create_study
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "study.jsonl"
+    >>> study = create_study([[0.0], [1.0]], storage="memory:")
+    >>> _ = study.tell((1, 0))
+    >>> export_events(study, path)
+    >>> [json.loads(line)["kind"] for line in path.read_text().splitlines()]
+    ['study', 'item', 'item', 'respondent', 'answer']
+    """
+    with files.replacing(path) as part, part.open("w", encoding="utf-8") as file:
+        file.writelines(f"{json.dumps(entry, allow_nan=False)}\n" for entry in _entries(study))
+
+
+def import_events(
+    path: files.PathType, *, storage: str | Storage = DEFAULT_STORAGE, name: str | None = None
+) -> Study:
+    """Make the study that `export_events` wrote, in any storage, all of it or nothing.
+
+    Everything is as it was, but for the tokens of the respondents' links, which are new.
+
+    Parameters
+    ----------
+    path : of a file of events
+    storage : as for `create_study`
+    name : of the new study (default: the old one's)
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from coombs import create_study
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "study.jsonl"
+    >>> study = create_study([[0.0], [1.0]], storage="memory:")
+    >>> _ = study.tell((1, 0))
+    >>> export_events(study, path)
+    >>> import_events(path, storage="memory:").history()[0].winner
+    '1'
+    """
+    called = files.path_text(path)
+    lines = [(number, line) for number, line in files.numbered_lines(path) if line.strip()]
+    place = open_storage(storage)
+    with Progress(len(lines), "events") as bar, place.batch():
+        replay = Replay(place, name)
+        for number, line in lines:
+            with _placed(f"Line {number} of {called}"):
+                replay.add(line)
+            bar.advance()
+        with _placed(called):
+            return load_study(replay.study.name, storage=place)
+
+
+def _entries(study: Study) -> Iterator[Entry]:
+    """The lines of a study, in an order in which a storage can be told them."""
+    record, storage = study.record, study.storage
+    yield {
+        "kind": "study",
+        "format": FORMAT,
+        "version": VERSION,
+        "name": record.name,
+        "feature_names": list(record.feature_names),
+        "settings": dict(record.settings),
+        "created": time_text(record.created),
+    }
+    for item in storage.items(record.id):
+        features, details = list(item.features), dict(item.details)
+        yield {"kind": "item", "name": item.name, "features": features, "details": details}
+    # Numbers of the file's own, so that it is the same whichever storage it comes from.
+    questions: dict[int | None, int | None] = {None: None}
+    answers: dict[int, int] = {}
+    for number, (respondent, _) in enumerate(storage.respondents(record.id), 1):
+        created = time_text(respondent.created)
+        yield {"kind": "respondent", "id": number, "name": respondent.name, "created": created}
+        events = storage.events(respondent.id)
+        for question in storage.questions(respondent.id):
+            questions[question.id] = len(questions)
+            yield _question_entry(question, number, len(questions) - 1)
+        for event in events:
+            if isinstance(event, AnswerRecord):
+                answers[event.id] = len(answers) + 1
+                yield _answer_entry(event, number, len(answers), questions[event.question_id])
+            else:
+                yield {"kind": "undo", "answer": answers[event.answer_id], "told": time_text(event.told)}
+
+
+def _question_entry(question: QuestionRecord, respondent: int, number: int) -> Entry:
+    """The line of a question."""
+    about = {"respondent": respondent, "left": question.left, "right": question.right}
+    why = {"purpose": question.purpose, "foretold": question.foretold}
+    return {"kind": "question", "id": number, **about, **why, "asked": time_text(question.asked)}
+
+
+def _answer_entry(answer: AnswerRecord, respondent: int, number: int, question: int | None) -> Entry:
+    """The line of an answer."""
+    about = {"respondent": respondent, "question": question, "left": answer.left, "right": answer.right}
+    said = {"choice": answer.choice, "weight": answer.weight}
+    return {"kind": "answer", "id": number, **about, **said, "told": time_text(answer.told)}
+
+
+class Replay:
+    """A study out of a file's lines, told to a storage in their order."""
+
+    def __init__(self, storage: Storage, name: str | None) -> None:
+        self._storage, self._name = storage, name
+        self._header: Entry = {}
+        self._items: list[Item] = []
+        self._record: StudyRecord | None = None
+        self._made: dict[tuple[str, int | str], Any] = {}
+        self._answered: set[int] = set()
+
+    def add(self, line: str) -> None:
+        """The next line."""
+        kind, fields = _parsed(line)
+        if (kind == "study") == bool(self._header):
+            raise InputError("The first line, and no other, must be the study.")
+        getattr(self, f"_{kind}")(**fields)
+
+    @property
+    def study(self) -> StudyRecord:
+        """The study, made once its items are known."""
+        if self._record is None:
+            if len(self._items) < 2:
+                raise InputError("There are fewer than two items; a study begins with a line for each.")
+            name, names, settings, created = self._header.values()
+            self._record = self._storage.create_study(
+                self._name or name, names, self._items, settings, at=created
+            )
+        return self._record
+
+    def _study(self, **fields: Any) -> None:
+        try:
+            Settings.of(fields["settings"])
+        except TypeError as error:
+            raise InputError(f"The settings cannot be read ({error}); they must be a study's.") from error
+        self._header = fields
+
+    def _item(self, name: str, features: list[float], details: dict[str, str]) -> None:
+        width = len(self._header["feature_names"])
+        if self._record is not None:
+            raise InputError("This item comes after a respondent; all items must come before.")
+        if len(features) != width:
+            raise InputError(f"The item has {len(features)} features; the study has {width}.")
+        self._keep("item", name, None)
+        self._items.append(Item(name, tuple(features), details))
+
+    def _respondent(self, id: int, name: str, created: datetime) -> None:
+        study = self.study
+        self._keep("respondent", name, None)
+        self._keep("respondent", id, self._storage.add_respondent(study.id, name, new_token(), at=created).id)
+
+    def _question(self, id: int, respondent: int, asked: datetime, **about: Any) -> None:
+        who = self._find("respondent", respondent)
+        self._keep("question", id, self._storage.add_question(who, **about, again=True, at=asked))
+
+    def _answer(self, id: int, respondent: int, question: int | None, told: datetime, **said: Any) -> None:
+        who, number = self._find("respondent", respondent), None
+        if question is not None:
+            asked = self._find("question", question)
+            if asked.respondent_id != who or {asked.left, asked.right} != {said["left"], said["right"]}:
+                raise InputError(f"Question {question} was put to another respondent or about other items.")
+            if asked.id in self._answered:
+                raise InputError(f"Question {question} has an answer; it must be undone before another.")
+            self._answered.add(asked.id)
+            number = asked.id
+        self._keep("answer", id, self._storage.add_answer(who, **said, question_id=number, at=told))
+
+    def _undo(self, answer: int, told: datetime) -> None:
+        record = self._find("answer", answer)
+        self._storage.add_undo(record.respondent_id, record.id, at=told)
+        self._made["answer", answer] = None
+        self._answered.discard(record.question_id)
+
+    def _keep(self, kind: str, key: int | str, made: Any) -> None:
+        if (kind, key) in self._made:
+            raise InputError(f"The {kind} {key!r} is there already; each must be there once.")
+        self._made[kind, key] = made
+
+    def _find(self, kind: str, number: int) -> Any:
+        found = self._made.get((kind, number))
+        if found is None:
+            gone = "was undone" if (kind, number) in self._made else "is on no line before"
+            raise InputError(f"It is about {kind} {number}, which {gone}; it must be there.")
+        return found
+
+
+def _parsed(line: str) -> tuple[str, Entry]:
+    """The kind of a line, and its fields, checked."""
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"It is broken ({error}); it must be an object in JSON.") from error
+    kind = entry.get("kind") if isinstance(entry, dict) else None
+    if not isinstance(kind, str) or kind not in _FIELDS:
+        raise InputError(
+            f"It is of the kind {kind!r}; it must be an object whose kind is one of {', '.join(_FIELDS)}."
+        )
+    if kind == "study":
+        _check_version(entry.get("format"), entry.get("version"))
+    return kind, {name: _field(kind, entry, name) for name in _FIELDS[kind]}
+
+
+def _check_version(name: Any, version: Any) -> None:
+    """Refuse what only another coombs can read."""
+    if name != FORMAT or type(version) is not int or version < 1:
+        raise InputError(f"It is {name!r}, version {version!r}; it must be {FORMAT!r}, version {VERSION}.")
+    if version > VERSION:
+        raise InputError(
+            f"It is of version {version}, and this coombs reads up to version {VERSION}; use a newer coombs."
+        )
+
+
+def _field(kind: str, entry: Entry, name: str) -> Any:
+    """A field of a line, checked."""
+    if name not in entry:
+        raise InputError(f"The {kind} has no {name!r}; it must have {', '.join(_FIELDS[kind])}.")
+    try:
+        return _as(_FIELDS[kind][name], entry[name])
+    except ValueError as error:
+        raise InputError(f"The {kind}'s {name} is {entry[name]!r}; it must be {error}.") from error
+
+
+def _as(kind: Any, value: Any) -> Any:
+    """A value out of JSON as a type, or a ValueError that says what it must be."""
+    of = get_args(kind)
+    if NoneType in of:
+        return None if value is None else _as(of[0], value)
+    if kind is datetime:
+        return read_time(value)
+    if kind is float and type(value) in (int, float) and abs(value) <= sys.float_info.max:
+        return float(value)
+    if kind is float or type(value) is not (get_origin(kind) or kind):
+        raise ValueError(_CALLED[get_origin(kind) or kind])
+    if of and isinstance(value, list):
+        return [_as(of[0], one) for one in value]
+    return {key: _as(of[1], one) for key, one in value.items()} if of else value
+
+
+@contextmanager
+def _placed(where: str) -> Iterator[None]:
+    """Say where it is that input cannot be used."""
+    try:
+        yield
+    except StudyExistsError:
+        raise
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error

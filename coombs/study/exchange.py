@@ -1,0 +1,201 @@
+"""Answers as tables, in and out: CSV and Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coombs import files, tables
+from coombs.progress import Progress
+from coombs.storage.records import CHOICES, Choice, QuestionRecord, new_token
+from coombs.study.log import Log
+from coombs.study.study import ME, Study
+from coombs.study.times import read_time, time_text
+from coombs.tables import Columns, InputError, Names, Where
+
+_PARQUET = (".parquet", ".pq")
+_COLUMNS = ["user", "left", "right", "winner", "choice", "weight", "question"]
+_COLUMNS += ["purpose", "foretold", "asked", "told"]
+_TYPES = dict.fromkeys(_COLUMNS, "string") | {"weight": "float64", "question": "Int64", "foretold": "float64"}
+_CHOICE_OF = {1: "left", -1: "right", 0: "tie", None: "skip"}
+
+# An answer in a table: user, left, right, choice, weight, and when, if the table says so.
+Told: TypeAlias = tuple[str, int, int, Choice, float, datetime | None]
+
+
+def export_answers(study: Study, path: files.PathType) -> None:
+    """Write the standing answers of all respondents as a table, CSV or Parquet by the path's suffix.
+
+    The columns are user, left, right, winner (an item's name, tie or skip), choice (left, right, tie or
+    skip), weight, question, purpose, foretold (the probability of left), asked and told (times in UTC).
+    `import_answers` and `Comparisons.read_csv` take the file as it is. In CSV an apostrophe stands
+    before text that a spreadsheet would run as a formula; both take it off.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from coombs import create_study
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "answers.csv"
+    >>> study = create_study([[0.0], [1.0]], storage="memory:")
+    >>> _ = study.tell((1, 0))
+    >>> export_answers(study, path)
+    >>> print(path.read_text().splitlines()[1][:24])
+    "me","1","0","1","left",
+    """
+    suffix = _suffix(path)
+    if suffix in _PARQUET:
+        frame = tables.pandas().DataFrame(list(_rows(study)), columns=_COLUMNS).astype(_TYPES)
+        with files.replacing(path) as part:
+            frame.to_parquet(part, index=False)
+    elif suffix == ".csv":
+        files.write_csv(path, _COLUMNS, _rows(study))
+    else:
+        raise InputError(
+            f"The answers cannot be written as {suffix!r}; the file's name must end in .csv or .parquet."
+        )
+
+
+def import_answers(study: Study, path: files.PathType) -> int:
+    """Add the answers in a CSV or Parquet file to a study, all of them or none; return how many.
+
+    The columns are those of `Comparisons.read_csv`: left, right, winner or winner, loser; also user
+    (blank: the respondent "me"), weight, and told or timestamp (ISO 8601, in UTC unless it says
+    otherwise; blank: now). A column choice (left, right, tie or skip) goes before winner. Skips are
+    kept. They become answers that nobody asked for; a file that is imported twice counts twice.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from coombs import create_study
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "answers.csv"
+    >>> _ = path.write_text("user,left,right,winner\\nann,0,1,0\\nann,1,2,tie\\n")
+    >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+    >>> import_answers(study, path), [answer.choice for answer in study.respondent("ann").history()]
+    (2, ['left', 'tie'])
+    """
+    told = _told(study, *_read(path))
+    storage, people = study.storage, dict[str, int]()
+    with Progress(len(told), "answers") as bar, storage.batch():
+        for user, left, right, choice, weight, at in told:
+            if user not in people:
+                people[user] = storage.add_respondent(study.record.id, user, new_token()).id
+            storage.add_answer(people[user], left, right, choice, weight=weight, at=at)
+            bar.advance()
+    return len(told)
+
+
+def _rows(study: Study) -> Iterator[tuple[Any, ...]]:
+    """The standing answers, a row each."""
+    names, storage = study.catalogue.names, study.storage
+    for respondent, _ in storage.respondents(study.record.id):
+        # Events are read first: whatever they answer was asked before.
+        log, events = Log(), storage.events(respondent.id)
+        log.add(storage.questions(respondent.id), events)
+        for answer in log.answers.values():
+            left, right = names[answer.left], names[answer.right]
+            winner = _winner(answer.choice, left, right)
+            said = answer.choice, answer.weight, answer.question_id
+            question = None if answer.question_id is None else log.questions[answer.question_id]
+            yield respondent.name, left, right, winner, *said, *_asked(question), time_text(answer.told)
+
+
+def _winner(choice: Choice, left: str, right: str) -> str:
+    """The item chosen, or tie or skip: in capitals where an item is called so, as readers take both."""
+    if choice in ("left", "right"):
+        return left if choice == "left" else right
+    return next(word for word in (choice, choice.title(), choice.upper()) if word not in (left, right))
+
+
+def _asked(question: QuestionRecord | None) -> tuple[Any, Any, Any]:
+    """Why, what was foretold, and when."""
+    if question is None:
+        return None, None, None
+    return question.purpose, question.foretold, time_text(question.asked)
+
+
+def _read(path: files.PathType) -> tuple[Columns, Where]:
+    """The columns of a file of answers by their names in lower case, and how messages call its rows."""
+    suffix = _suffix(path)
+    if suffix == ".jsonl":
+        raise InputError(f"{files.path_text(path)} is a whole study; import_study makes it one again.")
+    if suffix in _PARQUET:
+        frame, where = files.parquet_frame(path)
+        columns = tables.frame_columns(frame)
+    else:
+        columns, where = files.csv_columns(path)
+    tables.refuse_repeats([name.strip().lower() for name in columns], "column of the answers")
+    columns = {name.strip().lower(): column for name, column in columns.items()}
+    if "weight" in columns and suffix not in _PARQUET:
+        columns["weight"] = files.typed(columns["weight"])
+    return columns, where
+
+
+def _told(study: Study, columns: Columns, where: Where) -> list[Told]:
+    """The answers in a table, checked."""
+    first, second, choices = _choices(columns, where)
+    table = study.catalogue.table
+    left, right = tables.positions(table, first, where), tables.positions(table, second, where)
+    if (left == right).any():
+        i = int((left == right).argmax())
+        raise InputError(f"In {where(i)} item {first[i]!r} is compared with itself; the two must differ.")
+    users = [text if text.strip() else ME for text in _cells(columns.get("user"), len(left))]
+    weights = _weights(columns.get("weight"), len(left), where)
+    texts = _cells(columns.get("told", columns.get("timestamp")), len(left))
+    times = [_row_time(text, i, where) if text.strip() else None for i, text in enumerate(texts)]
+    return list(zip(users, left.tolist(), right.tolist(), choices, weights, times, strict=True))
+
+
+def _choices(columns: Columns, where: Where) -> tuple[Names, Names, list[Choice]]:
+    """The items of each row by name, and which was chosen."""
+    sides = "left", "right"
+    if {"left", "right", "choice"} <= columns.keys():
+        words = [word.strip().lower() for word in tables.labels(columns["choice"], "choice", where)]
+        for i, word in enumerate(words):
+            if word not in CHOICES:
+                raise InputError(
+                    f"The choice of {where(i)} is {word!r}; it must be left, right, tie or skip."
+                )
+    else:
+        given = tables.answer_columns(columns, where)
+        if given.y is None:
+            sides, words = ("winner", "loser"), ["left"] * len(given.rows)
+        else:
+            signs = dict(zip(given.rows.tolist(), given.y.tolist(), strict=True))
+            words = [_CHOICE_OF[signs.get(i)] for i in range(len(columns["left"]))]
+    first, second = (tables.label_array(columns[side], side, where) for side in sides)
+    return first, second, cast("list[Choice]", words)
+
+
+def _cells(column: NDArray[Any] | None, n: int) -> list[str]:
+    """A column that may be absent as text, blank where there is none."""
+    texts = [""] * n if column is None else [tables.cell_text(cell) for cell in column]
+    return ["" if text == "NaT" else text for text in texts]
+
+
+def _weights(column: NDArray[Any] | None, n: int, where: Where) -> list[float]:
+    """Weights; 1 where the column is absent or all blank."""
+    weights = np.full(n, np.nan) if column is None else tables.numbers(column, "Weight", where)
+    if np.isnan(weights).all():
+        weights = np.ones(n)
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        i = int(bad.argmax())
+        raise InputError(f"Weight of {where(i)} is {weights[i]:g}; it must be finite and not negative.")
+    return cast("list[float]", weights.tolist())
+
+
+def _row_time(text: str, i: int, where: Where) -> datetime:
+    """When a row was told."""
+    try:
+        return read_time(text)
+    except ValueError as error:
+        raise InputError(f"The time of {where(i)} is {text!r}; it must be {error}.") from error
+
+
+def _suffix(path: files.PathType) -> str:
+    return Path(files.path_text(path)).suffix.lower()

@@ -1,0 +1,75 @@
+"""What stands after all that was asked, answered and undone: a replay of a respondent's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coombs.storage.records import AnswerRecord, Event, QuestionRecord
+
+
+class Log:
+    """The questions and the standing answers of one respondent, in their order."""
+
+    def __init__(self) -> None:
+        self.questions: dict[int, QuestionRecord] = {}
+        self.answers: dict[int, AnswerRecord] = {}
+        self.last_event = self.last_question = 0
+        self.pairs: set[tuple[int, int]] = set()
+        self._answer_of: dict[int, int] = {}
+        self._reopened: dict[int, None] = {}
+
+    def add(self, questions: Sequence[QuestionRecord], events: Sequence[Event]) -> None:
+        """More of both, in the storage's order."""
+        for question in questions:
+            self.questions[question.id] = question
+            self.pairs.add(unordered(question.left, question.right))
+            self.last_question = max(self.last_question, question.id)
+        for event in events:
+            if isinstance(event, AnswerRecord):
+                self._answered(event)
+            else:
+                self._undone(event.answer_id)
+            self.last_event = max(self.last_event, event.id)
+
+    def _answered(self, answer: AnswerRecord) -> None:
+        self.answers[answer.id] = answer
+        self.pairs.add(unordered(answer.left, answer.right))
+        if answer.question_id is not None:
+            self._answer_of[answer.question_id] = answer.id
+            self._reopened.pop(answer.question_id, None)
+
+    def _undone(self, answer_id: int) -> None:
+        # An answer from before what was read may be undone after it.
+        answer = self.answers.pop(answer_id, None)
+        if answer is not None and answer.question_id is not None:
+            self._answer_of.pop(answer.question_id, None)
+            self._reopened[answer.question_id] = None
+
+    def standing(self, question_id: int) -> AnswerRecord | None:
+        """The answer to a question, if one stands."""
+        answer_id = self._answer_of.get(question_id)
+        return None if answer_id is None else self.answers[answer_id]
+
+    @property
+    def reopened(self) -> QuestionRecord | None:
+        """The question whose answer was undone last, if it has no new one."""
+        known = [self.questions[number] for number in self._reopened if number in self.questions]
+        return known[-1] if known else None
+
+    @property
+    def open(self) -> QuestionRecord | None:
+        """The question to show: one reopened, or the last one asked if it has no answer."""
+        if self.reopened is not None or not self.questions:
+            return self.reopened
+        last = self.questions[self.last_question]
+        return last if self.standing(last.id) is None else None
+
+    @property
+    def last_answer(self) -> AnswerRecord | None:
+        """The latest that stands."""
+        return self.answers[next(reversed(self.answers))] if self.answers else None
+
+
+def unordered(left: int, right: int) -> tuple[int, int]:
+    """A pair, the same either way around."""
+    return (left, right) if left < right else (right, left)

@@ -1,0 +1,76 @@
+"""What a study gives out: frozen records in the user's names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from coombs.storage.records import Choice
+
+
+@dataclass(frozen=True)
+class Question:
+    """Two items by name and by position, and why they are asked about.
+
+    `purpose` is a strategy's name, "probe" (a random pair, kept as a test) or "check" (asked again on
+    purpose); `probability` is that of left, as foretold before the answer.
+    """
+
+    id: int
+    respondent: str
+    left: str
+    right: str
+    positions: tuple[int, int]
+    purpose: str
+    probability: float | None
+    asked: datetime
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was said about two items, to a question (its id) or unasked (None)."""
+
+    id: int
+    respondent: str
+    question: int | None
+    left: str
+    right: str
+    positions: tuple[int, int]
+    choice: Choice
+    weight: float
+    told: datetime
+    purpose: str | None = None
+    probability: float | None = None
+
+    @property
+    def winner(self) -> str | None:
+        """The item that was preferred; None for a tie or a skip."""
+        return {"left": self.left, "right": self.right}.get(self.choice)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How much is known, and how much another question would tell.
+
+    Attributes
+    ----------
+    n_answers : standing answers, skips not counted
+    top : the k items that are most likely the best, best first
+    probability : that the best k are just these
+    share : of these that are among the best k, on average
+    gain : what the answer to the next question tells, in bits; 0 where there is nothing left to ask
+    questions_left : about so many more until `probability` reaches the goal; None where it cannot be told
+    goal : that probability
+    """
+
+    n_answers: int
+    top: tuple[str, ...]
+    probability: float
+    share: float
+    gain: float
+    questions_left: int | None
+    goal: float
+
+    def __str__(self) -> str:
+        left = f", about {self.questions_left} more" if self.questions_left else ""
+        return f"top {len(self.top)} is {100 * self.probability:.0f} % certain{left}"

@@ -1,0 +1,317 @@
+"""A study: items, the people who answer about them, and where all of it is kept."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+
+from coombs.catalogue import Catalogue, catalogue
+from coombs.comparisons import Comparisons
+from coombs.estimators.ideal_point import METRICS
+from coombs.questions import STRATEGIES
+from coombs.storage import Storage, StudyExistsError, open_storage
+from coombs.storage.records import Item, StudyRecord, StudySummary, new_token
+from coombs.study.records import Answer, Progress, Question
+from coombs.study.respondent import Respondent
+from coombs.study.result import Result
+from coombs.tables import InputError, ItemTable, TableLike
+
+DEFAULT_STORAGE = "sqlite:///coombs.db"
+ME = "me"
+"""The respondent of a study that has only one."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a study asks, and when it is done.
+
+    Parameters
+    ----------
+    strategy : "information" (learn the preferences), "best" (find the favourites) or "random"
+    probes : the share of questions that are random pairs, kept as an unbiased test
+    metric : as for `IdealPoint`
+    top, certainty : done when the best `top` items are right with this probability
+    seed : of all chance
+    """
+
+    strategy: str = "information"
+    probes: float = 0.1
+    metric: str = "full"
+    top: int = 5
+    certainty: float = 0.8
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.strategy not in list(STRATEGIES):
+            raise InputError(f"strategy is {self.strategy!r}; it must be one of {', '.join(STRATEGIES)}.")
+        if self.metric not in METRICS:
+            raise InputError(f"metric is {self.metric!r}; it must be one of {', '.join(METRICS)}.")
+        if not _is_number(self.probes) or not 0 <= self.probes <= 1:
+            raise InputError(f"probes is {self.probes!r}; it must be a share from 0 to 1.")
+        if not _is_whole(self.seed) or self.seed < 0:
+            raise InputError(f"seed is {self.seed!r}; it must be a whole number, not negative.")
+        self.goal(1 + self.top if _is_whole(self.top) else 2)
+
+    def goal(self, n_items: int, k: Any = None, certainty: Any = None) -> tuple[int, float]:
+        """k and certainty as given or by default; of few items, half of them at most."""
+        k, certainty = self.top if k is None else k, self.certainty if certainty is None else certainty
+        if not _is_whole(k) or k < 1:
+            raise InputError(f"The number of best items is {k!r}; it must be a whole number from 1.")
+        if not _is_number(certainty) or not 0 < certainty < 1:
+            raise InputError(f"The certainty is {certainty!r}; it must be between 0 and 1, as 0.8.")
+        return min(int(k), max(1, n_items // 2)), float(certainty)
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> Self:
+        """From what a storage has, which may be from a later version."""
+        known = {one.name for one in fields(cls)}
+        return cls(**{name: value for name, value in stored.items() if name in known})
+
+
+class Study:
+    """Questions, answers and results about one table of items, kept in a storage.
+
+    `create_study` and `load_study` make it. `ask`, `tell`, `undo`, `history`, `progress`, `done` and
+    `result` are those of the respondent "me"; `respondent(name)` has the same for anybody else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> flats = np.random.default_rng(0).normal(size=(30, 2))
+    >>> study = create_study(flats, storage="memory:")
+    >>> while not study.done(questions=20):
+    ...     question = study.ask()
+    ...     left, right = flats[list(question.positions)]
+    ...     _ = study.tell(question, "left" if abs(left).sum() < abs(right).sum() else "right")
+    >>> bool(abs(flats[study.result().ranking[0]]).sum() < 1)
+    True
+    """
+
+    def __init__(self, storage: Storage, record: StudyRecord, items: Catalogue, settings: Settings) -> None:
+        self.storage, self.record = storage, record
+        self.catalogue, self.settings = items, settings
+        self._respondents: dict[str, Respondent] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """What the study is called."""
+        return self.record.name
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are."""
+        return len(self.catalogue.table.matrix)
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs of items there are."""
+        return self.n_items * (self.n_items - 1) // 2
+
+    def respondent(self, name: str = ME) -> Respondent:
+        """The respondent of that name, new if there is none."""
+        with self._lock:
+            if name not in self._respondents:
+                record = self.storage.add_respondent(self.record.id, _name(name, "respondent"), new_token())
+                self._respondents[name] = Respondent(self, record)
+            return self._respondents[name]
+
+    def respondents(self) -> dict[str, int]:
+        """The respondents' names in the order they came, each with the number of their answers."""
+        return {record.name: count for record, count in self.storage.respondents(self.record.id)}
+
+    def ask(self) -> Question | None:
+        """A new question; see `Respondent.ask`."""
+        return self.respondent().ask()
+
+    def tell(
+        self, question: Question | int | Sequence[Any], choice: str | None = None, *, weight: float = 1.0
+    ) -> Answer:
+        """Keep an answer; see `Respondent.tell`."""
+        name = question.respondent if isinstance(question, Question) else ME
+        return self.respondent(name).tell(question, choice, weight=weight)
+
+    def undo(self) -> Answer | None:
+        """Take back the last answer; see `Respondent.undo`."""
+        return self.respondent().undo()
+
+    def history(self) -> tuple[Answer, ...]:
+        """All standing answers; see `Respondent.history`."""
+        return self.respondent().history()
+
+    def progress(self, k: int | None = None, certainty: float | None = None) -> Progress:
+        """How sure the best k items are; see `Respondent.progress`."""
+        return self.respondent().progress(k, certainty)
+
+    def done(
+        self, k: int | None = None, certainty: float | None = None, *, questions: int | None = None
+    ) -> bool:
+        """Whether that is enough; see `Respondent.done`."""
+        return self.respondent().done(k, certainty, questions=questions)
+
+    def result(self) -> Result:
+        """What the answers say; see `Respondent.result`."""
+        return self.respondent().result()
+
+    def comparisons(self) -> Comparisons:
+        """The standing answers of all respondents, with their names as users."""
+        parts = [self.respondent(name).comparisons() for name, count in self.respondents().items() if count]
+        if not parts:
+            raise InputError(
+                f"Nobody has answered in the study {self.name!r}; at least one answer is needed."
+            )
+        columns = [
+            np.concatenate([getattr(part, column) for part in parts])
+            for column in ("pairs", "y", "users", "weights")
+        ]
+        return Comparisons(self.catalogue.table, *columns)
+
+    def export(self, path: str | PathLike[str]) -> None:
+        """Write a file: .csv or .parquet for the standing answers, .jsonl for all there is.
+
+        See `coombs.study.exchange` and `events`; `import_answers` and `import_study` read them.
+        """
+        from coombs.study import events, exchange
+
+        whole = str(path).lower().endswith(".jsonl")
+        (events.export_events if whole else exchange.export_answers)(self, path)
+
+    def import_answers(self, path: str | PathLike[str]) -> int:
+        """Add the answers in a CSV or Parquet file; see `coombs.study.exchange.import_answers`."""
+        from coombs.study import exchange
+
+        return exchange.import_answers(self, path)
+
+    def __repr__(self) -> str:
+        return f"Study({self.name!r}, {self.n_items} items)"
+
+
+def create_study(
+    items: TableLike | str | PathLike[str],
+    name: str = "study",
+    *,
+    storage: str | Storage = DEFAULT_STORAGE,
+    load_if_exists: bool = True,
+    features: Sequence[str] | None = None,
+    **settings: Any,
+) -> Study:
+    """A new study, or the one of that name if it is about the same items.
+
+    Parameters
+    ----------
+    items : array, frame, or path of a CSV or Parquet file; text columns are shown, not learned from
+    name : of the study
+    storage : "sqlite:///file.db" (default: coombs.db here), "postgresql://...", or "memory:"
+    load_if_exists : False refuses a name that is taken
+    features : columns to learn from (default: all columns of numbers)
+    **settings : strategy, probes, metric, top, certainty, seed; see `Settings`. Of a study that exists
+        they hold for this time, and what is not given is as it was made
+    """
+    goods = _comparable(catalogue(items, features))
+    chosen = _settings(settings)
+    place = open_storage(storage)
+    try:
+        record = place.create_study(
+            _name(name, "study"),
+            goods.features,
+            [
+                Item(called, tuple(row), details)
+                for called, row, details in zip(
+                    goods.names, goods.table.matrix.tolist(), goods.details, strict=True
+                )
+            ],
+            {**asdict(chosen), "named": goods.table.names is not None, **_kind(goods.table)},
+        )
+    except StudyExistsError:
+        if not load_if_exists:
+            raise
+        old = _same(load_study(name, storage=place), goods)
+        old.settings = replace(old.settings, **settings)
+        return old
+    return Study(place, record, goods, chosen)
+
+
+def load_study(name: str = "study", *, storage: str | Storage = DEFAULT_STORAGE) -> Study:
+    """The study of that name, as it was left."""
+    place = open_storage(storage)
+    record = place.study(name)
+    items = place.items(record.id)
+    named = record.settings.get("named", True)
+    names = np.array([item.name for item in items], dtype=object)
+    called = np.array(record.feature_names, dtype=object)
+    matrix = np.array([item.features for item in items], dtype=float)
+    matrix.flags.writeable = False
+    table = ItemTable(
+        matrix,
+        names if named else None,
+        called if record.settings.get("features_named", True) else None,
+        bool(record.settings.get("integer_names", False)),
+    )
+    goods = Catalogue(table, tuple(item.details for item in items))
+    return Study(place, record, goods, Settings.of(record.settings))
+
+
+def list_studies(storage: str | Storage = DEFAULT_STORAGE) -> list[StudySummary]:
+    """All studies of a storage."""
+    return open_storage(storage).studies()
+
+
+def delete_study(name: str, *, storage: str | Storage = DEFAULT_STORAGE) -> None:
+    """Remove a study with all its answers: they cannot be had back."""
+    open_storage(storage).delete_study(name)
+
+
+def _settings(given: Mapping[str, Any]) -> Settings:
+    known = [one.name for one in fields(Settings)]
+    for name in given:
+        if name not in known:
+            raise InputError(f"There is no setting {name!r}; the settings are {', '.join(known)}.")
+    return Settings(**given)
+
+
+def _comparable(goods: Catalogue) -> Catalogue:
+    """The items, once there are two that differ."""
+    matrix = goods.table.matrix
+    if len(matrix) < 2:
+        raise InputError(f"There are fewer than two items ({len(matrix)}); a comparison needs two.")
+    if (matrix == matrix[0]).all():
+        raise InputError(
+            f"All {len(matrix)} items have the same features ({', '.join(goods.features)}); there is nothing "
+            "to learn about unless some feature differs."
+        )
+    return goods
+
+
+def _kind(table: ItemTable) -> dict[str, bool]:
+    """How the table was named."""
+    return {"features_named": table.features is not None, "integer_names": table.integer_names}
+
+
+def _same(study: Study, goods: Catalogue) -> Study:
+    """The study, once it is about these items."""
+    old = study.catalogue
+    if old.names != goods.names or not np.array_equal(old.table.matrix, goods.table.matrix):
+        raise InputError(
+            f"The study {study.name!r} is about other items; choose another name, or delete it first."
+        )
+    return study
+
+
+def _name(name: Any, what: str) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise InputError(f"The {what}'s name is {name!r}; it must be text that is not blank.")
+    return name
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
