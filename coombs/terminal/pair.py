@@ -1,0 +1,56 @@
+"""What there is to show of two items: features in the user's numbers, and whatever else is known."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from coombs.catalogue import Catalogue
+from coombs.terminal.cells import harmless
+
+LONG = 12
+"""Characters of a number above which its last digits are left out."""
+
+
+class Row(NamedTuple):
+    """A feature, or a detail, of both items.
+
+    `shares` say where a feature's values are among those of all items, from the lowest, 0, to the highest, 1.
+    """
+
+    label: str
+    texts: tuple[str, str]
+    shares: tuple[float, float] | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the items differ in it."""
+        return self.texts[0] != self.texts[1]
+
+
+def rows(items: Catalogue, positions: tuple[int, int]) -> list[Row]:
+    """The features of two items, then their details unless both are blank; all of it safe to print."""
+    table, (first, second) = items.table.matrix, positions
+    features = [
+        Row(harmless(name), numbers(left, right), (share(left, column), share(right, column)))
+        for name, column in zip(items.features, table.T.tolist(), strict=True)
+        for left, right in [(column[first], column[second])]
+    ]
+    known = items.details[first], items.details[second]
+    texts = {name: (harmless(known[0][name]), harmless(known[1][name])) for name in known[0]}
+    return features + [Row(harmless(name), pair, None) for name, pair in texts.items() if any(pair)]
+
+
+def share(value: float, column: list[float]) -> float:
+    """Where a value is between the lowest and the highest of a column; 0 if all are alike."""
+    lowest, highest = min(column), max(column)
+    return (value - lowest) / (highest - lowest) if highest > lowest else 0.0
+
+
+def numbers(first: float, second: float) -> tuple[str, str]:
+    """Two numbers as people write them, with as many digits as tell them apart."""
+    for digits in (15, 6, 9, 12, 17):
+        texts = f"{first:.{digits}g}", f"{second:.{digits}g}"
+        told_apart = texts[0] != texts[1] or first == second
+        if told_apart and (digits != 15 or max(map(len, texts)) <= LONG):
+            break
+    return texts
