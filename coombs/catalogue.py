@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
 from os import PathLike
-from typing import Any, NamedTuple
+from types import NoneType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +19,20 @@ from coombs.tables import Columns, InputError, ItemTable, TableLike, Where
 Details = tuple[Mapping[str, str], ...]
 
 
-class Catalogue(NamedTuple):
+@dataclass(frozen=True)
+class Catalogue:
     """Checked items, and of each the columns that are not features, as text."""
 
     table: ItemTable
     details: Details
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """What the items are called; their positions where they have no names."""
         table = self.table
         return [str(i) for i in range(len(table.matrix))] if table.names is None else table.names.tolist()
 
-    @property
+    @cached_property
     def features(self) -> list[str]:
         """What the features are called."""
         table = self.table
@@ -44,8 +49,11 @@ def catalogue(items: TableLike | str | PathLike[str], features: Sequence[str] | 
     """
     if isinstance(items, Catalogue):
         return items
+    if isinstance(features, str) or not isinstance(features, Sequence | NoneType):
+        raise InputError(f"features is {features!r}; it must be a list of columns' names.")
+    features = None if features is None else [str(name) for name in features]
     if isinstance(items, str | PathLike):
-        return _of_columns(*_file_columns(items), features)
+        return _of_file(items, features)
     library = tables.frame_library(items)
     if library is None:
         if features is not None:
@@ -60,20 +68,25 @@ def catalogue(items: TableLike | str | PathLike[str], features: Sequence[str] | 
     return _of_columns(names, columns, tables.row, features)
 
 
-def _file_columns(path: str | PathLike[str]) -> tuple[NDArray[Any] | None, Columns, Where]:
-    """The item names, the other columns, and how messages call the rows of a file."""
+def _of_file(path: str | PathLike[str], features: Sequence[str] | None) -> Catalogue:
+    """The items in a file, details as the file has them."""
     if str(path).lower().endswith((".parquet", ".pq")):
         frame, where = files.parquet_frame(path)
         columns = tables.frame_columns(frame)
         if not tables.is_default(frame.index):
-            return frame.index.to_numpy(), columns, where
-        return *files.split_names(columns, columns), where
+            return _of_columns(frame.index.to_numpy(), columns, where, features)
+        return _of_columns(*files.split_names(columns, columns), where, features)
     raw, where = files.csv_columns(path)
-    return *files.split_names(raw, {name: files.typed(column) for name, column in raw.items()}), where
+    names, typed = files.split_names(raw, {name: files.typed(column) for name, column in raw.items()})
+    return _of_columns(names, typed, where, features, raw)
 
 
 def _of_columns(
-    names: NDArray[Any] | None, columns: Columns, where: Where, features: Sequence[str] | None
+    names: NDArray[Any] | None,
+    columns: Columns,
+    where: Where,
+    features: Sequence[str] | None,
+    raw: Columns | None = None,
 ) -> Catalogue:
     if features is None:
         chosen = [name for name, column in columns.items() if not _is_text(column)]
@@ -83,7 +96,7 @@ def _of_columns(
             raise InputError(f"There is no column {unknown[0]!r}; the columns are {', '.join(columns)}.")
         chosen = [name for name in columns if name in set(features)]
     table = tables.assemble(names, {name: columns[name] for name in chosen}, where)
-    others = {name: column for name, column in columns.items() if name not in chosen}
+    others = {name: (raw or columns)[name] for name in columns if name not in chosen}
     texts = {name: [tables.cell_text(cell) for cell in column] for name, column in others.items()}
     details = tuple({name: cells[i] for name, cells in texts.items()} for i in range(len(table.matrix)))
     return Catalogue(table, details)
@@ -94,7 +107,11 @@ def _is_text(column: NDArray[Any]) -> bool:
     if column.dtype.kind not in "OUT":
         return column.dtype.kind in "mM"
     filled = [cell for cell in column if tables.cell_text(cell)]
-    return bool(filled) and all(isinstance(cell, str) and not _reads_as_number(cell) for cell in filled)
+    return bool(filled) and all(_is_word(cell) for cell in filled)
+
+
+def _is_word(cell: Any) -> bool:
+    return isinstance(cell, date) or (isinstance(cell, str) and not _reads_as_number(cell))
 
 
 def _reads_as_number(cell: str) -> bool:

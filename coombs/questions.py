@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Index = NDArray[np.intp]
+    Pairs = Collection[tuple[int, int]] | NDArray[np.intp]
 
 ALL_PAIRS = 120
 """Up to this many items every pair is a candidate; of more, every pair of so many."""
@@ -64,6 +65,11 @@ class Fitted:
         return result
 
 
+def as_votes(model: Any) -> Votes:
+    """Draws, or those of a fitted model."""
+    return model if hasattr(model, "mean_scores") else Fitted(model)
+
+
 class Choice(NamedTuple):
     """A pair by position, what its answer would tell (in bits), and the probability that the first wins."""
 
@@ -73,20 +79,31 @@ class Choice(NamedTuple):
     probability: float
 
 
-def information(votes: Votes, pairs: Index, every: int = 1) -> tuple[FloatArray, FloatArray]:
-    """What the answer to each pair tells about the preferences, in bits; and the probability of the first."""
-    p = _probabilities(votes, pairs, every)
+def information(model: Any, pairs: Index, every: int = 1, k: int = TOP) -> tuple[FloatArray, FloatArray]:
+    """What the answer to each pair tells about the preferences, in bits; and the probability of the first.
+
+    Parameters
+    ----------
+    model : a fitted `IdealPoint`, or live draws
+    pairs : (n, 2) positions of items
+    every : only every so many draws are looked at, for speed
+    k : how many items count as the best; nothing to this strategy
+    """
+    p = _probabilities(as_votes(model), pairs, every)
     mean = p.mean(axis=1)
     return _entropy(mean) - _entropy(p).mean(axis=1), mean
 
 
-def best(votes: Votes, pairs: Index, every: int = 1, k: int = TOP) -> tuple[FloatArray, FloatArray]:
+def best(model: Any, pairs: Index, every: int = 1, k: int = TOP) -> tuple[FloatArray, FloatArray]:
     """What the answer tells about which items are the best k; and the probability of the first.
 
     With t_is whether item i is among the best k of draw s, that is the variance of all t_i that knowing
     the answer explains: sum_i cov(p, t_i)^2 / (mean p (1 - mean p)).
     """
-    contested = np.argsort(votes.mean_scores(), kind="stable")[: max(CONTESTED, 3 * k)]
+    votes = as_votes(model)
+    means = votes.mean_scores()
+    k = min(k, len(means) - 1)
+    contested = np.argsort(means, kind="stable")[: max(CONTESTED, 3 * k)]
     scores, _ = votes.scores(contested, every)
     is_top = top_sets(scores, k).astype(np.float32)
     is_top -= is_top.mean(axis=1, keepdims=True)
@@ -96,12 +113,12 @@ def best(votes: Votes, pairs: Index, every: int = 1, k: int = TOP) -> tuple[Floa
     return (covariance**2).sum(axis=1) / np.maximum(mean * (1 - mean), 1e-3), mean
 
 
-def random(votes: Votes, pairs: Index, every: int = 1) -> tuple[FloatArray, FloatArray]:
+def random(model: Any, pairs: Index, every: int = 1, k: int = TOP) -> tuple[FloatArray, FloatArray]:
     """Every pair alike; and the probability of the first."""
-    return np.zeros(len(pairs)), _probabilities(votes, pairs, every).mean(axis=1)
+    return np.zeros(len(pairs)), _probabilities(as_votes(model), pairs, every).mean(axis=1)
 
 
-Strategy = Callable[[Votes, "Index", int], tuple[FloatArray, FloatArray]]
+Strategy = Callable[[Any, "Index", int, int], tuple[FloatArray, FloatArray]]
 STRATEGIES: dict[str, Strategy] = {"information": information, "random": random, "best": best}
 
 
@@ -109,7 +126,8 @@ def next_question(
     model: Any,
     strategy: str = "information",
     *,
-    asked: Collection[tuple[int, int]] = (),
+    asked: Pairs = (),
+    k: int = TOP,
     random_state: RandomState = None,
 ) -> Choice | None:
     """The pair of a fitted model's items to ask about next; None where every pair was asked.
@@ -119,6 +137,7 @@ def next_question(
     model : a fitted `IdealPoint`
     strategy : "information" (about the preferences), "best" (about the best items) or "random"
     asked : pairs of positions that are not to be asked again, either way around
+    k : how many items count as the best
     random_state : for ties, candidates of large catalogues, and which of the two comes first
 
     Examples
@@ -132,51 +151,69 @@ def next_question(
     True
     """
     votes = Fitted(model)
-    rng = generator(random_state)
-    return choose(votes, strategy, len(model._data.items), asked, rng)
+    return choose(votes, strategy, len(votes.mean_scores()), asked, generator(random_state), k)
 
 
 def choose(
-    votes: Votes, strategy: str, n_items: int, asked: Collection[tuple[int, int]], rng: np.random.Generator
+    votes: Votes, strategy: str, n_items: int, asked: Pairs, rng: np.random.Generator, k: int = TOP
 ) -> Choice | None:
     """The candidate that tells most, in a random order of the two."""
-    if strategy not in STRATEGIES:
+    if strategy not in list(STRATEGIES):
         raise InputError(f"strategy is {strategy!r}; it must be one of {', '.join(STRATEGIES)}.")
-    pairs = candidates(votes, n_items, asked, rng)
+    pairs = candidates(votes, strategy, n_items, asked, rng)
     if not len(pairs):
         return None
     # Of equals the first is taken: in no particular order.
     pairs = rng.permuted(rng.permutation(pairs), axis=1)
     score = STRATEGIES[strategy]
     if strategy != "random" and len(pairs) > SHORT_LIST:
-        pairs = pairs[np.argpartition(-score(votes, pairs, SCREEN)[0], SHORT_LIST)[:SHORT_LIST]]
-    chosen = 0 if strategy == "random" else int(score(votes, pairs, 1)[0].argmax())
+        pairs = pairs[np.argpartition(-score(votes, pairs, SCREEN, k)[0], SHORT_LIST)[:SHORT_LIST]]
+    chosen = 0 if strategy == "random" else int(score(votes, pairs, 1, k)[0].argmax())
     gain, probability = information(votes, pairs[chosen : chosen + 1])
     first, second = pairs[chosen].tolist()
     return Choice(first, second, float(gain[0]), float(probability[0]))
 
 
-def candidates(
-    votes: Votes, n_items: int, asked: Collection[tuple[int, int]], rng: np.random.Generator
-) -> Index:
-    """(n, 2) pairs of positions that were not asked: all, or those of a set of items.
+def candidates(votes: Votes, strategy: str, n_items: int, asked: Pairs, rng: np.random.Generator) -> Index:
+    """(n, 2) pairs of positions that were not asked: all, or of many items some.
 
-    The set has the likeliest best items and random others, so that both what the preferences are and which
-    items are best can be asked about.
+    Random pairs are of all items alike. Otherwise they are those of a set with the likeliest best items
+    and random others, so that both what the preferences are and which items are best can be asked about.
     """
-    members = np.arange(n_items)
-    if n_items > ALL_PAIRS:
+    if n_items <= ALL_PAIRS:
+        return _new(_all_pairs(np.arange(n_items)), n_items, asked)
+    if strategy == "random":
+        first = rng.integers(n_items, size=SHORT_LIST)
+        second = (first + rng.integers(1, n_items, size=SHORT_LIST)) % n_items
+        found = _new(np.column_stack([first, second]), n_items, asked)
+    else:
         order = np.argsort(votes.mean_scores(), kind="stable")
         n_best = int(FAVOURITES * ALL_PAIRS)
         others = rng.choice(order[n_best:], ALL_PAIRS - n_best, replace=False)
         members = np.sort(np.concatenate([order[:n_best], others]))
+        found = _new(_all_pairs(members), n_items, asked)
+    return found if len(found) else _left_over(n_items, asked)
+
+
+def _all_pairs(members: Index) -> Index:
     low, high = np.triu_indices(len(members), 1)
-    pairs = np.column_stack([members[low], members[high]])
-    if not asked:
+    return np.column_stack([members[low], members[high]])
+
+
+def _left_over(n_items: int, asked: Pairs) -> Index:
+    """The pairs of the item that was compared least that were not asked: none if no pair is left."""
+    often = np.bincount(np.array(list(asked), dtype=np.int64).ravel(), minlength=n_items)
+    item = int(often.argmin())
+    others = np.delete(np.arange(n_items), item)
+    return _new(np.column_stack([np.full(n_items - 1, item), others]), n_items, asked)
+
+
+def _new(pairs: Index, n_items: int, asked: Pairs) -> Index:
+    """Those that were not asked, either way around."""
+    if not len(asked):
         return pairs
-    done = np.sort(np.array(list(asked), dtype=np.int64).reshape(-1, 2), axis=1)
-    new = ~np.isin(pairs[:, 0] * n_items + pairs[:, 1], done[:, 0] * n_items + done[:, 1])
-    return pairs[new]
+    done, found = (np.sort(part, axis=1) for part in (np.array(list(asked), dtype=np.int64), pairs))
+    return pairs[~np.isin(found @ [n_items, 1], done @ [n_items, 1])]
 
 
 def top_sets(scores: FloatArray, k: int) -> NDArray[np.bool_]:

@@ -316,6 +316,8 @@ def _is_missing(value: Any) -> bool:
     """None, NaN, or pandas' NA and NaT, which must be told by name where pandas may be absent."""
     if isinstance(value, float):
         return math.isnan(value)
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 

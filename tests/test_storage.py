@@ -282,6 +282,16 @@ def test_a_pair_stays_asked_when_its_answer_is_undone(storage: Storage, ann: Res
     assert storage.add_question(ann.id, 0, 1, "start") is None
 
 
+def test_a_token_leads_to_its_respondent_alone(storage: Storage, ann: RespondentRecord) -> None:
+    bob = storage.add_respondent(ann.study_id, "Bob", "token of Bob")
+    other = storage.add_respondent(make(storage, "other").id, "Ann", "token elsewhere")
+    assert storage.by_token("token of Bob")[1] == bob
+    assert storage.by_token("token elsewhere") == ("other", other)
+    for wrong in ("", "Token of Bob", "token of", "' OR '1'='1"):
+        with pytest.raises(UnknownStudyError, match="nobody's"):
+            storage.by_token(wrong)
+
+
 def test_pairs_are_those_asked_or_answered(storage: Storage, ann: RespondentRecord) -> None:
     assert storage.pairs(ann.id) == set()
     question = storage.add_question(ann.id, 3, 1, "start")

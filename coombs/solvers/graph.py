@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,15 +27,38 @@ class ComparisonGraph:
         self.winners, self.losers, self.n_items = winners, losers, n_items
         self.n_answers = len(winners)
         self.dense = n_items <= DENSE_ITEMS
-        self.piece, self.piece_sizes = self._pieces()
-        self._twice = tuple(np.concatenate([ends, ends + n_items]) for ends in (losers, winners))
-        self._both_ends = np.concatenate([losers, winners])
-        # Each pair's cell in the lower triangle of the n x n Laplacian, and the cell of each answer;
-        # two answers share one where they contradict each other.
-        codes = np.maximum(winners, losers) * n_items + np.minimum(winners, losers)
-        self._cells, self._cell_of = np.unique(codes, return_inverse=True)
-        self._mirrored = self._cells % n_items * n_items + self._cells // n_items
 
+    @cached_property
+    def _twice(self) -> tuple[Index, Index]:
+        losers, winners = (np.concatenate([one, one + self.n_items]) for one in (self.losers, self.winners))
+        return losers, winners
+
+    @cached_property
+    def _both_ends(self) -> Index:
+        return np.concatenate([self.losers, self.winners])
+
+    @cached_property
+    def _cells(self) -> tuple[Index, Index, Index]:
+        """Each pair's cell in the lower triangle of the n x n Laplacian, its mirror, each answer's cell.
+
+        Two answers share one where they contradict each other.
+        """
+        n = self.n_items
+        codes = np.maximum(self.winners, self.losers) * n + np.minimum(self.winners, self.losers)
+        cells, cell_of = np.unique(codes, return_inverse=True)
+        return cells, cells % n * n + cells // n, cell_of
+
+    @property
+    def piece(self) -> Index:
+        """The piece of the graph that each item is in."""
+        return self._pieces[0]
+
+    @property
+    def piece_sizes(self) -> Index:
+        """The sizes of the pieces."""
+        return self._pieces[1]
+
+    @cached_property
     def _pieces(self) -> tuple[Index, Index]:
         """The piece of the graph that each item is in, and the sizes of the pieces."""
         n = self.n_items
@@ -66,14 +90,15 @@ class ComparisonGraph:
         """
         n = self.n_items
         degrees = np.bincount(self._both_ends, np.concatenate([weights, weights]), n)
-        totals = -np.bincount(self._cell_of, weights)
+        cells, mirrored, cell_of = self._cells
+        totals = -np.bincount(cell_of, weights)
         if not self.dense:
-            low, high, items = self._cells % n, self._cells // n, np.arange(n)
+            low, high, items = cells % n, cells // n, np.arange(n)
             rows, columns = np.concatenate([low, high, items]), np.concatenate([high, low, items])
             return csr_array(coo_array((np.concatenate([totals, totals, degrees]), (rows, columns)), (n, n)))
         result = np.zeros((n, n)) if out is None else out
         flat = result.reshape(-1)
-        flat[self._cells] = flat[self._mirrored] = totals
+        flat[cells] = flat[mirrored] = totals
         flat[:: n + 1] = degrees
         return result
 

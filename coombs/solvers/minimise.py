@@ -6,7 +6,8 @@ import math
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -55,8 +56,33 @@ def serial(n_items: int) -> Iterator[None]:
     if n_items > SERIAL_ITEMS:
         yield
         return
-    with _blas().limit(limits=1, user_api="blas"):
+    _Serial.enter()
+    try:
         yield
+    finally:
+        _Serial.leave()
+
+
+class _Serial:
+    """The limit on BLAS, which is the process's: the first thread to ask sets it, the last one lifts it."""
+
+    lock = Lock()
+    inside = 0
+    limit: Any = None
+
+    @classmethod
+    def enter(cls) -> None:
+        with cls.lock:
+            if not cls.inside:
+                cls.limit = _blas().limit(limits=1, user_api="blas")
+            cls.inside += 1
+
+    @classmethod
+    def leave(cls) -> None:
+        with cls.lock:
+            cls.inside -= 1
+            if not cls.inside:
+                cls.limit.restore_original_limits()
 
 
 def _names(solver: str) -> tuple[str, ...]:

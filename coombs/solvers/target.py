@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,11 +104,16 @@ class Target:
         self._weights: Vector = np.asarray(weights, dtype)
         self._forms = (Products if items.size * self.d < LARGEST_PRODUCTS else Forms)(self.items)
         self._buffers: Matrix = np.empty((3, 0, 0), dtype)
+
+    @cached_property
+    def _incidence(self) -> csr_array:
+        """Q', items by answers."""
+        graph = self.graph
         ends = np.concatenate([graph.losers, graph.winners])
-        ones = np.ones(graph.n_answers, dtype)
+        ones = np.ones(graph.n_answers, self.dtype)
         rows = np.tile(np.arange(graph.n_answers), 2)
-        shape = (len(items), graph.n_answers)
-        self._incidence = csr_array((np.concatenate([ones, -ones]), (ends, rows)), shape=shape)
+        shape = (len(self.items), graph.n_answers)
+        return csr_array((np.concatenate([ones, -ones]), (ends, rows)), shape=shape)
 
     @property
     def dense(self) -> Index:

@@ -80,6 +80,10 @@ class Storage(Protocol):
         """The respondents of a study in the order they came, each with the number of standing answers."""
         ...
 
+    def by_token(self, token: str) -> tuple[str, RespondentRecord]:
+        """The study's name and the respondent whose link holds the token, or UnknownStudyError."""
+        ...
+
     def add_question(
         self,
         respondent_id: int,

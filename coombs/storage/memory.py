@@ -100,6 +100,14 @@ class MemoryStorage:
             self._study(study_id)
             return [(sheet.respondent, len(sheet.standing)) for sheet in self._sheets(study_id)]
 
+    def by_token(self, token: str) -> tuple[str, RespondentRecord]:
+        """The study's name and the respondent whose link holds the token, or UnknownStudyError."""
+        with self._lock:
+            for sheet in self._state.sheets.values():
+                if sheet.respondent.token == token:
+                    return rows.study(self._study(sheet.respondent.study_id).row).name, sheet.respondent
+        raise rules.no_token()
+
     def add_question(
         self,
         respondent_id: int,

@@ -106,6 +106,11 @@ def no_respondent(respondent_id: int) -> UnknownStudyError:
     return UnknownStudyError(f"There is no respondent with the id {respondent_id}.")
 
 
+def no_token() -> UnknownStudyError:
+    """The error for a token, which is not shown, that no respondent has."""
+    return UnknownStudyError("This link is nobody's; ask whoever made the study for a new one.")
+
+
 def no_question(respondent_id: int, question_id: int) -> UnknownStudyError:
     """The error for an answer to what is not the respondent's question."""
     return UnknownStudyError(f"Respondent {respondent_id} was asked no question {question_id}.")

@@ -120,6 +120,16 @@ class SqlStorage:
             self._check_study(study_id)
         return [(rows.respondent(row[:-1]), row[-1]) for row in found]
 
+    def by_token(self, token: str) -> tuple[str, RespondentRecord]:
+        """The study's name and the respondent whose link holds the token, or UnknownStudyError."""
+        for row in self._database.rows(
+            f"SELECT id, {rows.RESPONDENT}, (SELECT studies.name FROM studies WHERE studies.id = study_id)"
+            " FROM respondents WHERE token = ?",
+            rules.text(token, "token"),
+        ):
+            return row[-1], rows.respondent(row[:-1])
+        raise rules.no_token()
+
     def add_question(
         self,
         respondent_id: int,

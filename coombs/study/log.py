@@ -8,13 +8,16 @@ from coombs.storage.records import AnswerRecord, Event, QuestionRecord
 
 
 class Log:
-    """The questions and the standing answers of one respondent, in their order."""
+    """The questions and the standing answers of one respondent, in their order.
+
+    `asked` are the pairs of questions, and of earlier rows that were not read.
+    """
 
     def __init__(self) -> None:
         self.questions: dict[int, QuestionRecord] = {}
         self.answers: dict[int, AnswerRecord] = {}
         self.last_event = self.last_question = 0
-        self.pairs: set[tuple[int, int]] = set()
+        self.asked: set[tuple[int, int]] = set()
         self._answer_of: dict[int, int] = {}
         self._reopened: dict[int, None] = {}
 
@@ -22,7 +25,7 @@ class Log:
         """More of both, in the storage's order."""
         for question in questions:
             self.questions[question.id] = question
-            self.pairs.add(unordered(question.left, question.right))
+            self.asked.add(unordered(question.left, question.right))
             self.last_question = max(self.last_question, question.id)
         for event in events:
             if isinstance(event, AnswerRecord):
@@ -33,7 +36,6 @@ class Log:
 
     def _answered(self, answer: AnswerRecord) -> None:
         self.answers[answer.id] = answer
-        self.pairs.add(unordered(answer.left, answer.right))
         if answer.question_id is not None:
             self._answer_of[answer.question_id] = answer.id
             self._reopened.pop(answer.question_id, None)
@@ -45,10 +47,10 @@ class Log:
             self._answer_of.pop(answer.question_id, None)
             self._reopened[answer.question_id] = None
 
-    def standing(self, question_id: int) -> AnswerRecord | None:
-        """The answer to a question, if one stands."""
-        answer_id = self._answer_of.get(question_id)
-        return None if answer_id is None else self.answers[answer_id]
+    @property
+    def pairs(self) -> set[tuple[int, int]]:
+        """Those asked about, or with an answer that stands."""
+        return self.asked | {unordered(one.left, one.right) for one in self.answers.values()}
 
     @property
     def reopened(self) -> QuestionRecord | None:
@@ -62,7 +64,12 @@ class Log:
         if self.reopened is not None or not self.questions:
             return self.reopened
         last = self.questions[self.last_question]
-        return last if self.standing(last.id) is None else None
+        return last if last.id not in self._answer_of else None
+
+    @property
+    def unanswered(self) -> QuestionRecord | None:
+        """The earliest question without an answer."""
+        return next((one for number, one in self.questions.items() if number not in self._answer_of), None)
 
     @property
     def last_answer(self) -> AnswerRecord | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from coombs import questions
-from coombs.estimators.base import Scaler
-from coombs.solvers.belief import Belief
+from coombs.solvers.belief import FEW, Belief
 from coombs.storage.records import AnswerRecord
 from coombs.tables import FloatArray
 
@@ -36,13 +36,12 @@ class Mind:
     """Draws of what a respondent may want, given the answers that it was told."""
 
     def __init__(self, items: FloatArray, rung: str, seed: Sequence[int]) -> None:
-        scaler = Scaler.of(items, standardize=True)
+        """About standardised items."""
         self.rng = np.random.default_rng(list(seed))
-        scaled = scaler.forward(items)[:, scaler.varies]
         self._told: list[int] = []
         self._before: list[Belief] = []
-        self._way: dict[int, list[tuple[int, float]]] = {}
-        self.belief = Belief.prior(scaled, rung if scaled.shape[1] else "items", None, self.rng)
+        self._way: dict[int, deque[tuple[int, float]]] = {}
+        self.belief = Belief.prior(items, rung, None, self.rng)
 
     def hear(self, answers: Sequence[AnswerRecord]) -> None:
         """All answers that stand now: new ones are learned from, undone ones unlearned."""
@@ -60,7 +59,7 @@ class Mind:
         self._told = numbers
 
     def _learn(self, answers: Sequence[AnswerRecord]) -> None:
-        if len(answers) > KEPT:
+        if len(answers) > FEW:
             self._before, self.belief = [], self.belief.after(*oriented(answers), self.rng)
             return
         for answer in answers:
@@ -81,17 +80,17 @@ class Mind:
         probability = (float((right == k).sum()) + 0.5) / (len(right) + 1)
         return Top(tuple(near[:k].tolist()), probability, float(right.mean()) / k)
 
-    def questions_left(self, k: int, goal: float) -> int | None:
+    def questions_left(self, k: int, probability: float, goal: float) -> int | None:
         """Until the probability of the best k reaches the goal, if its log odds go on as they did lately."""
-        way, count = self._way.setdefault(k, []), len(self.belief.winners)
-        odds = _log_odds(self.top(k).probability)
+        way, count = self._way.setdefault(k, deque(maxlen=LATEST)), len(self.belief.winners)
+        odds = _log_odds(probability)
         if not way or way[-1][0] != count:
             way.append((count, odds))
         if odds >= _log_odds(goal):
             return 0
         if len(way) < SEVERAL:
             return None
-        x, y = np.array(way[-LATEST:]).T
+        x, y = np.array(way).T
         slope = float(np.polyfit(x, y, 1)[0])
         needed = (_log_odds(goal) - odds) / slope if slope > 1e-4 else math.inf
         return max(1, math.ceil(needed)) if needed <= FARTHEST else None
@@ -100,10 +99,12 @@ class Mind:
 def oriented(
     answers: Sequence[AnswerRecord],
 ) -> tuple[questions.Index, questions.Index, FloatArray]:
-    """Winners, losers and weights; a tie counts half each way, a skip not at all."""
+    """Winners, losers and weights; a tie counts half each way, a skip or a weight of zero not at all."""
     rows: list[tuple[int, int, float]] = []
     for answer in answers:
         left, right, weight = answer.left, answer.right, answer.weight
+        if not weight:
+            continue
         if answer.choice == "tie":
             rows += [(left, right, weight / 2), (right, left, weight / 2)]
         elif answer.choice != "skip":

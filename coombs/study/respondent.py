@@ -6,6 +6,7 @@ import threading
 import zlib
 from collections.abc import Sequence
 from functools import cached_property
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -39,11 +40,11 @@ class Respondent:
 
     def __init__(self, study: Study, record: RespondentRecord) -> None:
         self.study, self.record = study, record
-        self._log, self._whole = Log(), False
         self._seed = (study.settings.seed, zlib.crc32(record.name.encode()))
-        self._rng = np.random.default_rng([*self._seed, 1])
+        self._rng = np.random.default_rng(self._seed)
         self._lock = threading.RLock()
-        self._read = False
+        self._log, self._read, self._whole = Log(), False, False
+        self._earlier = 0
 
     @property
     def name(self) -> str:
@@ -52,41 +53,42 @@ class Respondent:
 
     @cached_property
     def _mind(self) -> Mind:
-        return Mind(self.study.catalogue.table.matrix, self.study.settings.metric, self._seed)
+        return Mind(self.study.scaled_items, self.study.settings.metric, self._seed)
 
     @property
     def _storage(self) -> Storage:
         return self.study.storage
 
     def ask(self) -> Question | None:
-        """A new question; first the one whose answer was undone. None where every pair has been asked.
+        """A new question, or the one whose answer was undone. None where every pair has been answered.
 
-        Two calls never give the same pair, whichever processes make them.
+        Two calls never give the same new pair, whichever processes make them.
         """
         with self._lock:
             self._sync()
             if self._log.reopened is not None:
                 return self._question(self._log.reopened)
-            for refused in range(self.study.n_pairs):
-                if refused == REFUSED:
-                    self._log.pairs |= self._storage.pairs(self.record.id)
-                probe = self._rng.random() < self.study.settings.probes
-                strategy = "random" if probe else self.study.settings.strategy
-                chosen = self._choose(strategy)
-                if chosen is None:
-                    return None
-                record = self._storage.add_question(
-                    self.record.id,
-                    chosen.first,
-                    chosen.second,
-                    "probe" if probe else strategy,
-                    chosen.probability,
-                )
-                if record is not None:
-                    self._log.add([record], [])
-                    return self._question(record)
-                self._log.pairs.add(unordered(chosen.first, chosen.second))
-            return None
+            record = self._ask_new() or self._log.unanswered
+            return None if record is None else self._question(record)
+
+    def _ask_new(self) -> QuestionRecord | None:
+        """A question that was never asked, stored; None where there is none."""
+        settings = self.study.settings
+        for refused in range(self.study.n_pairs):
+            if refused == REFUSED:
+                self._log.asked |= self._storage.pairs(self.record.id)
+            probe = self._rng.random() < settings.probes
+            chosen = self._choose("random" if probe else settings.strategy, self._rng)
+            if chosen is None:
+                return None
+            pair, purpose = (chosen.first, chosen.second), "probe" if probe else settings.strategy
+            record = self._storage.add_question(self.record.id, *pair, purpose, chosen.probability)
+            if record is not None:
+                # Others may have asked meanwhile.
+                self._sync(learn=False)
+                return record
+            self._log.asked.add(unordered(*pair))
+        return None
 
     def current(self) -> Question | None:
         """The question that waits for an answer, after coming back or an undo; a new one if none does."""
@@ -102,6 +104,7 @@ class Respondent:
             left, right = self._rng.permutation([record.left, record.right]).tolist()
             asked = self._storage.add_question(self.record.id, left, right, "check", again=True)
             assert asked is not None
+            self._sync(learn=False)
             return self._question(asked)
 
     def tell(
@@ -118,10 +121,12 @@ class Respondent:
 
         A question has one answer: telling the same again changes nothing; to change it, `undo` it first.
         """
-        if choice is not None and choice not in CHOICES:
+        if choice is not None and choice not in list(CHOICES):
             raise InputError(f"The choice is {choice!r}; it must be one of {', '.join(CHOICES)}.")
+        if not isinstance(weight, Real) or isinstance(weight, bool):
+            raise InputError(f"The weight is {weight!r}; it must be a number, not negative.")
         with self._lock:
-            if isinstance(question, Question | int):
+            if isinstance(question, Question | Integral):
                 left, right, number = self._asked(question)
                 if choice is None:
                     raise InputError(f"Question {number} has no choice; say left, right, tie or skip.")
@@ -135,6 +140,8 @@ class Respondent:
                 question_id=number,
                 weight=weight,
             )
+            if number is not None and number not in self._log.questions:
+                self._sync(learn=False)
             return self._answer(record)
 
     def undo(self, answer: Answer | int | None = None) -> Answer | None:
@@ -162,14 +169,20 @@ class Respondent:
         with self._lock:
             self._sync()
             top, names = self._mind.top(k), self.study.catalogue.names
+            count = self._earlier + sum(one.choice != "skip" for one in self._log.answers.values())
+            left = self._mind.questions_left(k, top.probability, goal)
+            # Of a small table the prior alone may be rather sure.
+            needed = LEAST * len(self.study.catalogue.features) - count
+            if needed > 0 and left is not None:
+                left = max(left, needed)
             gain = self._next_gain()
             return Progress(
-                sum(answer.choice != "skip" for answer in self._log.answers.values()),
+                count,
                 tuple(names[i] for i in top.positions),
                 top.probability,
                 top.share,
                 gain or 0.0,
-                0 if gain is None else self._mind.questions_left(k, goal),
+                0 if gain is None else left,
                 goal,
             )
 
@@ -179,21 +192,19 @@ class Respondent:
         if waiting is not None:
             pair = np.array([[waiting.left, waiting.right]])
             return float(questions.information(self._mind.belief, pair)[0][0])
-        best = self._choose(self.study.settings.strategy)
-        return None if best is None else best.gain
+        best = self._choose(self.study.settings.strategy, np.random.default_rng(0))
+        if best is None:
+            return None if self._log.unanswered is None else 0.0
+        return best.gain
 
     def done(
         self, k: int | None = None, certainty: float | None = None, *, questions: int | None = None
     ) -> bool:
         """Whether the best k items are certain enough, so many were answered, or nothing is left to ask."""
+        if questions is not None and (not isinstance(questions, Integral) or isinstance(questions, bool)):
+            raise InputError(f"questions is {questions!r}; it must be a whole number.")
         found = self.progress(k, certainty)
-        if found.questions_left == 0 and found.probability < found.goal:
-            return True
-        if questions is not None and found.n_answers >= questions:
-            return True
-        # Of a small table the prior alone may be rather sure.
-        few = found.n_answers < LEAST * len(self.study.catalogue.features)
-        return found.probability >= found.goal and not few
+        return found.questions_left == 0 or (questions is not None and found.n_answers >= questions)
 
     def comparisons(self) -> Comparisons:
         """The standing answers, skips left out, for any estimator."""
@@ -215,52 +226,68 @@ class Respondent:
 
     def _sync(self, learn: bool = True) -> None:
         """Read what came since, from this process or others."""
-        latest = None if self._read else MOST_ANSWERS
+        first = not self._read
+        latest = MOST_ANSWERS if first else None
         number, log = self.record.id, self._log
         # Events first: the question of each is there by then.
         events = self._storage.events(number, after=log.last_event, latest=latest)
-        log.add(self._storage.questions(number, after=log.last_question, latest=latest), events)
-        self._read = True
+        asked = self._storage.questions(number, after=log.last_question, latest=latest)
+        log.add(asked, events)
+        if first:
+            self._read, self._whole = True, max(len(asked), len(events)) < MOST_ANSWERS
+            self._earlier = 0 if self._whole else self._stored() - len(log.answers)
+            # Another process, another chance; the same process and answers, the same.
+            self._rng = np.random.default_rng([*self._seed, log.last_question])
         if learn:
-            self._mind.hear(list(log.answers.values())[-MOST_ANSWERS:])
+            self._mind.hear(list(log.answers.values()))
+
+    def _stored(self) -> int:
+        """How many answers stand, however old."""
+        return dict(self._storage.respondents(self.study.record.id))[self.record]
 
     def _read_all(self) -> None:
         """Read everything, however old."""
-        if self._read and len(self._log.answers) < MOST_ANSWERS:
-            self._whole = True
-        if not self._whole:
-            self._log, self._read, self._whole = Log(), True, True
         self._sync(learn=False)
+        if not self._whole:
+            self._log, self._whole, self._earlier = Log(), True, 0
+            self._sync(learn=False)
 
-    def _choose(self, strategy: str) -> questions.Choice | None:
-        return questions.choose(self._mind.belief, strategy, self.study.n_items, self._log.pairs, self._rng)
+    def _choose(self, strategy: str, rng: np.random.Generator) -> questions.Choice | None:
+        study = self.study
+        k, _ = study.settings.goal(study.n_items)
+        return questions.choose(self._mind.belief, strategy, study.n_items, self._log.pairs, rng, k)
 
     def _asked(self, question: Question | int) -> tuple[int, int, int]:
         """Left, right and number of a question."""
         if isinstance(question, Question):
             return *question.positions, question.id
+        number = int(question)
         self._sync(learn=False)
-        if question not in self._log.questions:
+        if number not in self._log.questions:
             self._read_all()
-        record = self._log.questions.get(question)
+        record = self._log.questions.get(number)
         if record is None:
-            raise InputError(f"{self.name!r} was never asked question {question}.")
+            raise InputError(f"{self.name!r} was never asked question {number}.")
         return record.left, record.right, record.id
 
     def _pair(self, pair: Sequence[Any]) -> tuple[int, int]:
         """Positions of two items by name or position."""
-        values = np.array(list(pair), dtype=object)
-        if isinstance(pair, str) or values.shape != (2,):
+        is_pair = isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str) and len(pair) == 2
+        if not is_pair:
             raise InputError(
                 f"The answer is about {pair!r}; it must be a question or a pair (winner, loser)."
             )
+        values = np.empty(2, dtype=object)
+        values[:] = list(pair)
         left, right = tables.positions(self.study.catalogue.table, values, lambda _: "the answer").tolist()
         if left == right:
             raise InputError(f"Item {pair[0]!r} is compared with itself; the two must differ.")
         return left, right
 
     def _answer_record(self, answer: Answer | int) -> AnswerRecord:
-        number = answer if isinstance(answer, int) else answer.id
+        if not isinstance(answer, Answer | Integral) or isinstance(answer, bool):
+            raise InputError(f"{answer!r} is no answer; take one of history(), or its id.")
+        number = answer.id if isinstance(answer, Answer) else int(answer)
         self._sync(learn=False)
         if number not in self._log.answers:
             self._read_all()

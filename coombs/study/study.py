@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, Self
@@ -13,6 +14,7 @@ import numpy as np
 
 from coombs.catalogue import Catalogue, catalogue
 from coombs.comparisons import Comparisons
+from coombs.estimators.base import Scaler
 from coombs.estimators.ideal_point import METRICS
 from coombs.questions import STRATEGIES
 from coombs.storage import Storage, StudyExistsError, open_storage
@@ -20,9 +22,11 @@ from coombs.storage.records import Item, StudyRecord, StudySummary, new_token
 from coombs.study.records import Answer, Progress, Question
 from coombs.study.respondent import Respondent
 from coombs.study.result import Result
-from coombs.tables import InputError, ItemTable, TableLike
+from coombs.tables import FloatArray, InputError, ItemTable, TableLike
 
 DEFAULT_STORAGE = "sqlite:///coombs.db"
+SUREST = 0.99
+"""The largest certainty that 240 draws can tell from being sure."""
 ME = "me"
 """The respondent of a study that has only one."""
 
@@ -35,7 +39,7 @@ class Settings:
     ----------
     strategy : "information" (learn the preferences), "best" (find the favourites) or "random"
     probes : the share of questions that are random pairs, kept as an unbiased test
-    metric : as for `IdealPoint`
+    metric : as for `IdealPoint`, but for "auto"
     top, certainty : done when the best `top` items are right with this probability
     seed : of all chance
     """
@@ -56,15 +60,18 @@ class Settings:
             raise InputError(f"probes is {self.probes!r}; it must be a share from 0 to 1.")
         if not _is_whole(self.seed) or self.seed < 0:
             raise InputError(f"seed is {self.seed!r}; it must be a whole number, not negative.")
-        self.goal(1 + self.top if _is_whole(self.top) else 2)
+        self.goal(2)
+        # Numbers of numpy are not plain for JSON.
+        for name, kind in (("probes", float), ("top", int), ("certainty", float), ("seed", int)):
+            object.__setattr__(self, name, kind(getattr(self, name)))
 
     def goal(self, n_items: int, k: Any = None, certainty: Any = None) -> tuple[int, float]:
         """k and certainty as given or by default; of few items, half of them at most."""
         k, certainty = self.top if k is None else k, self.certainty if certainty is None else certainty
         if not _is_whole(k) or k < 1:
             raise InputError(f"The number of best items is {k!r}; it must be a whole number from 1.")
-        if not _is_number(certainty) or not 0 < certainty < 1:
-            raise InputError(f"The certainty is {certainty!r}; it must be between 0 and 1, as 0.8.")
+        if not _is_number(certainty) or not 0 < certainty <= SUREST:
+            raise InputError(f"The certainty is {certainty!r}; it must be above 0 and at most {SUREST}.")
         return min(int(k), max(1, n_items // 2)), float(certainty)
 
     @classmethod
@@ -114,13 +121,26 @@ class Study:
         """How many pairs of items there are."""
         return self.n_items * (self.n_items - 1) // 2
 
+    @cached_property
+    def scaled_items(self) -> FloatArray:
+        """The items standardised, without features that do not vary."""
+        items = self.catalogue.table.matrix
+        scaler = Scaler.of(items, standardize=True)
+        return scaler.forward(items)[:, scaler.varies]
+
     def respondent(self, name: str = ME) -> Respondent:
         """The respondent of that name, new if there is none."""
+        _name(name, "respondent")
         with self._lock:
             if name not in self._respondents:
-                record = self.storage.add_respondent(self.record.id, _name(name, "respondent"), new_token())
+                record = self.storage.add_respondent(self.record.id, name, new_token())
                 self._respondents[name] = Respondent(self, record)
             return self._respondents[name]
+
+    @property
+    def links(self) -> dict[str, str]:
+        """The token of each respondent's link: whoever has it can answer as them."""
+        return {record.name: record.token for record, _ in self.storage.respondents(self.record.id)}
 
     def respondents(self) -> dict[str, int]:
         """The respondents' names in the order they came, each with the number of their answers."""
@@ -137,9 +157,14 @@ class Study:
         name = question.respondent if isinstance(question, Question) else ME
         return self.respondent(name).tell(question, choice, weight=weight)
 
-    def undo(self) -> Answer | None:
-        """Take back the last answer; see `Respondent.undo`."""
-        return self.respondent().undo()
+    def current(self) -> Question | None:
+        """The question that waits for an answer, or a new one; see `Respondent.current`."""
+        return self.respondent().current()
+
+    def undo(self, answer: Answer | int | None = None) -> Answer | None:
+        """Take back an answer, by default the last; see `Respondent.undo`."""
+        name = answer.respondent if isinstance(answer, Answer) else ME
+        return self.respondent(name).undo(answer)
 
     def history(self) -> tuple[Answer, ...]:
         """All standing answers; see `Respondent.history`."""
@@ -161,7 +186,8 @@ class Study:
 
     def comparisons(self) -> Comparisons:
         """The standing answers of all respondents, with their names as users."""
-        parts = [self.respondent(name).comparisons() for name, count in self.respondents().items() if count]
+        people = [self.respondent(name) for name, count in self.respondents().items() if count]
+        parts = [one.comparisons() for one in people if any(a.choice != "skip" for a in one.history())]
         if not parts:
             raise InputError(
                 f"Nobody has answered in the study {self.name!r}; at least one answer is needed."
@@ -215,10 +241,11 @@ def create_study(
     """
     goods = _comparable(catalogue(items, features))
     chosen = _settings(settings)
+    _name(name, "study")
     place = open_storage(storage)
     try:
         record = place.create_study(
-            _name(name, "study"),
+            name,
             goods.features,
             [
                 Item(called, tuple(row), details)
@@ -280,7 +307,7 @@ def _comparable(goods: Catalogue) -> Catalogue:
     matrix = goods.table.matrix
     if len(matrix) < 2:
         raise InputError(f"There are fewer than two items ({len(matrix)}); a comparison needs two.")
-    if (matrix == matrix[0]).all():
+    if not Scaler.of(matrix, standardize=True).varies.any():
         raise InputError(
             f"All {len(matrix)} items have the same features ({', '.join(goods.features)}); there is nothing "
             "to learn about unless some feature differs."
@@ -303,10 +330,9 @@ def _same(study: Study, goods: Catalogue) -> Study:
     return study
 
 
-def _name(name: Any, what: str) -> str:
+def _name(name: Any, what: str) -> None:
     if not isinstance(name, str) or not name.strip():
         raise InputError(f"The {what}'s name is {name!r}; it must be text that is not blank.")
-    return name
 
 
 def _is_whole(value: Any) -> bool:

@@ -1,0 +1,264 @@
+"""Things to choose from, out of arrays, frames and files: what is learned from, what is shown."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from coombs import InputError
+from coombs.catalogue import Catalogue, catalogue
+
+COLUMNS: dict[str, list[Any]] = {
+    "shoe": ["Pegasus", "Ghost", "Kayano"],
+    "weight": [283.0, 286.5, 303.0],
+    "drop": [10, 12, 10],
+    "color": ["red", "", "blue"],
+}
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str], Path]:
+    """A CSV file with that text."""
+
+    def _write(text: str) -> Path:
+        path = tmp_path / "items.csv"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return _write
+
+
+def as_csv(folder: Path) -> Any:
+    path = folder / "shoes.csv"
+    pd.DataFrame(COLUMNS).to_csv(path, index=False)
+    return path
+
+
+def as_parquet(folder: Path) -> Any:
+    path = folder / "shoes.parquet"
+    pd.DataFrame(COLUMNS).to_parquet(path)
+    return str(path)
+
+
+def as_indexed_parquet(folder: Path) -> Any:
+    path = folder / "shoes.pq"
+    pd.DataFrame(COLUMNS).set_index("shoe").to_parquet(path)
+    return path
+
+
+def as_pandas(folder: Path) -> Any:
+    return pd.DataFrame(COLUMNS).set_index("shoe")
+
+
+def as_polars(folder: Path) -> Any:
+    return pl.DataFrame(COLUMNS)
+
+
+SOURCES = [as_csv, as_parquet, as_indexed_parquet, as_pandas, as_polars]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_kind_of_table_gives_the_same_catalogue(source: Callable[[Path], Any], tmp_path: Path) -> None:
+    found = catalogue(source(tmp_path))
+    assert found.names == COLUMNS["shoe"]
+    assert found.features == ["weight", "drop"]
+    np.testing.assert_array_equal(found.table.matrix, np.column_stack([COLUMNS["weight"], COLUMNS["drop"]]))
+    assert found.details == tuple({"color": color} for color in COLUMNS["color"])
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_features_picks_the_columns_to_learn_from_and_shows_the_others(
+    source: Callable[[Path], Any], tmp_path: Path
+) -> None:
+    found = catalogue(source(tmp_path), features=["weight"])
+    assert found.features == ["weight"]
+    assert found.table.matrix.shape == (3, 1)
+    assert found.details[1] == {"drop": "12", "color": ""}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_an_unknown_feature_is_refused_with_the_columns_there_are(
+    source: Callable[[Path], Any], tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="There is no column 'wieght'; the columns are weight, drop, color"):
+        catalogue(source(tmp_path), features=["wieght"])
+
+
+@given(arrays(float, st.tuples(st.integers(1, 5), st.integers(1, 4)), elements=st.floats(-1e6, 1e6)))
+def test_an_array_is_itself_without_names_or_details(matrix: np.ndarray[Any, Any]) -> None:
+    for items in (matrix, matrix.tolist()):
+        found = catalogue(items)
+        np.testing.assert_array_equal(found.table.matrix, matrix)
+        assert found.table.names is None
+        assert found.names == [str(i) for i in range(len(matrix))]
+        assert found.features == [f"feature {j}" for j in range(matrix.shape[1])]
+        assert found.details == ({},) * len(matrix)
+
+
+def test_a_catalogue_is_returned_as_it_is() -> None:
+    found = catalogue(np.eye(3))
+    assert catalogue(found) is found
+    assert isinstance(found, Catalogue)
+
+
+def test_the_matrix_cannot_be_written_to() -> None:
+    matrix = np.eye(3)
+    found = catalogue(matrix)
+    with pytest.raises(ValueError, match="read-only"):
+        found.table.matrix[0, 0] = 5
+    matrix[0, 0] = 5
+    assert found.table.matrix[0, 0] == 1
+
+
+def test_a_default_index_gives_no_names_and_integers_give_theirs() -> None:
+    frame = pd.DataFrame({"price": [1.0, 2.0], "color": ["red", "blue"]})
+    assert catalogue(frame).table.names is None
+    named = catalogue(frame.set_axis([10, 20]))
+    assert named.names == ["10", "20"]
+    assert named.table.integer_names
+
+
+@pytest.mark.parametrize("last", ["2x", "two", "1,5", "$3"])
+def test_one_typo_among_numbers_is_refused_by_name(last: str, write: Callable[[str], Path]) -> None:
+    with pytest.raises(InputError, match=r"Feature 'price' of item 'c' is '.*'; it must be a number"):
+        catalogue(write(f'item,price,color\na,1,red\nb,2,blue\nc,"{last}",green\n'))
+    frame = pd.DataFrame({"price": [1, 2, last], "color": ["red", "blue", "green"]}, index=list("abc"))
+    with pytest.raises(InputError, match=r"Feature 'price' of item 'c' is '.*'; it must be a number"):
+        catalogue(frame)
+
+
+def test_one_typo_is_refused_by_line_where_items_have_no_names(write: Callable[[str], Path]) -> None:
+    with pytest.raises(InputError, match=r"Feature 'size' of line 3 of .*items.csv is 'big'"):
+        catalogue(write("price,size\n1,2\n2,big\n"))
+    with pytest.raises(InputError, match="Feature 'size' of row 1 is 'big'"):
+        catalogue(pd.DataFrame({"price": [1, 2], "size": [2, "big"]}))
+
+
+def test_a_typo_beside_numbers_is_no_matter_where_the_column_is_not_learned_from(
+    write: Callable[[str], Path],
+) -> None:
+    found = catalogue(write("item,price,model\na,1,574\nb,2,Gel\n"), features=["price"])
+    assert [one["model"] for one in found.details] == ["574", "Gel"]
+
+
+def test_a_blank_among_numbers_is_refused_and_among_text_is_blank(write: Callable[[str], Path]) -> None:
+    with pytest.raises(InputError, match="Feature 'price' of item 'b' is nan; it must be a finite number"):
+        catalogue(write("item,price\na,1\nb,\n"))
+    found = catalogue(write("item,price,color\na,1,\nb,2, \nc,3,red\n"))
+    assert [one["color"] for one in found.details] == ["", "", "red"]
+    missing = pd.DataFrame({"price": [1, 2, 3], "color": ["red", None, np.nan]})
+    assert [one["color"] for one in catalogue(missing).details] == ["red", "", ""]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_not_finite_are_refused_by_place(value: float) -> None:
+    with pytest.raises(InputError, match=r"Feature 1 of row 0 is .*; it must be a finite number"):
+        catalogue([[1.0, value], [2.0, 3.0]])
+
+
+def test_booleans_are_features(write: Callable[[str], Path]) -> None:
+    expected = [[1.0, 1.0], [2.0, 0.0]]
+    for items in (
+        pd.DataFrame({"price": [1, 2], "new": [True, False]}),
+        pd.DataFrame({"price": [1, 2], "new": pd.array([True, False], dtype="boolean")}),
+        pl.DataFrame({"price": [1, 2], "new": [True, False]}),
+        write("price,new\n1,true\n2,False\n"),
+    ):
+        assert catalogue(items).table.matrix.tolist() == expected
+
+
+def test_times_are_details() -> None:
+    day = dt.datetime(2020, 1, 31)
+    for frame in (
+        pd.DataFrame({"price": [1, 2], "day": pd.to_datetime([day, day])}),
+        pl.DataFrame({"name": ["a", "b"], "price": [1, 2], "day": [day, day]}),
+        pl.DataFrame({"name": ["a", "b"], "price": [1, 2], "day": [day.date(), day.date()]}),
+    ):
+        found = catalogue(frame)
+        assert found.features == ["price"]
+        assert found.details[0]["day"].startswith("2020-01-31")
+
+
+def test_dates_are_details(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"price": [1, 2], "day": [dt.date(2020, 1, 31), dt.date(2021, 1, 31)]})
+    frame.to_parquet(tmp_path / "items.parquet")
+    for items in (frame, tmp_path / "items.parquet"):
+        assert catalogue(items).details[0]["day"].startswith("2020-01-31")
+
+
+def test_a_missing_date_is_blank() -> None:
+    frame = pd.DataFrame({"price": [1, 2], "day": pd.to_datetime(["2020-01-31", None])})
+    assert catalogue(frame).details[1]["day"] == ""
+
+
+def test_details_of_a_file_are_the_text_that_it_has(write: Callable[[str], Path]) -> None:
+    found = catalogue(write("item,price,zip,cost\na,1,01234,1.50\nb,2,02345,nan\n"), features=["price"])
+    assert [dict(one) for one in found.details] == [
+        {"zip": "01234", "cost": "1.50"},
+        {"zip": "02345", "cost": "nan"},
+    ]
+
+
+def test_categories_and_strings_of_pandas_are_details() -> None:
+    frame = pd.DataFrame(
+        {
+            "price": [1, 2],
+            "kind": pd.Categorical(["a", "b"]),
+            "note": pd.array(["x", None], dtype="string"),
+        }
+    )
+    found = catalogue(frame)
+    assert found.features == ["price"]
+    assert found.details == ({"kind": "a", "note": "x"}, {"kind": "b", "note": ""})
+
+
+@pytest.mark.parametrize("features", ["price", 5])
+def test_features_that_are_no_list_are_refused_as_such(features: Any) -> None:
+    frame = pd.DataFrame({"price": [1.0, 2.0], "size": [3.0, 4.0]})
+    with pytest.raises(InputError, match="features"):
+        catalogue(frame, features=features)
+
+
+def test_features_may_be_called_as_the_frame_calls_them() -> None:
+    assert catalogue(pd.DataFrame([[1, 2], [3, 4]]), features=[0]).table.matrix.tolist() == [[1.0], [3.0]]
+
+
+@pytest.mark.parametrize(
+    ("items", "features", "sentence"),
+    [
+        (np.zeros((0, 2)), None, "There are no items"),
+        (np.zeros((2, 0)), None, "no feature columns"),
+        (np.zeros(3), None, "must be a table"),
+        (None, None, "must be a table"),
+        ({"a": [1, 2]}, None, "must be a table"),
+        ([[1, 2], [3]], None, "equal length"),
+        (np.eye(2), ["price"], "an array, which has no names"),
+        (pd.DataFrame({"price": []}), None, "There are no items"),
+        (pd.DataFrame({"color": ["red", "blue"]}), None, "no feature columns"),
+        (pd.DataFrame({"price": [1, 2]}), [], "no feature columns"),
+        (
+            pd.DataFrame({"price": [1, 2], "color": ["red", "blue"]}),
+            ["color"],
+            "is 'red'; it must be a number",
+        ),
+        (pd.DataFrame({"price": [1, 2]}, index=["a", "a"]), None, "More than one item is named 'a'"),
+        (pd.DataFrame({"price": [1, 2]}, index=["a", None]), None, "is missing"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), None, "More than one column is named 'a'"),
+        ("no/such/file.csv", None, "There is no file"),
+        ("no/such/file.parquet", None, "There is no file"),
+    ],
+)
+def test_what_is_no_catalogue_is_refused_with_one_sentence(items: Any, features: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence) as caught:
+        catalogue(items, features)
+    assert "\n" not in str(caught.value)
