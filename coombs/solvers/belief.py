@@ -4,10 +4,10 @@ Resample and move (Gilks and Berzuini, 2001): a new answer weighs every draw by 
 it; draws are copied or dropped accordingly; then Hamiltonian moves take the copies apart. Before the first
 answer the draws are the prior's, so that there is a question to ask from the beginning.
 
-The moves' shape is the covariance of the draws themselves. A root A of the metric may turn (A -> QA)
-without changing anything, so each root is turned towards their mean (Procrustes) before it is taken. That
-is an approximation: roots on one slice, moved by one shape, come out a little too small, and the draws
-of few features a little too unsure. It chooses questions; estimates and intervals are `infer`'s.
+The moves' shape is the covariance of the draws themselves. Up to six features a metric's root is triangular.
+Of more, a root A may turn (A -> QA) without changing anything, so each is turned towards their mean
+(Procrustes) first. That is an approximation: roots on one slice, moved by one shape, come out a little too
+small, and the draws a little too unsure. They choose questions; estimates and intervals are `infer`'s.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from coombs.solvers import hamiltonian
 from coombs.solvers.formulate import Answers
 from coombs.solvers.graph import ComparisonGraph
 from coombs.solvers.infer import QUICK, infer
-from coombs.solvers.ladder import LADDER
+from coombs.solvers.ladder import LADDER, Rung, Triangular
 from coombs.solvers.minimise import serial
 from coombs.solvers.target import Target
 
 if TYPE_CHECKING:
     from coombs.solvers.graph import Index, Matrix, Vector
 
+TRIANGULAR, MOST_TRIANGULAR = Triangular(), 6
+"""Up to so many features the metric's root is triangular: it cannot turn, but of more it mixes badly."""
 DRAWS = 240
 LEAPS = 8
 """Steps of a move."""
@@ -90,9 +92,10 @@ class Belief:
             return self.prior(self.items, self.rung, self.lapse, rng)
         answers = Answers.collect(self.items, self.winners, self.losers, self.weights)
         found = infer(answers, self.rung, rng, lapse=self.lapse, effort=QUICK)
-        chosen = rng.choice(len(found.draws), DRAWS, replace=len(found.draws) < DRAWS)
-        draws: Matrix = found.draws[chosen].astype(np.float32)
-        return replace(self, draws=draws, step=FIRST_STEP, reference=None)
+        draws = found.draws[rng.choice(len(found.draws), DRAWS, replace=len(found.draws) < DRAWS)]
+        if self._rung is TRIANGULAR:
+            draws = TRIANGULAR.of_full(draws, self.items.shape[1])
+        return replace(self, draws=draws.astype(np.float32), step=FIRST_STEP, reference=None)
 
     def scores(self, positions: Index, every: int = 1) -> tuple[Matrix, Vector]:
         """(n, S) scores of some items in `every` so many draws, less being better, and (S,) lapses."""
@@ -117,8 +120,13 @@ class Belief:
         return self._target(positions, one, np.ones(1))
 
     def _target(self, positions: Index, graph: ComparisonGraph, weights: Vector) -> Target:
-        rung = LADDER[self.rung]
-        return Target(self.items[positions], graph, weights, rung, lapse=self.lapse, dtype=np.float32)
+        return Target(self.items[positions], graph, weights, self._rung, lapse=self.lapse, dtype=np.float32)
+
+    @property
+    def _rung(self) -> Rung:
+        """The one whose unknowns the draws are."""
+        few = self.items.shape[1] <= MOST_TRIANGULAR
+        return TRIANGULAR if self.rung == "full" and few else LADDER[self.rung]
 
     def _chance(self, winners: Index, losers: Index, weights: Vector) -> Vector:
         """How well each draw foretells some answers, the best being 1."""
@@ -140,12 +148,7 @@ class Belief:
         """As many draws as the budget allows moved, from the last on, and put first."""
         answers = Answers.collect(self.items, self.winners, self.losers, self.weights)
         target = Target(
-            answers.items,
-            answers.graph(),
-            answers.weights,
-            LADDER[self.rung],
-            lapse=self.lapse,
-            dtype=np.float32,
+            answers.items, answers.graph(), answers.weights, self._rung, lapse=self.lapse, dtype=np.float32
         )
         aligned = self._aligned(target.d) if len(self.winners) % ALIGN_EVERY == 0 else self
         draws, step, shape = aligned.draws.copy(), self.step, aligned._shape()
@@ -167,7 +170,7 @@ class Belief:
 
     def _aligned(self, d: int) -> Belief:
         """Roots of the metric turned towards a common one."""
-        size = LADDER[self.rung].turning(d)
+        size = self._rung.turning(d)
         if not size:
             return self
         roots = self.draws[:, :size].reshape(len(self.draws), -1, d)

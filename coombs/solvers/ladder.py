@@ -8,7 +8,7 @@ All features are standardised, so that one prior serves every table of items.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -137,6 +137,66 @@ class Full(_Centred):
         floor = 1e-6 * max(float(values[-1]), 1e-6)
         root = (vectors * np.sqrt(np.maximum(values, floor))).T
         return np.concatenate([root.ravel(), np.zeros(EXTRA_ROWS * d), [mix]])
+
+
+class Triangular(_Centred):
+    """The same metrics by one root each: M = (1 - m) d I + m R'R, R upper triangular.
+
+    If A has standard normal entries, R'R = A'A has such a root whose entries above the diagonal are
+    standard normal and whose i-th diagonal entry is chi with rows - i degrees of freedom (Bartlett). A
+    chi is made of a standard normal z by Wilson and Hilferty: sqrt(k) (1 - 2/9k + z sqrt(2/9k))^1.5.
+    A root that cannot turn has one shape of its posterior, which a sampler can learn.
+    """
+
+    name = "triangular"
+
+    def shape_size(self, d: int) -> int:
+        return d * (d + 1) // 2 + 1
+
+    def _parts(self, shape: Matrix, d: int) -> tuple[Matrix, Vector, Matrix]:
+        """R, m, and the slopes of R's diagonal along its unknowns."""
+        freedom, spread = _freedom(d, shape.dtype)
+        base = np.maximum(1 - spread**2 + spread * shape[:, :d], 1e-6)
+        root = np.zeros((len(shape), d, d), shape.dtype)
+        root[:, np.arange(d), np.arange(d)] = np.sqrt(freedom) * base**1.5
+        rows, columns = np.triu_indices(d, 1)
+        root[:, rows, columns] = shape[:, d:-1]
+        return root, _share(shape[:, -1]), np.sqrt(base / 2)
+
+    def metric(self, shape: Matrix, d: int) -> Matrix:
+        root, m, _ = self._parts(shape, d)
+        m = m[:, None, None]
+        result: Matrix = m * (root.swapaxes(1, 2) @ root) + (1 - m) * (d * np.eye(d, dtype=shape.dtype))
+        return result
+
+    def pull_metric(self, shape: Matrix, d: int, to_metric: Matrix) -> Matrix:
+        root, m, slope = self._parts(shape, d)
+        turned = root @ to_metric
+        along = (turned * root).sum(axis=(1, 2)) - d * np.trace(to_metric, axis1=1, axis2=2)
+        to_root = 2 * m[:, None, None] * turned
+        diagonal = np.diagonal(to_root, axis1=1, axis2=2) * slope
+        to_share = MIX[1] * m * (1 - m) * along
+        rows, columns = np.triu_indices(d, 1)
+        return np.concatenate([diagonal, to_root[:, rows, columns], to_share[:, None]], axis=1)
+
+    def of_full(self, shape: Matrix, d: int) -> Matrix:
+        """Unknowns of the same metrics from those of `Full`; whatever follows them is kept."""
+        size = Full().turning(d)
+        roots = shape[:, :size].reshape(len(shape), -1, d).astype(float)
+        root: Matrix = np.linalg.qr(roots, mode="r")  # type: ignore[assignment]
+        diagonal = np.diagonal(root, axis1=1, axis2=2)
+        root *= np.where(diagonal < 0, -1.0, 1.0)[:, :, None]
+        freedom, spread = _freedom(d, np.float64)
+        base = (np.diagonal(root, axis1=1, axis2=2) ** 2 / freedom) ** (1 / 3)
+        rows, columns = np.triu_indices(d, 1)
+        z = (base - 1 + spread**2) / spread
+        return np.concatenate([z, root[:, rows, columns], shape[:, size:]], axis=1)
+
+
+def _freedom(d: int, dtype: Any) -> tuple[Vector, Vector]:
+    """k, and sqrt(2 / 9k), of the i-th diagonal entry."""
+    k = np.arange(d + EXTRA_ROWS, EXTRA_ROWS, -1, dtype=dtype)
+    return k, np.sqrt(2 / (9 * k))
 
 
 def _share(mix: Vector) -> Vector:
