@@ -5,7 +5,8 @@ BIN = .venv/bin
 .PHONY: demo test lint bench clean
 
 demo: .venv/installed
-	$(BIN)/python -m coombs.demo
+	mkdir -p build
+	$(BIN)/coombs demo --report build/demo.html
 
 test: .venv/installed-dev
 	$(BIN)/python -m pytest
@@ -26,7 +27,7 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/installed: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots]'
 	touch $@
 
 .venv/installed-dev: pyproject.toml | .venv/bin/python

@@ -1,8 +1,8 @@
 """How long a person waits for the next question. `python -m benchmarks.live`.
 
 `tell` + `ask` of a `Study` in a SQLite file (the answer stored, the draws brought up to date, the next
-question chosen and stored), beside what one would do without it: fit an `IdealPoint` to all answers and choose
-by it. Then how long it takes to open a database of a million answers and to ask. Writes live.md.
+question chosen and stored), beside what one would do without it: fit an `IdealPoint` to all answers and
+choose by it. Then how long it takes to open a database of a million answers and to ask. Writes live.md.
 """
 
 from __future__ import annotations

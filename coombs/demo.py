@@ -1,89 +1,90 @@
-"""A person who is looking for a flat: simulated, so that what is learned can be held against the truth.
-
-Run it with `python -m coombs.demo`.
-"""
+"""A person who is looking for a flat: simulated, so that what is learned can be held against the truth."""
 
 from __future__ import annotations
 
-import time
-from typing import NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
 
 import numpy as np
 
-from coombs.comparisons import Comparisons
-from coombs.estimators.ideal_point import IdealPoint
 from coombs.evaluation import kendall_tau_distance, top_k_fraction
 from coombs.model import Model
-from coombs.simulate import draw_answers, draw_pairs
-from coombs.tables import FloatArray, ItemTable
+from coombs.progress import Progress
+from coombs.simulate import draw_answers
+from coombs.study import Result, Study, create_study
+from coombs.tables import FloatArray
+from coombs.words import count
 
-FEATURES = {"rent": "EUR a month", "size": "m2", "commute": "minutes", "floor": ""}
-STREETS = (
-    "Abbey Acre Alder Anchor Apple Arch Ash Bay Beech Bell Birch Bridge Brook Canal Castle Cedar "
-    "Chapel Cherry Church Clay Cliff Copper Corn Cross Dale Dock Dove Elm Ferry Field Forge Garden"
+UNITS = {"rent": "EUR a month", "size": "m2", "commute": "minutes", "floor": ""}
+SPREADS = np.array([190.0, 19.0, 12.5, 2.0])
+# In units of these spreads: rent less what the size is worth, size, commute, floor.
+DIRECTIONS = np.array(
+    [[1.0, -0.6, 0.0, 0.0], [0.5, 0.9, 0.0, 0.0], [0.0, 0.0, 0.8, 0.0], [0.0, 0.0, 0.0, 0.5]]
 )
-N_ANSWERS = 100
+SURENESS = 2.0
+"""How sure the person is: what the squared distances are multiplied by."""
+TRUTH = Model(
+    SURENESS * (DIRECTIONS / SPREADS).T @ (DIRECTIONS / SPREADS),
+    np.array([720.0, 72.0, 15.0, 3.0]),
+    tuple(UNITS),
+    SPREADS,
+)
+"""What the simulated person wants, and how much; nothing but their answers is ever told."""
 
 
-class Person(NamedTuple):
-    """Flats, and what one person thinks of them."""
-
-    flats: ItemTable
-    truth: Model
-
-
-def main() -> None:
-    """Simulate the person, learn from 100 answers, say what was learned, and hold it against the truth."""
-    rng = np.random.default_rng(7)
-    person = make_person(rng)
-    distances = person.truth.distance(person.flats)
-    pairs = draw_pairs(len(person.flats.matrix), N_ANSWERS, rng)
-    data = Comparisons(person.flats, pairs, y=draw_answers(distances, pairs, "logistic", rng))
-    start = time.perf_counter()
-    est = IdealPoint().fit(data)
-    seconds = time.perf_counter() - start
-    print(f"A simulated person who looks for a flat has given {data}.\n")
-    print(est.explain())
-    print(f"\nThe truth\n---------\nLearned in {seconds:.1f} s; this is how near it came.")
-    print_ideal(est, person)
-    print_errors(est, person, distances)
+@contextmanager
+def catalogue_file() -> Iterator[str]:
+    """The path of the catalogue that ships with the package: 64 flats of a made-up town."""
+    with resources.as_file(resources.files("coombs") / "data" / "flats.csv") as path:
+        yield str(path)
 
 
-def make_person(rng: np.random.Generator) -> Person:
-    """Sixty-four flats, and a person for whom rent and size trade off."""
-    names = np.array([f"{street} St {n}" for street in STREETS.split() for n in (1, 2)], dtype=object)
-    size = rng.uniform(25, 110, len(names))
-    rent = 300 + 7.5 * size + rng.normal(0, 150, len(names))
-    commute, floor = rng.uniform(5, 60, len(names)), rng.integers(0, 9, len(names)).astype(float)
-    flats = np.column_stack([rent.round(-1), size.round(), commute.round(), floor])
-    scales = flats.std(axis=0)
-    # In units of the spread: rent less what the size is worth, size, commute, floor.
-    directions = np.array(
-        [[1.0, -0.6, 0.0, 0.0], [0.5, 0.9, 0.0, 0.0], [0.0, 0.0, 0.8, 0.0], [0.0, 0.0, 0.0, 0.5]]
-    )
-    root = directions / scales
-    truth = Model(root.T @ root, np.array([700.0, 75.0, 15.0, 3.0]), tuple(FEATURES), scales)
-    table = ItemTable(flats, names, np.array(list(FEATURES), dtype=object), False)
-    return Person(table, truth)
+def interview(questions: int, seed: int) -> Study:
+    """A study of the catalogue, kept in memory, in which the simulated person has answered."""
+    with catalogue_file() as path:
+        study = create_study(path, "flats", storage="memory:", seed=seed)
+    distances, rng = TRUTH.distance(study.catalogue.table), np.random.default_rng(seed)
+    with Progress(questions, "questions") as bar:
+        for _ in range(questions):
+            if (question := study.ask()) is None:
+                break
+            (answer,) = draw_answers(distances, np.array([question.positions]), "logistic", rng)
+            study.tell(question, "left" if answer > 0 else "right")
+            bar.advance()
+    return study
 
 
-def print_ideal(est: IdealPoint, person: Person) -> None:
+def told(study: Study, seconds: float) -> tuple[Result, str]:
+    """What the answers of the simulated person say, and a page on it and how near it comes to the truth."""
+    result, table = study.result(), study.catalogue.table
+    n = result.n_answers
+    asked = f"{count(n, 'question')} about {count(study.n_items, 'flat')}"
+    lines = [
+        f"A simulated person who looks for a flat has answered {asked}.",
+        "",
+        str(result),
+        "",
+        "The truth",
+        "---------",
+        f"A question took {1e3 * seconds / n:.0f} ms; this is how near the answers came.",
+        *_ideal_lines(result),
+        *_error_lines(result.model.distance(), TRUTH.distance(table)),
+    ]
+    return result, "\n".join(lines)
+
+
+def _ideal_lines(result: Result) -> Iterator[str]:
     """The ideal point beside the true one, in the user's units."""
-    print(f"  {'ideal flat':<12}{'learned':>10}{'between':>18}{'truth':>10}")
-    points = zip(
-        FEATURES, est.ideal_point_, est.ideal_point_interval(), person.truth.ideal_point, strict=True
-    )
+    yield f"  {'ideal flat':<12}{'learned':>10}{'between':>18}{'truth':>10}"
+    ends = result.model.ideal_point_interval()
+    points = zip(UNITS, result.ideal_point, ends, TRUTH.ideal_point, strict=True)
     for name, found, (low, high), true in points:
         between = f"{low:.1f} and {high:.1f}"
-        print(f"  {name:<12}{found:>10.1f}{between:>18}{true:>10.1f} {FEATURES[name]}".rstrip())
+        yield f"  {name:<12}{found:>10.1f}{between:>18}{true:>10.1f} {UNITS[name]}".rstrip()
 
 
-def print_errors(est: IdealPoint, person: Person, distances: FloatArray) -> None:
+def _error_lines(found: FloatArray, true: FloatArray) -> Iterator[str]:
     """Of the ranking of all flats."""
-    found = est.distance(person.flats)
-    print(f"  pairs of flats in the wrong order  {kendall_tau_distance(found, distances):>6.1%}")
-    print(f"  of the true ten best, found        {top_k_fraction(found, distances, 10):>6.0%}")
-
-
-if __name__ == "__main__":
-    main()
+    yield f"  pairs of flats in the wrong order  {kendall_tau_distance(found, true):>6.1%}"
+    yield f"  of the true ten best, found        {top_k_fraction(found, true, 10):>6.0%}"

@@ -303,7 +303,7 @@ def test_it_stops_after_so_many_answers_and_when_every_pair_was_asked(
 ) -> None:
     """A skip is no answer; four items have six pairs."""
     Path("flats.csv").write_text("".join(FLATS.splitlines(keepends=True)[:5]))
-    most = ("--certainty", "0.99999")
+    most = ("--certainty", "0.99")
     assert answer(monkeypatch, "skip\n" + "left\n" * 9, *most, "--questions", "2") == 0
     assert [one.choice for one in load_study("flats").history()] == ["skip", "left", "left"]
     assert "To go on with more --questions: coombs ask" in capsys.readouterr().out
@@ -336,7 +336,7 @@ def test_json_is_alone_on_stdout(capsys: pytest.CaptureFixture[str], monkeypatch
         (["flats.csv", "--features", "rent,price"], "There is no column 'price'"),
         (["flats.csv", "--storage", "mysql://x"], "The storage is 'mysql://x'"),
         (["flats.csv", "--strategy", "guess"], "strategy is 'guess'"),
-        (["flats.csv", "--certainty", "2"], "between 0 and 1"),
+        (["flats.csv", "--certainty", "2"], "at most 0.99"),
         (["flats.csv", "--respondent", " "], "not blank"),
         (["flats.csv", "--top", "none"], "'none' is not a positive whole number; see coombs ask --help"),
         (["flats.csv", "--questions", "0"], "'0' is not a positive whole number"),

@@ -8,6 +8,7 @@ All features are standardised, so that one prior serves every table of items.
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from coombs.solvers.cone import triangle
 
 if TYPE_CHECKING:
-    from coombs.solvers.graph import Matrix, Vector
+    from coombs.solvers.graph import Index, Matrix, Vector
 
 
 EXTRA_ROWS = 1
@@ -159,7 +160,7 @@ class Triangular(_Centred):
         base = np.maximum(1 - spread**2 + spread * shape[:, :d], 1e-6)
         root = np.zeros((len(shape), d, d), shape.dtype)
         root[:, np.arange(d), np.arange(d)] = np.sqrt(freedom) * base**1.5
-        rows, columns = np.triu_indices(d, 1)
+        rows, columns = _above(d)
         root[:, rows, columns] = shape[:, d:-1]
         return root, _share(shape[:, -1]), np.sqrt(base / 2)
 
@@ -176,7 +177,7 @@ class Triangular(_Centred):
         to_root = 2 * m[:, None, None] * turned
         diagonal = np.diagonal(to_root, axis1=1, axis2=2) * slope
         to_share = MIX[1] * m * (1 - m) * along
-        rows, columns = np.triu_indices(d, 1)
+        rows, columns = _above(d)
         return np.concatenate([diagonal, to_root[:, rows, columns], to_share[:, None]], axis=1)
 
     def of_full(self, shape: Matrix, d: int) -> Matrix:
@@ -188,9 +189,16 @@ class Triangular(_Centred):
         root *= np.where(diagonal < 0, -1.0, 1.0)[:, :, None]
         freedom, spread = _freedom(d, np.float64)
         base = (np.diagonal(root, axis1=1, axis2=2) ** 2 / freedom) ** (1 / 3)
-        rows, columns = np.triu_indices(d, 1)
+        rows, columns = _above(d)
         z = (base - 1 + spread**2) / spread
         return np.concatenate([z, root[:, rows, columns], shape[:, size:]], axis=1)
+
+
+@cache
+def _above(d: int) -> tuple[Index, Index]:
+    """Rows and columns above the diagonal."""
+    rows, columns = np.triu_indices(d, 1)
+    return rows, columns
 
 
 def _freedom(d: int, dtype: Any) -> tuple[Vector, Vector]:

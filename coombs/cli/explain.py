@@ -1,0 +1,35 @@
+"""`coombs explain`: a saved model in words."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from coombs.cli import saved, show
+from coombs.cli.parser import Commands, add_command, add_json
+
+
+def add(commands: Commands) -> None:
+    """The command and its options."""
+    explain = add_command(
+        commands,
+        "explain",
+        run,
+        "coombs explain taste.json",
+        help="say in words what a saved model holds",
+        description="Say what matters, where the ideal is and what makes up for what, as far as a model "
+        "holds it; how sure that is needs the answers, and `coombs fit` says it.",
+    )
+    explain.add_argument("model", help="JSON file")
+    add_json(explain)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read, and say it."""
+    from coombs.cli.portrait import portrait
+
+    told = portrait(saved.read_model(options.model))
+    if options.json:
+        show.as_json(asdict(told))
+    else:
+        show.page(str(told))

@@ -1,0 +1,241 @@
+"""`coombs fit`: what answers in a file say."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import warnings
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from coombs.cli import rank, saved, show
+from coombs.cli.parser import Commands, Parser, add_command, add_json, positive, whole
+
+if TYPE_CHECKING:
+    from coombs.comparisons import Comparisons
+    from coombs.estimators.base import PairEstimator
+    from coombs.estimators.ideal_point import IdealPoint
+    from coombs.explain import Explanation
+
+METRICS = ("auto", "none", "identity", "diagonal", "full", "signed")
+ESTIMATORS = {
+    "ideal-point": "IdealPoint",
+    "single-step": "SingleStep",
+    "alternating": "Alternating",
+    "euclidean": "EuclideanSingleStep",
+    "compass": "EuclideanCompass",
+}
+MOST_USERS = 5
+NO_TEST = "How sure any of this is: the paper's estimators do not say; --estimator ideal-point does."
+
+
+def add(commands: Commands) -> None:
+    """The command and its options."""
+    fit = add_command(
+        commands,
+        "fit",
+        run,
+        "coombs fit shop/items.csv shop/answers.csv --out taste.json",
+        help="learn from answers in a file",
+        description="Learn an ideal point and a metric from answers, and say in words what was learned. "
+        "Text columns of the items are passed over.",
+        more="Answers have the columns left, right, winner (an item, left, right, tie or skip), or winner, "
+        "loser; user and weight if there are any. `coombs export` writes such files.",
+    )
+    fit.add_argument("items", help="CSV or Parquet file, an item a row, a feature a column")
+    fit.add_argument("answers", help="CSV or Parquet file, an answer a row")
+    _add_model(fit)
+    fit.add_argument("--user", metavar="NAME", help="whose answers (default: everybody's together)")
+    fit.add_argument("--top", metavar="K", type=positive, default=10, help="best items to list (default: 10)")
+    fit.add_argument(
+        "--compare", action="store_true", help="try all kinds of preference on unseen answers: seconds more"
+    )
+    fit.add_argument("--out", metavar="FILE", help="write the model, JSON, for rank and explain")
+    fit.add_argument("--report", metavar="FILE", help="write an HTML page with pictures; compares too")
+    add_json(fit)
+
+
+def _add_model(fit: Parser) -> None:
+    """What is learned, and how."""
+    fit.add_argument(
+        "--metric",
+        metavar="|".join(METRICS),
+        choices=METRICS,
+        help="the kind of preference, of ideal-point (default: full; auto is the one that foretells best)",
+    )
+    fit.add_argument(
+        "--estimator",
+        metavar="|".join(ESTIMATORS),
+        choices=list(ESTIMATORS),
+        default="ideal-point",
+        help="ideal-point is ours (default), the others are the paper's, with standardised features",
+    )
+    fit.add_argument("--seed", metavar="N", type=whole, default=0, help="of all chance (default: 0)")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read, fit, write, say."""
+    saved.check_folder(options.out, options.report)
+    estimator = _estimator(options)
+    data = _one_user(read_answers(options.items, options.answers), options)
+    est = _fitted(estimator, data)
+    if options.out:
+        saved.write_text(options.out, est.model_.to_json())
+    if options.report:
+        from coombs.html_report import report
+
+        report(est, options.report)
+    (_print_json if options.json else _print_page)(est, data, options)
+
+
+def _estimator(options: argparse.Namespace) -> PairEstimator:
+    """The estimator that is asked for; whatever cannot be done is refused before the work."""
+    import coombs
+    from coombs.plots.draw import need_matplotlib
+    from coombs.tables import InputError
+
+    if options.report:
+        need_matplotlib()
+    made = getattr(coombs, ESTIMATORS[options.estimator])
+    if options.estimator == "ideal-point":
+        return made(metric=options.metric or "full", random_state=options.seed)  # type: ignore[no-any-return]
+    if options.metric is not None:
+        raise InputError(f"--metric is for ideal-point; {options.estimator} has a metric of its own.")
+    return made(standardize=True)  # type: ignore[no-any-return]
+
+
+def read_answers(items: str, answers: str) -> Comparisons:
+    """The answers in a file about the items in another, whose text columns are passed over."""
+    from coombs import files, tables
+    from coombs.catalogue import catalogue
+    from coombs.comparisons import Comparisons
+
+    table = catalogue(items).table
+    if answers.lower().endswith((".parquet", ".pq")):
+        frame, where = files.parquet_frame(answers)
+        return Comparisons._from_columns(table, tables.frame_columns(frame), where)
+    columns, where = files.csv_columns(answers)
+    weight = {name: files.typed(columns[name]) for name in columns if name.lower() == "weight"}
+    return Comparisons._from_columns(table, columns | weight, where)
+
+
+def _one_user(data: Comparisons, options: argparse.Namespace) -> Comparisons:
+    """The answers of the user that is asked for, or everybody's."""
+    from coombs.tables import InputError
+
+    if options.user is None:
+        return data
+    if data.users is None:
+        raise InputError(f"{options.answers} has no column user; leave --user away.")
+    if options.user not in data.users:
+        raise InputError(f"There is no user {options.user!r}; the users are {_some(_users(data))}.")
+    return data[data.users == options.user]
+
+
+def _fitted(est: PairEstimator, data: Comparisons) -> PairEstimator:
+    """The fit; its warnings as sentences."""
+    from coombs.solvers.program import ConvergenceError
+    from coombs.tables import InputError
+
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            est.fit(data)
+        except ConvergenceError as error:
+            raise InputError(str(error)) from error
+    for one in raised:
+        show.careful(one.message)
+    return est
+
+
+def _explained(est: IdealPoint, options: argparse.Namespace) -> Explanation:
+    """In words; without `--compare` only the kind in use is put to the test, which costs nothing."""
+    from coombs.estimators.ideal_point import Rung
+
+    if options.compare or options.report or est._inference is None:
+        return est.explain(top=options.top)
+    quick = copy.copy(est)
+    effects = est.item_effects_ is not None
+    quick._ladder = (Rung(est.rung_, effects, *est._inference.leave_one_out()),)
+    told = quick.explain(top=options.top)
+    advice = "Other kinds were not tried: --compare tries them." if told.trust.kinds else ""
+    return replace(told, trust=replace(told.trust, advice=advice))
+
+
+def _print_page(est: Any, data: Comparisons, options: argparse.Namespace) -> None:
+    """For people."""
+    users = _users(data)
+    if options.user is not None:
+        print(f"The answers of {show.harmless(options.user)}.\n")
+    elif len(users) > 1:
+        show.page(
+            f"The answers of {len(users)} users ({_some(users)}) are taken together; --user takes one's.\n"
+        )
+    if options.estimator == "ideal-point":
+        show.page(str(_explained(est, options)))
+    else:
+        show.page("\n\n".join(_paper_sections(est, data, options.top)))
+    if options.out:
+        only = "" if getattr(est, "item_effects_", None) is None else ", without the effects of single items"
+        print(f"\nModel: {options.out}{only}")
+    if options.report:
+        print(f"{'' if options.out else chr(10)}Report: {options.report}")
+
+
+def _paper_sections(est: PairEstimator, data: Comparisons, top: int) -> list[str]:
+    """What the paper's estimators say: no intervals, no test."""
+    from coombs.cli.portrait import portrait
+    from coombs.words import count, percent
+
+    table, features = data.item_table, rank.feature_names(est.model_)
+    best = rank.ranked(table, est.distance(table))[:top]
+    agreed = f"The model agrees with {percent(est.score(data))} of {count(len(data), 'answer')}."
+    return [
+        portrait(est.model_).page(NO_TEST),
+        show.section("How far to trust it", f"{agreed} The program ended as {est.status_}."),
+        show.section("Ranking", rank.ranking_table(best, table, features)),
+    ]
+
+
+def _print_json(est: Any, data: Comparisons, options: argparse.Namespace) -> None:
+    """For programs."""
+    import json
+
+    from coombs.cli.portrait import portrait
+
+    ours, table = options.estimator == "ideal-point", data.item_table
+    distances = est.distance(table)
+    ends = est.rank_interval(table) if ours else [[None, None]] * data.n_items
+    ranking = zip(rank.ranked(table, distances), distances.argsort(kind="stable"), strict=True)
+    features = rank.feature_names(est.model_)
+    explained = _explained(est, options).to_dict() if ours else asdict(portrait(est.model_))
+    show.as_json(
+        {
+            "estimator": options.estimator,
+            "metric": est.rung_ if ours else None,
+            "status": est.status_,
+            "user": options.user,
+            "users": _users(data),
+            "n_answers": len(data),
+            "n_items": data.n_items,
+            "features": features,
+            "agreement": est.score(data),
+            "ideal_point": dict(zip(features, est.ideal_point_.tolist(), strict=True)),
+            "ranking": [
+                {"rank": one["rank"], "item": one["item"], "distance": one["distance"]}
+                | {"rank_low": ends[i][0], "rank_high": ends[i][1]}
+                for one, i in ranking
+            ],
+            "model": json.loads(est.model_.to_json()),
+            "explanation": explained,
+            "written": {"model": options.out, "report": options.report},
+        }
+    )
+
+
+def _users(data: Comparisons) -> list[str]:
+    return [] if data.users is None else list(dict.fromkeys(data.users.tolist()))
+
+
+def _some(users: list[str]) -> str:
+    return ", ".join(users[:MOST_USERS]) + (", ..." if len(users) > MOST_USERS else "")

@@ -1,0 +1,233 @@
+"""What a model says by itself, without the items and the answers that it was learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from coombs.cli import show
+from coombs.model import Model
+from coombs.tables import FloatArray, InputError
+from coombs.words import in_words, loadings, number, percent
+
+LEAST_SHARE, LEAST_LOADING = 0.005, 0.15
+"""Directions, and parts of them, below these are left out."""
+TOGETHER, MOST_TRADE_OFFS = 0.15, 6
+"""M_ab / sqrt(M_aa M_bb) from which two features are told to act together, and how many such pairs are."""
+NO_MATTER = "does not matter"
+JUDGED = {
+    "ideal": "Items are judged by their distance from an ideal along these directions.",
+    "signed": "Items are judged along these directions; some have a worst point instead of an ideal.",
+    "linear": "More or less of each feature is better, without an ideal in between.",
+    "nothing": "The features say nothing: every item is as good as every other.",
+}
+NOT_HERE = (
+    "How sure any of this is, which answers surprise and how well it foretells are not in a model: "
+    "coombs fit tells them from the answers. Nor are effects of single items."
+)
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Features that act together, and their share of the metric."""
+
+    share: float
+    loadings: dict[str, float]
+    anti_ideal: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is wanted of a feature: its ideal if there is one, its share of what matters, and a verdict."""
+
+    feature: str
+    ideal: float | None
+    share: float
+    verdict: str
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """Where a feature is off by `change`, the other is best, or makes up for it, at `other_change`."""
+
+    feature: str
+    change: float
+    other: str
+    other_change: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Portrait:
+    """All of it; `kind` is ideal, signed, linear or nothing."""
+
+    kind: str
+    features: tuple[str, ...]
+    scales: tuple[float, ...] | None
+    directions: tuple[Direction, ...]
+    wishes: tuple[Wish, ...]
+    trade_offs: tuple[TradeOff, ...]
+    unseen: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.page(NOT_HERE)
+
+    def page(self, missing: str) -> str:
+        """In words, with a sentence on what is not told here."""
+        return "\n\n".join(_sections(self, missing))
+
+
+def portrait(model: Model) -> Portrait:
+    """What a model says: what matters, the ideal, what makes up for what, and what it does not see."""
+    d = len(model.ideal_point)
+    names = model.feature_names or tuple(f"feature {j}" for j in range(d))
+    scales = np.ones(d) if model.scales is None else model.scales
+    kind, metric = _kind(model), _scaled(model, scales)
+    slope = np.zeros(d) if model.slope is None else model.slope * scales
+    linear = kind == "linear"
+    told = _slope_trade_offs(slope, scales, names) if linear else _metric_trade_offs(metric, scales, names)
+    return Portrait(
+        kind,
+        names,
+        None if model.scales is None else tuple(model.scales.tolist()),
+        tuple(_directions(model, metric, names)),
+        tuple(_slope_wishes(slope, names) if linear else _metric_wishes(model, metric, names)),
+        tuple(islice(told, MOST_TRADE_OFFS)),
+        tuple(_unseen(model, scales, names)) if kind == "ideal" else (),
+    )
+
+
+def _scaled(model: Model, scales: FloatArray) -> FloatArray:
+    """M in units of the features' spreads."""
+    with np.errstate(over="ignore"):
+        metric: FloatArray = model.metric * np.outer(scales, scales)
+    if not np.isfinite(metric).all():
+        raise InputError("The model's metric is too large for its scales; they must fit.")
+    return metric
+
+
+def _kind(model: Model) -> str:
+    slope = 0.0 if model.slope is None else np.abs(model.slope).max()
+    if not np.abs(model.metric).max() and not slope:
+        return "nothing"
+    if np.isnan(model.ideal_point).any():
+        return "linear"
+    return "ideal" if model.slope is None else "signed"
+
+
+def _directions(model: Model, metric: FloatArray, names: tuple[str, ...]) -> Iterator[Direction]:
+    """Eigenvectors of M in units of the features' spreads, the most important first."""
+    shares, vectors = model.interactions()
+    for share, vector in zip(shares.tolist(), vectors.T, strict=True):
+        if share >= LEAST_SHARE:
+            parts = {names[j]: weight for j, weight in loadings(vector, LEAST_LOADING)}
+            text = in_words(vector, names, LEAST_LOADING)
+            yield Direction(share, parts, bool(vector @ metric @ vector < 0), text)
+
+
+def _metric_wishes(model: Model, metric: FloatArray, names: tuple[str, ...]) -> Iterator[Wish]:
+    """The ideal, and each feature's share of the metric."""
+    weights = np.diag(metric)
+    for j, (name, share) in enumerate(zip(names, _shares(weights), strict=True)):
+        there = "best here" if weights[j] > 0 else "the middle is the worst"
+        if weights[j]:
+            yield Wish(name, float(model.ideal_point[j]), share, there)
+        else:
+            yield Wish(name, None, share, NO_MATTER)
+
+
+def _slope_wishes(slope: FloatArray, names: tuple[str, ...]) -> Iterator[Wish]:
+    """What is better, and each feature's share of the slope of the score, which is best where it is least."""
+    for name, share, rise in zip(names, _shares(slope), slope, strict=True):
+        better = "more is better" if rise < 0 else "less is better"
+        yield Wish(name, None, share, better if rise else NO_MATTER)
+
+
+def _shares(values: FloatArray) -> list[float]:
+    sizes = np.abs(values)
+    result: list[float] = (sizes / max(float(sizes.sum()), np.finfo(float).tiny)).tolist()
+    return result
+
+
+def _metric_trade_offs(metric: FloatArray, scales: FloatArray, names: tuple[str, ...]) -> Iterator[TradeOff]:
+    """One spread off in a, the best of b is off by -M_ab / M_bb: the minimum of the distance along b."""
+    weights = np.diag(metric)
+    pairs = [(a, b) for a in range(len(names)) for b in range(a) if min(weights[a], weights[b]) > 0]
+    together = {(a, b): metric[a, b] / np.sqrt(weights[a] * weights[b]) for a, b in pairs}
+    for (a, b), strength in sorted(together.items(), key=lambda one: -abs(one[1])):
+        if abs(strength) < TOGETHER:
+            return
+        one, other = (a, b) if weights[a] >= weights[b] else (b, a)
+        change, answer = scales[one], -metric[one, other] / weights[other] * scales[other]
+        side = "above" if answer > 0 else "below"
+        text = (
+            f"With {names[one]} {_size(change, scales[one])} above its ideal, the best {names[other]} is "
+            f"{_size(answer, scales[other])} {side} its own."
+        )
+        yield TradeOff(names[one], float(change), names[other], float(answer), text)
+
+
+def _slope_trade_offs(slope: FloatArray, scales: FloatArray, names: tuple[str, ...]) -> Iterator[TradeOff]:
+    """One spread of a for the worse is made up for by s_a / s_b spreads of b, the strongest first."""
+    strongest = [j for j in np.argsort(-np.abs(slope), kind="stable") if slope[j]]
+    for place, b in enumerate(strongest):
+        for a in strongest[place + 1 :]:
+            change = np.sign(slope[a]) * scales[a]
+            answer = -abs(slope[a]) / slope[b] * scales[b]
+            one, other = _amount(change, scales[a]), _amount(answer, scales[b])
+            text = f"{one} of {names[a]} is made up for by {other} of {names[b]}."
+            yield TradeOff(names[a], float(change), names[b], float(answer), text)
+
+
+def _unseen(model: Model, scales: FloatArray, names: tuple[str, ...]) -> Iterator[str]:
+    for vector in (model.unseen_directions() / scales[:, None]).T:
+        yield in_words(vector / np.linalg.norm(vector), names, LEAST_LOADING)
+
+
+def _amount(change: float, spread: float) -> str:
+    return f"{_size(change, spread)} {'more' if change > 0 else 'less'}"
+
+
+def _size(change: float, spread: float) -> str:
+    text = number(abs(change), 4 * spread)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _sections(told: Portrait, missing: str) -> Iterator[str]:
+    """The page."""
+    unit = "their own units" if told.scales is None else "standard deviations"
+    blocks = [JUDGED[told.kind]]
+    if told.directions:
+        rows = [
+            (percent(one.share), one.text, "anti-ideal" if one.anti_ideal else "") for one in told.directions
+        ]
+        blocks.append(show.table("rll", ("share", f"direction, in {unit}", ""), rows))
+    if told.scales is not None:
+        sizes = zip(told.features, told.scales, strict=True)
+        blocks.append(f"Standard deviations: {', '.join(f'{name} {size:.3g}' for name, size in sizes)}.")
+    yield show.section("What matters", *blocks)
+    yield show.section("The ideal", _ideal_table(told))
+    if told.trade_offs:
+        yield show.section("Trade-offs", *(f"- {one.text}" for one in told.trade_offs))
+    open_ends = [
+        f"- Along {text} the model sees no difference, so that the ideal is open." for text in told.unseen
+    ]
+    yield show.section("What is not known", *open_ends, missing)
+
+
+def _ideal_table(told: Portrait) -> str:
+    spreads = told.scales or tuple(abs(one.ideal or 0.0) for one in told.wishes)
+    rows = [
+        (
+            one.feature,
+            "-" if one.ideal is None else number(one.ideal, 4 * spread),
+            percent(one.share),
+            one.verdict,
+        )
+        for one, spread in zip(told.wishes, spreads, strict=True)
+    ]
+    return show.table("lrrl", ("feature", "ideal", "weight", "verdict"), rows)

@@ -1,0 +1,736 @@
+"""The command line: each command end to end, in its words and in JSON, and what it refuses."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib import resources
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import coombs
+from coombs import Model, cli
+from coombs.cli import completion, manual, show
+from coombs.cli.fit import ESTIMATORS, METRICS, read_answers
+from coombs.cli.portrait import portrait
+from coombs.demo import TRUTH, catalogue_file
+from coombs.estimators import ideal_point
+from coombs.evaluation import kendall_tau_distance
+from coombs.study import create_study
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "cli.md"
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of its own, without colours of the caller's."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command: its exit code, what it printed and what it said on stderr."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        try:
+            code: Any = cli.main(arguments)
+        except SystemExit as stop:
+            code = stop.code
+        return code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def shop(run: Run) -> Path:
+    """Items, answers and the truth about a person."""
+    assert run("simulate", "shop", "--items", "40", "--features", "2", "--answers", "60")[0] == 0
+    return Path("shop")
+
+
+@pytest.fixture
+def taste(run: Run, shop: Path) -> str:
+    """A saved model."""
+    assert run("fit", f"{shop}/items.csv", f"{shop}/answers.csv", "--out", "taste.json")[0] == 0
+    return "taste.json"
+
+
+def refused(result: tuple[int, str, str], *words: str) -> None:
+    """Exit code 2 and one sentence with some words, nothing else."""
+    code, out, err = result
+    assert code == 2 and not out
+    assert err.startswith("coombs: ") and err.count("\n") == 1 and "Traceback" not in err
+    assert all(word in err for word in words), err
+
+
+# The whole.
+
+
+def test_help_names_every_command_and_is_quick() -> None:
+    """Under 0.3 s without numpy, which nothing but a command imports; the best of five."""
+    code = (
+        "import sys, contextlib\nfrom coombs.cli import main\n"
+        "with contextlib.suppress(SystemExit):\n    main(['--help'])\n"
+        "sys.exit('numpy' in sys.modules)"
+    )
+    times = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+        times.append(time.perf_counter() - begin)
+    assert found.returncode == 0 and min(times) < 0.3
+    for name in ("demo", "fit", "rank", "explain", "ask", "serve", "reproduce", "simulate", "bench"):
+        assert re.search(rf"^    {name} +\w", found.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("module", ["coombs", "coombs.cli"])
+def test_the_package_is_a_command(module: str) -> None:
+    """`python -m coombs`, too."""
+    found = subprocess.run(
+        [sys.executable, "-m", module, "--version"], capture_output=True, text=True, cwd=ROOT
+    )
+    assert found.returncode == 0 and found.stdout == f"coombs {coombs.__version__}\n"
+
+
+def test_every_command_has_help_and_an_example(run: Run) -> None:
+    """Of its own."""
+    for name, (text, command) in completion.subcommands(cli.build_parser()).items():
+        code, out, _ = run(name, "--help")
+        assert code == 0 and out.startswith(f"usage: coombs {name}") and "Example: coombs" in out
+        assert text and command.example.split()[1] == name
+
+
+def test_choices_are_those_of_the_library() -> None:
+    """The parser repeats them, as it must not import the library."""
+    assert set(METRICS) == {"auto", *ideal_point.METRICS}
+    assert all(hasattr(coombs, name) for name in ESTIMATORS.values())
+
+
+def test_errors_of_ours_are_not_hidden(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what is the user's is a sentence."""
+    monkeypatch.setattr("coombs.cli.saved.read_model", lambda path: int("a bug"))
+    with pytest.raises(ValueError, match="invalid literal"):
+        run("explain", "taste.json")
+
+
+# fit
+
+
+def test_fit_says_what_was_learned_and_writes_the_model(run: Run, shop: Path) -> None:
+    """The page of `explain`, with the kind in use tested and the others left for --compare."""
+    code, out, err = run("fit", "shop/items.csv", "shop/answers.csv", "--out", "taste.json", "--top", "3")
+    headings = re.findall(r"^(.+)\n-+$", out, re.MULTILINE)
+    assert code == 0 and not err
+    assert headings == [
+        "What matters",
+        "The ideal",
+        "Trade-offs",
+        "What is not known",
+        "How far to trust it",
+        "Ranking",
+    ]
+    assert "From 60 answers about 40 items with 2 features" in out
+    assert out.count("in use") == 1 and "Other kinds were not tried: --compare tries them." in out
+    assert out.endswith("\nModel: taste.json\n") and "\x1b" not in out
+    assert "(linear)" not in out
+    model = Model.from_json(Path("taste.json").read_text())
+    truth = Model.from_json((shop / "truth.json").read_text())
+    items = read_answers("shop/items.csv", "shop/answers.csv").item_table
+    assert model.feature_names == ("feature 1", "feature 2")
+    assert kendall_tau_distance(model.distance(items), truth.distance(items)) < 0.15
+
+
+def test_fit_in_json_is_stable_and_agrees_with_rank(run: Run, taste: str) -> None:
+    """The same line twice; the same order as of the saved model."""
+    arguments = ("fit", "shop/items.csv", "shop/answers.csv", "--json")
+    code, out, err = run(*arguments)
+    assert code == 0 and not err and out == run(*arguments)[1] and out.count("\n") == 1
+    told = json.loads(out)
+    assert list(told) == [
+        *("estimator", "metric", "status", "user", "users", "n_answers", "n_items", "features"),
+        *("agreement", "ideal_point", "ranking", "model", "explanation", "written"),
+    ]
+    assert told["n_answers"] == 60 and told["metric"] == "full" and told["users"] == []
+    assert told["model"] == json.loads(Path(taste).read_text())
+    assert [one["rank"] for one in told["ranking"]] == list(range(1, 41))
+    assert all(one["rank_low"] <= one["rank_high"] for one in told["ranking"])
+    ranked = json.loads(run("rank", taste, "shop/items.csv", "--json")[1])
+    assert [one["item"] for one in ranked] == [one["item"] for one in told["ranking"]]
+    assert told["explanation"]["ideal"][0]["feature"] == "feature 1"
+
+
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "ideal-point"])
+def test_fit_by_the_papers_estimators(name: str, run: Run, shop: Path) -> None:
+    """What a model says, and how the program ended; no intervals in JSON."""
+    arguments = ("fit", "shop/items.csv", "shop/answers.csv", "--estimator", name)
+    code, out, err = run(*arguments)
+    assert code == 0 and not err
+    assert "The program ended as optimal" in out or name == "alternating"
+    assert "Ranking\n-------" in out and "The ideal\n---------" in out and "coombs fit" not in out
+    told = json.loads(run(*arguments, "--json")[1])
+    assert told["estimator"] == name and told["metric"] is None and told["ranking"][0]["rank_low"] is None
+    refused(run(*arguments, "--metric", "full"), "--metric is for ideal-point")
+
+
+def test_fit_compares_kinds_when_asked(run: Run, shop: Path) -> None:
+    """All of them, with advice."""
+    code, out, _ = run("fit", "shop/items.csv", "shop/answers.csv", "--compare", "--metric", "diagonal")
+    assert code == 0 and "(linear)" in out and "(Bradley-Terry)" in out and "not tried" not in out
+
+
+def test_fit_writes_a_report(run: Run, shop: Path) -> None:
+    """With pictures, and says where."""
+    pytest.importorskip("matplotlib")
+    code, out, _ = run(
+        "fit", "shop/items.csv", "shop/answers.csv", "--report", "r.html", "--metric", "identity"
+    )
+    assert code == 0 and out.endswith("\nReport: r.html\n")
+    assert "data:image/png" in Path("r.html").read_text()
+
+
+def write_people() -> None:
+    """Items with texts, and answers of two people who want the opposite."""
+    Path("items.csv").write_text(
+        "name,size,photo\n" + "".join(f"flat {i},{i},{i}.jpg\n" for i in range(1, 9))
+    )
+    rows = [
+        f"{user},flat {i},flat {i + 3},flat {i + 3 * (user == 'Ann')},1"
+        for user in ("Ann", "Ben")
+        for i in range(1, 6)
+    ]
+    Path("answers.csv").write_text("user,left,right,winner,weight\n" + "\n".join(rows) + "\n")
+
+
+def test_answers_of_several_people_are_told_apart_when_asked(run: Run) -> None:
+    """Together it says so; text columns of the items are passed over."""
+    write_people()
+    code, out, _ = run("fit", "items.csv", "answers.csv", "--metric", "none")
+    assert code == 0
+    assert out.startswith("The answers of 2 users (Ann, Ben) are taken together; --user takes one's.\n")
+    best = {}
+    for user in ("Ann", "Ben"):
+        told = json.loads(
+            run("fit", "items.csv", "answers.csv", "--metric", "none", "--user", user, "--json")[1]
+        )
+        assert told["user"] == user and told["users"] == [user] and told["n_answers"] == 5
+        best[user] = told["ranking"][0]["item"]
+        assert told["ideal_point"] == {"size": None}
+    assert best == {"Ann": "flat 8", "Ben": "flat 1"}
+    assert "The answers of Ann.\n" in run("fit", "items.csv", "answers.csv", "--user", "Ann")[1]
+    refused(run("fit", "items.csv", "answers.csv", "--user", "Cy"), "no user 'Cy'", "Ann, Ben")
+
+
+def test_fit_reads_parquet(run: Run, shop: Path) -> None:
+    """The same answers, the same model."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    for name in ("items", "answers"):
+        pandas.read_csv(shop / f"{name}.csv").to_parquet(shop / f"{name}.parquet")
+    csv, parquet = (
+        json.loads(run("fit", f"shop/items.{kind}", f"shop/answers.{kind}", "--json")[1])
+        for kind in ("csv", "parquet")
+    )
+    assert csv["ranking"] == parquet["ranking"]
+
+
+def test_answers_of_a_study_are_fitted(run: Run) -> None:
+    """Export, then fit: skips are left out."""
+    items = [[float(i), float(i % 3)] for i in range(8)]
+    study = create_study(items, "numbers")
+    for _ in range(12):
+        question = study.ask()
+        assert question is not None
+        study.tell(question, "left" if question.positions[0] > question.positions[1] else "right")
+    question = study.ask()
+    assert question is not None
+    study.tell(question, "skip")
+    Path("items.csv").write_text("a,b\n" + "\n".join(f"{a},{b}" for a, b in items))
+    assert run("export", "answers.csv")[1] == "answers.csv: study 'numbers', 13 answers by 1 person\n"
+    told = json.loads(run("fit", "items.csv", "answers.csv", "--metric", "none", "--json")[1])
+    assert told["n_answers"] == 12 and told["ranking"][0]["item"] == 7
+
+
+def test_a_fit_whose_chains_stay_apart_warns_in_a_sentence(
+    run: Run, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On stderr, so that JSON stays whole."""
+    monkeypatch.setattr(ideal_point.IdealPoint, "_doubt", lambda self, fit: "The chains\nare apart.")
+    code, out, err = run("fit", "shop/items.csv", "shop/answers.csv", "--json")
+    assert code == 0 and json.loads(out) and err == "coombs: careful: The chains are apart.\n"
+
+
+def test_fit_on_500_answers_is_quick(run: Run) -> None:
+    """Start, imports, fit and page: two seconds on a quiet machine.
+
+    Three of the processor's here, the best of three, as tests share their machine.
+    """
+    resource = pytest.importorskip("resource")
+    assert run("simulate", "large", "--answers", "500")[0] == 0
+    command = [sys.executable, "-m", "coombs", "fit", "large/items.csv", "large/answers.csv"]
+    environment = {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "PATH": ""}
+    used = [resource.getrusage(resource.RUSAGE_CHILDREN)]
+    for _ in range(3):
+        subprocess.run(command, env=environment, check=True, capture_output=True)
+        used.append(resource.getrusage(resource.RUSAGE_CHILDREN))
+    times = [after.ru_utime - before.ru_utime for before, after in pairwise(used)]
+    assert min(times) < 3.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere.csv", "answers.csv"], ["There is no file nowhere.csv"]),
+        (["items.csv", "nowhere.csv"], ["There is no file nowhere.csv"]),
+        (["items.csv", "nowhere.parquet"], ["nowhere.parquet"]),
+        (["items.csv", "items.csv"], ["needed are left, right, winner"]),
+        (["items.csv", "answers.csv", "--user", "Ann"], ["no column user"]),
+        (["items.csv", "answers.csv", "--out", "no/folder.json"], ["There is no folder"]),
+        (["items.csv", "answers.csv", "--out", "."], ["is a folder"]),
+        (["items.csv", "answers.csv", "--report", "no/r.html"], ["There is no folder"]),
+        (
+            ["items.csv", "answers.csv", "--metric", "round"],
+            ["--metric", "invalid choice", "coombs fit --help"],
+        ),
+        (["items.csv", "answers.csv", "--seed", "-1"], ["'-1' is not a whole number from 0"]),
+        (["items.csv", "answers.csv", "--top", "0"], ["'0' is not a positive whole number"]),
+        (["items.csv", "strange.csv"], ["Unknown item 'moch\x20'", "did you mean 'mocha'?"]),
+        (["items.csv"], ["required: answers"]),
+    ],
+)
+def test_fit_refuses_bad_input_in_one_sentence(arguments: list[str], words: list[str], run: Run) -> None:
+    """Before anything is written; what commands a terminal is not passed on."""
+    Path("items.csv").write_text("item,price\nlatte,4\nmocha,5\n")
+    Path("answers.csv").write_text("left,right,winner\nlatte,mocha,mocha\n")
+    Path("strange.csv").write_text("left,right,winner\nlatte,moch\x1b,latte\n")
+    before = set(Path().iterdir())
+    result = run("fit", *arguments)
+    refused((result[0], result[1], result[2].replace("\\x1b", "\x20")), *words)
+    assert set(Path().iterdir()) == before and "\x1b" not in result[2]
+
+
+# rank and explain
+
+
+def test_rank_shows_the_best_and_writes_them(run: Run, taste: str) -> None:
+    """Also items that were never compared, whatever the order of the columns, and other columns."""
+    Path("new.csv").write_text("flat,about,feature 2,feature 1\nnear,=1+1,0.2,-0.1\nfar,far away,2,2\n")
+    code, out, _ = run("rank", taste, "new.csv", "--csv", "ranking.csv")
+    assert code == 0 and out.endswith("Written: ranking.csv\n")
+    assert out.splitlines()[0].split() == ["rank", "item", "distance", "feature", "1", "feature", "2"]
+    assert [line.split()[1] for line in out.splitlines()[1:3]] == ["near", "far"]
+    assert out.splitlines()[2].split()[-2:] == ["2.0", "2.0"]
+    header, first, _ = Path("ranking.csv").read_text().splitlines()
+    assert header == '"rank","item","distance","feature 1","feature 2"'
+    assert first.startswith('1,"near",') and first.endswith(",-0.1,0.2")
+    _, out, _ = run("rank", taste, "shop/items.csv", "--top", "5")
+    assert len(out.splitlines()) == 7 and out.endswith("\n  and 35 more\n")
+    assert len(run("rank", taste, "shop/items.csv")[1].splitlines()) == 22
+    told = json.loads(run("rank", taste, "shop/items.csv", "--top", "2", "--json")[1])
+    assert [one["rank"] for one in told] == [1, 2]
+    assert list(told[0]) == ["rank", "item", "distance", "features"]
+    assert list(told[0]["features"]) == ["feature 1", "feature 2"]
+
+
+def test_rank_refuses_items_without_the_models_features(run: Run, taste: str) -> None:
+    """And says which it was learned from."""
+    Path("other.csv").write_text("item,feature 1,price\na,1,2\nb,2,3\n")
+    refused(
+        run("rank", taste, "other.csv"),
+        "There is no column 'feature 2'; the columns are feature 1, price.",
+        "learned from feature 1, feature 2",
+    )
+    Path("other.csv").write_text("item,feature 1,feature 2\na,1,large\nb,2,3\n")
+    refused(run("rank", taste, "other.csv"), "must be a number")
+    Path("nameless.json").write_text(Model(np.eye(3), np.zeros(3)).to_json())
+    refused(run("rank", "nameless.json", "shop/items.csv"), "2 features; the model was learned from 3")
+    refused(run("rank", taste, "shop/items.csv", "--csv", "no/such/r.csv"), "There is no folder")
+    Path("huge.json").write_text(Model(np.eye(2) * 1e308, np.full(2, 1e9)).to_json())
+    refused(run("rank", "huge.json", "shop/items.csv"), "item 'item 1' is too large for a number")
+
+
+def changed(**fields: Any) -> str:
+    """A model with other fields; Ellipsis takes one away."""
+    data = json.loads(Model(np.eye(2), np.zeros(2), ("a", "b"), np.ones(2)).to_json()) | fields
+    return json.dumps({name: value for name, value in data.items() if value is not ...})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "not JSON"),
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[1, 2]", "not a coombs model"),
+        ('{"format": "other"}', "not a coombs model"),
+        (changed(version=3), "version 3; this coombs reads 1 and 2"),
+        (changed(version=None), "version None"),
+        (changed(metric=...), "cannot be read"),
+        (changed(metric=[[float("nan"), 0], [0, 1]]), "must be finite"),
+        (changed(metric=[[1e400, 0], [0, 1]]), "must be finite"),
+        (changed(ideal_point=["x", 1]), "cannot be read"),
+        (changed(metric=[[1, 2], [3, 4]]), "symmetric"),
+        (changed(metric=[[1]]), "not of one size"),
+        (changed(scales=[0, 1]), "positive"),
+        (changed(feature_names=["a"]), "list of 2 texts"),
+        (changed(ideal_point=None), "an ideal point, or a slope"),
+        (changed(metric=[[1e300, 0], [0, 1]], scales=[1e300, 1]), "too large for its scales"),
+    ],
+)
+def test_a_broken_model_gets_a_sentence(text: str, words: str, run: Run) -> None:
+    """Which names the file, or what does not fit."""
+    Path("broken.json").write_text(text)
+    refused(run("explain", "broken.json"), words)
+
+
+def test_a_model_that_is_no_text_or_too_large_or_absent_gets_a_sentence(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of it is read beyond what a model can have."""
+    Path("bytes.json").write_bytes(b"\xff\xfe\x00")
+    refused(run("explain", "bytes.json"), "bytes.json is not text")
+    monkeypatch.setattr("coombs.cli.saved.LARGEST", 1000)
+    Path("large.json").write_text(" " * 1001)
+    refused(run("rank", "large.json", "items.csv"), "large.json has more than")
+    refused(run("explain", "nowhere.json"), "There is no file nowhere.json")
+    refused(run("explain", "."), ". cannot be read")
+
+
+def test_explain_says_what_a_model_holds_and_what_it_does_not(run: Run) -> None:
+    """That the best size goes with the rent: one spread more of rent calls for -M_ab / M_bb of size."""
+    metric = np.array([[2.0, -0.5], [-0.5, 1.0]]) / np.outer([200, 20], [200, 20])
+    model = Model(metric, np.array([700.0, 75.0]), ("rent", "size"), np.array([200.0, 20.0]))
+    Path("m.json").write_text(model.to_json())
+    code, out, _ = run("explain", "m.json")
+    assert code == 0
+    assert "With rent 200 above its ideal, the best size is 10 above its own." in out
+    assert re.search(r"rent +700 +67 % +best here", out) and "are not in a model" in out
+    told = json.loads(run("explain", "m.json", "--json")[1])
+    assert list(told) == ["kind", "features", "scales", "directions", "wishes", "trade_offs", "unseen"]
+    assert told["kind"] == "ideal" and told["wishes"][1]["ideal"] == 75
+    assert told["trade_offs"][0]["other_change"] == pytest.approx(10)
+    best = min(np.linspace(60, 100, 401), key=lambda size: model.distance([[900.0, size]])[0])
+    assert best == pytest.approx(85, abs=0.1)
+
+
+def test_explain_knows_every_kind_of_model() -> None:
+    """Linear, signed, blind along a direction, and one that says nothing."""
+    nothing = np.zeros((2, 2))
+    unknown = np.full(2, np.nan)
+    linear = Model(
+        nothing, unknown, ("rent", "size"), np.array([100.0, 10.0]), np.array([0.02, -0.1]), np.zeros(2)
+    )
+    told = portrait(linear)
+    assert told.kind == "linear" and [one.verdict for one in told.wishes] == [
+        "less is better",
+        "more is better",
+    ]
+    # 10 less of size costs 1 in score, which 50 less of rent gives back.
+    assert [one.text for one in told.trade_offs] == ["10 less of size is made up for by 50 less of rent."]
+    changed_by = np.array([[told.trade_offs[0].other_change, told.trade_offs[0].change]])
+    assert linear.distance(changed_by)[0] == pytest.approx(0)
+    signed = Model(np.diag([1.0, -2.0]), np.zeros(2), None, None, np.zeros(2), np.zeros(2))
+    told = portrait(Model(signed.metric, np.zeros(2), None, None, np.ones(2), np.zeros(2)))
+    assert told.kind == "signed" and "anti-ideal" in str(told) and "the middle is the worst" in str(told)
+    told = portrait(Model(np.diag([1.0, 0.0]), np.zeros(2), ("rent", "size"), np.ones(2)))
+    assert "Along 1.00 size the model sees no difference" in str(told)
+    assert told.wishes[1].verdict == "does not matter"
+    told = portrait(Model(nothing, unknown, None, None, np.zeros(2), np.zeros(2)))
+    assert told.kind == "nothing" and "every item is as good" in str(told) and "nan" not in str(told)
+
+
+# simulate, demo, bench, serve, export and import
+
+
+def test_simulate_writes_what_fit_and_rank_read(run: Run) -> None:
+    """The truth ranks the items as the answers do, where there is no noise."""
+    code, out, _ = run(
+        "simulate", "a/b", "--items", "12", "--features", "3", "--answers", "20", "--noise", "none"
+    )
+    assert code == 0 and out.startswith("a/b/items.csv: 12 items with 3 features\n")
+    data = read_answers("a/b/items.csv", "a/b/answers.csv")
+    truth = Model.from_json(Path("a/b/truth.json").read_text())
+    winners, losers, _ = data.oriented()
+    distance = truth.distance(data.item_table)
+    assert len(data) == 20 and (distance[winners] < distance[losers]).all()
+    told = json.loads(run("simulate", "c", "--seed", "5", "--noise", "0.1", "--json")[1])
+    assert told == {"items": "c/items.csv", "answers": "c/answers.csv", "truth": "c/truth.json"}
+    run("simulate", "d", "--seed", "5", "--noise", "0.1")
+    assert Path("c/answers.csv").read_bytes() == Path("d/answers.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["shop"], "items.csv is there already"),
+        (["file"], "cannot be made"),
+        (["new", "--items", "3", "--answers", "10"], "3 items have 3 different pairs"),
+        (["new", "--noise", "much"], "'much' is not none, logistic or a rate"),
+        (["new", "--noise", "2"], "a rate between 0 and 1"),
+        (["new", "--items", "one"], "'one' is not a positive whole number"),
+    ],
+)
+def test_simulate_refuses_what_cannot_be(arguments: list[str], words: str, run: Run, shop: Path) -> None:
+    """No file is replaced."""
+    Path("file").write_text("")
+    refused(run("simulate", *arguments), words)
+
+
+def test_the_catalogue_ships_with_the_package() -> None:
+    """64 flats with four features in natural units, and a text."""
+    assert (resources.files("coombs") / "data" / "flats.csv").is_file()
+    with catalogue_file() as path:
+        goods = create_study(path, storage="memory:").catalogue
+    assert len(goods.names) == len(set(goods.names)) == 64
+    assert tuple(goods.features) == TRUTH.feature_names
+    assert all(details["about"] for details in goods.details)
+    low, high = goods.table.matrix.min(axis=0), goods.table.matrix.max(axis=0)
+    assert ((low < TRUTH.ideal_point) & (TRUTH.ideal_point < high)).all()
+    assert np.linalg.eigvalsh(TRUTH.metric).min() > 0
+
+
+def test_demo_learns_what_the_simulated_person_wants(run: Run) -> None:
+    """The ranking is near the truth; the report is where it says."""
+    pytest.importorskip("matplotlib")
+    code, out, err = run("demo", "--report", "demo.html")
+    assert code == 0 and not err
+    assert "has answered 40 questions about 64 flats.\n" in out
+    wrong = re.search(r"in the wrong order +([\d.]+)%", out)
+    assert wrong is not None and float(wrong[1]) < 15
+    assert out.endswith("\nReport with pictures: demo.html\n") and Path("demo.html").exists()
+    assert len(out.splitlines()) < 80
+    assert set(Path().iterdir()) == {Path("demo.html")}
+
+
+def test_demo_without_matplotlib_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the result, which needs no pictures."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    code, out, _ = run("demo", "--questions", "3", "--seed", "1")
+    assert code == 0 and "answered 3 questions" in out
+    assert out.splitlines()[-1].startswith("No report: ") and 'pip install "coombs[plots]"' in out
+    assert not list(Path().iterdir())
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, dict[str, Any]]]]:
+    """What the page was called with, without one."""
+    import types
+
+    calls: list[tuple[Any, dict[str, Any]]] = []
+    fake = types.ModuleType("coombs.web")
+    fake.serve = lambda items, **settings: calls.append((items, settings))  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "coombs.web", fake)
+    return calls
+
+
+def test_serve_opens_the_page(run: Run, served: list[tuple[Any, dict[str, Any]]]) -> None:
+    """With what was given; only this machine by default."""
+    assert run("serve")[0] == 0
+    assert run("serve", "f.csv", "--host", "0.0.0.0", "--port", "9", "--token", "t", "--no-browser")[0] == 0
+    assert run("demo", "--serve")[0] == 0
+    (first, plain), (second, other), (third, demo) = served
+    assert first is None and plain["host"] == "127.0.0.1" and plain["open_browser"] and plain["token"] is None
+    assert second == "f.csv" and (other["host"], other["port"], other["token"]) == ("0.0.0.0", 9, "t")
+    assert not other["open_browser"] and other["storage"] == "sqlite:///coombs.db"
+    assert third.endswith("flats.csv") and demo["storage"] == "memory:" and demo["host"] == "127.0.0.1"
+    refused(run("serve", "--port", "70000"), "from 0 to 65535")
+    assert set(plain) == set(other) == set(demo)
+    assert set(plain) == {"storage", "name", "host", "port", "token", "open_browser"}
+
+
+def test_serve_without_its_extra_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sentence."""
+    monkeypatch.setitem(sys.modules, "coombs.web", None)
+    refused(run("serve"), 'pip install "coombs[web]"')
+    refused(run("demo", "--serve"), 'pip install "coombs[web]"')
+
+
+def test_bench_is_a_table_or_json(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without CVXPY it says what to install."""
+    monkeypatch.setattr("coombs.cli.bench.QUICK", ((2, 20),))
+    code, out, _ = run("bench", "--quick", "--json")
+    rows = json.loads(out)["rows"]
+    assert code == 0 and rows[0]["what"] == "SingleStep.fit" and len(rows) == 3
+    assert all(0 < row["seconds"] < 60 for row in rows)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    code, out, _ = run("bench", "--quick")
+    assert code == 0 and out.endswith('For the comparison: pip install "coombs[cvxpy]"\n')
+    assert re.search(r"tell \+ next question +2 +20 +[\d.]+ m?s", out)
+
+
+def test_studies_go_out_and_come_back(run: Run) -> None:
+    """Answers as a table, or all of it."""
+    study = create_study([[0.0], [1.0], [2.0]], "three")
+    study.tell((2, 0))
+    assert run("export", "all.jsonl")[1] == "all.jsonl: study 'three', 1 answer by 1 person\n"
+    assert run("import", "all.jsonl", "--name", "again")[1] == "Study 'again': 1 answer by 1 person\n"
+    assert run("export", "answers.csv", "--name", "again")[0] == 0
+    assert run("import", "answers.csv", "--name", "again")[1] == "Study 'again': 1 answer more\n"
+    refused(run("export", "x.csv"), "which study is meant with --name", "'again'", "'three'")
+    refused(run("export", "x.csv", "--name", "none"), "none")
+    refused(run("export", "x.txt", "--name", "three"), ".csv or .parquet")
+    refused(run("export", "x.csv", "--storage", "sqlite:///other.db"), "There is no database other.db")
+    refused(run("import", "nowhere.csv", "--name", "three"), "There is no file nowhere.csv")
+    refused(run("import", "all.jsonl", "--name", "three"), "three")
+    assert not Path("other.db").exists() and not Path("x.csv").exists()
+
+
+# What is printed.
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_colour_is_for_terminals_without_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Headings are bold there, and nothing is anywhere else."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    text = "What matters\n------------\nAll.\n\nOther\n-----\nMore."
+    for terminal, no_color, bold in ((True, "", True), (True, "1", False), (False, "", False)):
+        stream = Terminal() if terminal else io.StringIO()
+        monkeypatch.setattr("sys.stdout", stream)
+        monkeypatch.setenv("NO_COLOR", no_color)
+        show.page(text)
+        assert (stream.getvalue() == f"{text}\n") == (not bold)
+        assert stream.getvalue().count("\x1b[1m") == 2 * bold
+        assert re.sub(r"\x1b\[1?m", "", stream.getvalue()) == f"{text}\n"
+
+
+def test_a_narrow_terminal_gets_the_page_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sentences flow anew, tables are cut."""
+    stream = Terminal()
+    monkeypatch.setattr("sys.stdout", stream)
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("LINES", "20")
+    monkeypatch.setenv("NO_COLOR", "1")
+    show.page(
+        show.section("Title", "A long sentence about this and that. " * 4, show.table("l", ["x" * 60], []))
+    )
+    assert all(len(line) <= 30 for line in stream.getvalue().splitlines())
+
+
+def test_nothing_in_a_file_commands_the_terminal(run: Run) -> None:
+    """Neither names of items nor names of features."""
+    name = "a\x1b[31mb\ud800"
+    Path("m.json").write_text(Model(np.eye(1), np.zeros(1), (name,)).to_json())
+    _, out, _ = run("explain", "m.json")
+    assert "\x1b" not in out and "\ud800" not in out and "a [31mb" in out
+    Path("m.json").write_text(Model(np.eye(1), np.zeros(1)).to_json())
+    Path("i.csv").write_text("item,x\n\x1b[2J,1\nb\x07,2\n")
+    _, out, _ = run("rank", "m.json", "i.csv")
+    assert "\x1b" not in out and "\x07" not in out
+
+
+def test_wide_tables_leave_columns_out_and_say_so() -> None:
+    """The first ones stay."""
+    heading = [f"column {k}" for k in range(20)]
+    text = show.table("l" * 20, heading, [["x"] * 20])
+    assert all(len(line) <= 200 for line in text.splitlines())
+    assert "column 0" in text and text.splitlines()[-1].startswith("  (columns left out: column ")
+
+
+def test_json_has_null_for_what_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:
+    """And Python's numbers for numpy's."""
+    show.as_json({"a": float("nan"), "b": np.float64(1.5), "c": (np.int64(2), float("inf"))})
+    assert json.loads(capsys.readouterr().out) == {"a": None, "b": 1.5, "c": [2, None]}
+
+
+# Completion.
+
+
+def completions(line: str) -> list[str]:
+    """What bash offers for a line, whose last word is being typed."""
+    script = (
+        'source /dev/stdin <<< "$SCRIPT"\nCOMP_WORDS=($LINE)\n[[ "$LINE" == *" " ]] && COMP_WORDS+=("")\n'
+        'COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_coombs\nprintf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    environment = {"SCRIPT": completion.bash(cli.build_parser()), "LINE": line, "PATH": "/usr/bin:/bin"}
+    found = subprocess.run(
+        ["bash", "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    assert not found.stderr
+    return found.stdout.split()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not there")
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("coombs re", ["reproduce"]),
+        ("coombs ex", ["explain", "export"]),
+        ("coombs fit --m", ["--metric"]),
+        ("coombs fit items.csv answers.csv --metric s", ["signed"]),
+        ("coombs fit --estimator ", list(ESTIMATORS)),
+        ("coombs ask --strategy ", ["information", "best", "random"]),
+        ("coombs simulate --noise ", ["none", "logistic"]),
+        ("coombs completion ", ["bash", "zsh", "fish"]),
+        # Files, by bash itself.
+        ("coombs fit ", []),
+        ("coombs fit --out ", []),
+    ],
+)
+def test_bash_completes_commands_options_and_values(line: str, offered: list[str]) -> None:
+    """Whatever the parser knows."""
+    assert completions(line) == offered
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_name_everything_and_are_valid(shell: str, run: Run) -> None:
+    """As far as the shell is here to say so."""
+    code, out, _ = run("completion", shell)
+    assert code == 0
+    for name, (_, command) in completion.subcommands(cli.build_parser()).items():
+        assert name in out
+        for word in completion.words(command):
+            assert word.name.strip("-") in out or not word.name.startswith("--")
+    if shutil.which(shell):
+        Path("script").write_text(out)
+        assert subprocess.run([shell, "-n", "script"]).returncode == 0
+    refused(run("completion", "cmd"), "invalid choice")
+
+
+# The page of the documents.
+
+
+def test_the_page_is_what_the_parser_says() -> None:
+    """`python -m coombs.cli.manual > docs/cli.md` makes it anew."""
+    assert PAGE.read_text() == manual.page()
+
+
+def test_every_example_of_the_page_runs(
+    run: Run, served: list[tuple[Any, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one folder; the one that makes the others' files first."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr("coombs.cli.bench.QUICK", ((2, 20),))
+    examples = re.findall(r"^```\n(coombs .*)\n```$", PAGE.read_text(), re.MULTILINE)
+    assert len(examples) == len(completion.subcommands(cli.build_parser()))
+    for example in sorted(examples, key=lambda text: "simulate" not in text):
+        monkeypatch.setattr("sys.stdin", io.StringIO("left\nright\n"))
+        code, out, err = run(*shlex.split(example)[1:])
+        assert code == 0, f"{example}: {err}"
+        assert out or "serve" in example
+
+
+def test_options_are_told_in_the_page() -> None:
+    """Each with its help, which no one forgot."""
+    for _, command in completion.subcommands(cli.build_parser()).values():
+        assert all(action.help and action.help != argparse.SUPPRESS for action in command._actions)
