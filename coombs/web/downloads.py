@@ -1,0 +1,79 @@
+"""What a person can take away: files as the library writes them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from coombs import files
+from coombs.study import Respondent, Study
+from coombs.study.times import time_text
+from coombs.web.findings import Findings
+
+ANSWER_COLUMNS = ("user", "left", "right", "winner", "choice", "weight", "question", "purpose", "told")
+
+
+def written(ending: str, write: Callable[[Path], Any]) -> bytes:
+    """The file that a function writes to a path."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"file.{ending}"
+        write(path)
+        return path.read_bytes()
+
+
+def ranking_csv(findings: Findings) -> bytes:
+    """All items, best first, with what is known of their ranks, and their features."""
+    catalogue, model = findings.respondent.study.catalogue, findings.result.model
+    matrix = catalogue.table.matrix
+    header = [
+        "item",
+        "rank",
+        "rank_low",
+        "rank_high",
+        f"in_top_{findings.k}",
+        "distance",
+        *catalogue.features,
+    ]
+    rows = [
+        (
+            place.name,
+            place.rank,
+            place.low,
+            place.high,
+            round(place.top, 4),
+            float(model.distances_[place.position]),
+            *matrix[place.position].tolist(),
+        )
+        for place in findings.ranking
+    ]
+    return written("csv", lambda path: files.write_csv(path, [files.guard(name) for name in header], rows))
+
+
+def answers_csv(respondent: Respondent) -> bytes:
+    """The standing answers of one person, as `Comparisons.read_csv` takes them."""
+    return written("csv", lambda path: files.write_csv(path, ANSWER_COLUMNS, _answers(respondent)))
+
+
+def _answers(respondent: Respondent) -> Iterator[tuple[Any, ...]]:
+    for one in respondent.history():
+        winner = one.winner or one.choice
+        said = one.choice, one.weight, one.question, one.purpose
+        yield respondent.name, one.left, one.right, winner, *said, time_text(one.told)
+
+
+def model_json(findings: Findings) -> str:
+    """The model, which `Model.from_json` reads."""
+    return findings.result.model.model_.to_json()
+
+
+def report_html(findings: Findings) -> bytes:
+    """The report, which needs matplotlib."""
+    title = f"{findings.respondent.study.name}: what {findings.respondent.name} wants"
+    return written("html", lambda path: findings.result.report(path, title=title))
+
+
+def study_file(study: Study, ending: str) -> bytes:
+    """All answers of a study as CSV, or all there is as JSONL."""
+    return written(ending, study.export)

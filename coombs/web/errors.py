@@ -1,0 +1,117 @@
+"""A clear page for every error, or the same as JSON; never a traceback."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from coombs.storage import AnsweredError, StudyExistsError, UnknownStudyError
+from coombs.tables import InputError
+from coombs.web.pages import render
+from coombs.web.safety import COOKIE, COOKIE_SECONDS, Policy
+
+SENTENCES = {
+    400: "This request cannot be understood.",
+    404: "There is no such page; check the address.",
+    405: "This address cannot be used in that way.",
+    413: "That is too large.",
+    500: "Something went wrong here. Every answer that was confirmed is stored; try again.",
+    503: "The storage does not answer at the moment. Every answer that was confirmed is stored; try again.",
+}
+
+
+class NotOwnerError(Exception):
+    """The page is the owner's."""
+
+
+def install(app: FastAPI) -> None:
+    """Let the app answer errors in this way."""
+    for kind in (HTTPException, RequestValidationError, InputError, sqlite3.Error, NotOwnerError):
+        app.add_exception_handler(kind, respond)
+    if "psycopg" in sys.modules:
+        app.add_exception_handler(sys.modules["psycopg"].Error, respond)
+
+
+async def respond(request: Request, error: Exception) -> Response:
+    """The response to an error."""
+    if isinstance(error, NotOwnerError):
+        return _to_stranger(request)
+    status, sentence = described(error)
+    return problem(request, status, sentence)
+
+
+def problem(request: Request, status: int, sentence: str, **more: Any) -> Response:
+    """An error as a page, or as JSON for a program."""
+    if request.url.path.startswith("/api/"):
+        return JSONResponse({"detail": sentence, **more}, status)
+    return render(request, "error.html", status, number=status, title=_title(status), sentence=sentence)
+
+
+def described(error: Exception) -> tuple[int, str]:
+    """The status of an error, and its sentence."""
+    if isinstance(error, HTTPException):
+        standard = error.detail == HTTPStatus(error.status_code).phrase
+        return error.status_code, SENTENCES.get(error.status_code, error.detail) if standard else error.detail
+    if isinstance(error, RequestValidationError):
+        return 422, _validation(error)
+    if isinstance(error, UnknownStudyError):
+        return 404, str(error)
+    if isinstance(error, AnsweredError | StudyExistsError):
+        return 409, str(error)
+    if isinstance(error, InputError):
+        return 422, str(error)
+    status = 503 if is_storage_error(error) else 500
+    return status, SENTENCES[status]
+
+
+def is_storage_error(error: Exception) -> bool:
+    """Whether a database's driver raised it."""
+    psycopg = sys.modules.get("psycopg")
+    return isinstance(error, sqlite3.Error) or (psycopg is not None and isinstance(error, psycopg.Error))
+
+
+def _to_stranger(request: Request) -> Response:
+    """The login page; whoever comes with the token in the address goes on without it there."""
+    policy: Policy = request.app.state.policy
+    given = request.query_params.get("token", "")
+    if policy.accepts(given):
+        return with_cookie(request, RedirectResponse(request.url.path, 303), policy)
+    if policy.token is None:
+        return problem(request, 403, "This page is for whoever runs the server, on the same machine.")
+    if request.url.path.startswith("/api/"):
+        return problem(request, 401, "This needs the owner's token: Authorization: Bearer TOKEN.")
+    wrong = "That is not the token." if given else ""
+    return render(request, "login.html", 401, wrong=wrong, to=request.url.path)
+
+
+def with_cookie(request: Request, response: Response, policy: Policy) -> Response:
+    """The response, after which the browser is known as the owner's."""
+    response.set_cookie(
+        COOKIE,
+        policy.cookie,
+        max_age=COOKIE_SECONDS,
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return response
+
+
+def _validation(error: RequestValidationError) -> str:
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path"))
+    return f"{place or 'The request'}: {first['msg']}."
+
+
+def _title(status: int) -> str:
+    return {404: "Not found", 413: "Too large", 422: "That does not work", 503: "No storage"}.get(
+        status, HTTPStatus(status).phrase
+    )

@@ -1,0 +1,174 @@
+"""What one person's answers say, as plain data for a page: a fit, and on demand the words about it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from coombs.plots.data import item_names, what_matters_data
+from coombs.study import Answer, Respondent, Result
+from coombs.words import number, percent
+
+if TYPE_CHECKING:
+    from coombs.explain import Explanation
+
+MOST_ROWS = 500
+"""Items of a ranking on a page; the download has all."""
+BESIDE = 4
+"""Best items beside the ideal."""
+
+
+class Place(NamedTuple):
+    """An item's place in the ranking; `low` and `high` are the ranks it may have, `top` its chance."""
+
+    rank: int
+    position: int
+    name: str
+    low: int
+    high: int
+    top: float
+
+
+class Matter(NamedTuple):
+    """How much a feature decides, from `low` to `high`, and what is wanted of it."""
+
+    feature: str
+    share: float
+    low: float
+    high: float
+    wish: str
+
+
+class IdealRow(NamedTuple):
+    """A feature of the ideal and of the best items."""
+
+    feature: str
+    ideal: str
+    between: str
+    values: tuple[str, ...]
+
+
+class Surprise(NamedTuple):
+    """An answer that the rest speaks against, and its number, by which it is corrected."""
+
+    winner: str
+    loser: str
+    probability: str
+    answer: int
+
+
+class Findings:
+    """A fit to a respondent's answers; `told`, the words, takes longer and is made when asked for."""
+
+    def __init__(self, respondent: Respondent, answers: Sequence[Answer]) -> None:
+        self.respondent, self.answers = respondent, tuple(answers)
+        self.study_id = respondent.study.record.id
+        self.k, self.goal = respondent.study.settings.goal(respondent.study.n_items)
+        with warnings.catch_warnings():
+            # What a fit is not sure of stands in the explanation.
+            warnings.simplefilter("ignore")
+            self.result: Result = respondent.result()
+
+    def is_of(self, answers: Sequence[Answer]) -> bool:
+        """Whether these are the answers that it came from."""
+        return [one.id for one in self.answers] == [one.id for one in answers]
+
+    @cached_property
+    def told(self) -> Explanation:
+        """The explanation; its cross-validation takes a second or more."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.result.explain()
+
+    @cached_property
+    def ranking(self) -> list[Place]:
+        """All items, best first."""
+        model, names = self.result.model, self.respondent.study.catalogue.names
+        order = np.argsort(model.distances_, kind="stable").tolist()
+        ends, chances = model.rank_interval().tolist(), model.top_probability(self.k).tolist()
+        return [
+            Place(rank, i, names[i], ends[i][0], ends[i][1], chances[i]) for rank, i in enumerate(order, 1)
+        ]
+
+    @cached_property
+    def matters(self) -> list[Matter]:
+        """Features, the most important first."""
+        found = what_matters_data(self.result.model)
+        ends = np.repeat(found.importance[:, None], 2, axis=1) if found.interval is None else found.interval
+        rows = zip(found.features, found.importance.tolist(), ends.tolist(), found.wishes, strict=True)
+        return [Matter(name, share, low, high, wish) for name, share, (low, high), wish in rows]
+
+    @property
+    def best(self) -> list[Place]:
+        """The items beside the ideal."""
+        return self.ranking[:BESIDE]
+
+    def ideal(self) -> list[IdealRow]:
+        """The ideal beside the best items, the most important feature first."""
+        catalogue = self.respondent.study.catalogue
+        matrix, names = catalogue.table.matrix, catalogue.features
+        point, ends = self.result.ideal_point, self.result.model.ideal_point_interval()
+        rows = []
+        for matter in self.matters:
+            j = names.index(matter.feature)
+            spread = float(np.ptp(matrix[:, j]))
+            known = bool(np.isfinite(point[j]))
+            text = number(float(point[j]), spread) if known else "-"
+            between = " to ".join(number(float(end), spread) for end in ends[j]) if known else ""
+            values = tuple(f"{matrix[place.position, j]:.6g}" for place in self.best)
+            rows.append(IdealRow(matter.feature, text, between, values))
+        return rows
+
+    def surprises(self) -> list[Surprise]:
+        """Answers that the rest speaks against, which can still be corrected."""
+        labels = item_names(self.respondent.study.catalogue.table)
+        given = {_winner_loser(answer): answer for answer in self.answers}
+        found = []
+        for one in self.told.trust.surprises:
+            key = labels.index(one.winner), labels.index(one.loser)
+            if key in given:
+                answer = given[key]
+                winner, loser = _names(answer)
+                found.append(Surprise(winner, loser, percent(one.probability), answer.id))
+        return found
+
+    def plain(self) -> dict[str, Any]:
+        """For a program."""
+        found, ideal = self.result, self.result.ideal_point.tolist()
+        features = self.respondent.study.catalogue.features
+        return {
+            "n_answers": found.n_answers,
+            "n_probes": found.n_probes,
+            "probes_right": found.probes_right,
+            "top": self.k,
+            "ranking": [
+                {
+                    "item": place.name,
+                    "rank": place.rank,
+                    "rank_low": place.low,
+                    "rank_high": place.high,
+                    "top_probability": place.top,
+                }
+                for place in self.ranking
+            ],
+            "ideal_point": {
+                name: value if np.isfinite(value) else None
+                for name, value in zip(features, ideal, strict=True)
+            },
+            "what_matters": [matter._asdict() for matter in self.matters],
+        }
+
+
+def _winner_loser(answer: Answer) -> tuple[int, int]:
+    """Positions of the preferred item and the other; a tie or a skip is no such pair."""
+    left, right = answer.positions
+    pairs = {"left": (left, right), "right": (right, left)}
+    return pairs.get(answer.choice, (-1, -1))
+
+
+def _names(answer: Answer) -> tuple[str, str]:
+    return (answer.left, answer.right) if answer.choice == "left" else (answer.right, answer.left)

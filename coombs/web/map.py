@@ -1,0 +1,184 @@
+"""Level sets over two features as the parts of an SVG: lines of equal liking, items, and the ideal."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coombs.estimators.ideal_point import IdealPoint
+from coombs.plots.data import level_sets_data
+from coombs.tables import FloatArray
+
+WIDTH, HEIGHT = 640, 440
+LEFT, RIGHT, TOP, BOTTOM = 58, 14, 14, 46
+SIZE = 61
+NAMED, MOST_DOTS = 5, 1_000
+"""Best items that have a label, and items that have a dot."""
+LONGEST, LETTER = 24, 7.6
+"""Letters of a label, and how wide one is at most."""
+# Corners of a cell in order around it, as (row, column).
+_CORNERS = ((0, 0), (0, 1), (1, 1), (1, 0))
+
+
+class Line(NamedTuple):
+    """A line of equal liking; `strength` is 1 for the best and near 0 for the worst."""
+
+    path: str
+    strength: float
+
+
+class Label(NamedTuple):
+    """A name beside a dot; `anchor` says which end of it is at x."""
+
+    text: str
+    x: float
+    y: float
+    anchor: str
+
+
+class Dot(NamedTuple):
+    """An item, with a label if it is one of the best and there is room."""
+
+    x: float
+    y: float
+    rank: int
+    name: str
+    label: Label | None
+
+
+class Tick(NamedTuple):
+    """A mark on an axis."""
+
+    at: float
+    text: str
+
+
+class Map(NamedTuple):
+    """What a template draws."""
+
+    x: str
+    y: str
+    lines: list[Line]
+    dots: list[Dot]
+    ideal: tuple[float, float] | None
+    x_ticks: list[Tick]
+    y_ticks: list[Tick]
+    sentence: str
+
+
+def level_map(model: IdealPoint, x: str, y: str) -> Map:
+    """The learned distance over two features, others at the ideal."""
+    data = level_sets_data(model, x, y, size=SIZE)
+    across = _scale(data.xs, LEFT, WIDTH - RIGHT)
+    down = _scale(data.ys, HEIGHT - BOTTOM, TOP)
+    count = max(len(data.levels), 1)
+    lines = [
+        Line(_path(data.distance, float(level), across, down), round(1 - k / count, 2))
+        for k, level in enumerate(data.levels)
+    ]
+    places = [(_at(px, data.xs, across), _at(py, data.ys, down)) for px, py in data.points.tolist()]
+    order = np.argsort(data.ranks)[:MOST_DOTS].tolist()
+    labels = _labels([(places[i], data.names[i]) for i in order[:NAMED]])
+    dots = [
+        Dot(places[i][0], places[i][1], rank, data.names[i], labels[rank - 1] if rank <= NAMED else None)
+        for rank, i in enumerate(order, 1)
+    ][::-1]
+    ideal = None
+    if data.inside and data.kind == "ideal":
+        ideal = _at(data.turning[0], data.xs, across), _at(data.turning[1], data.ys, down)
+    return Map(
+        *data.features, lines, dots, ideal, _ticks(data.xs, across), _ticks(data.ys, down), _sentence(ideal)
+    )
+
+
+def _labels(dots: list[tuple[tuple[float, float], str]]) -> list[Label | None]:
+    """A label for each dot where none covers another: to its right, left, above or below."""
+    labels: list[Label | None] = []
+    taken: list[tuple[float, float, float, float]] = [(x - 6, y - 6, x + 6, y + 6) for (x, y), _ in dots]
+    for (x, y), name in dots:
+        text = name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
+        width, chosen = LETTER * len(text), None
+        for left, middle in (
+            (x + 9, y),
+            (x - 9 - width, y),
+            (x - width / 2, y - 15),
+            (x - width / 2, y + 15),
+        ):
+            box = left, middle - 8, left + width, middle + 8
+            inside = left >= LEFT and left + width <= WIDTH - RIGHT
+            if inside and not any(_overlap(box, other) for other in taken):
+                chosen = Label(text, round(left, 1), round(middle + 4, 1), "start")
+                if left < x - width:
+                    chosen = chosen._replace(x=x - 9, anchor="end")
+                taken.append(box)
+                break
+        labels.append(chosen)
+    return labels
+
+
+def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def _sentence(ideal: tuple[float, float] | None) -> str:
+    rest = "Everything along a line is equally good; the stronger the line, the better. Dots are the items"
+    return f"{rest}, the cross is the ideal." if ideal else f"{rest}; the ideal lies outside the picture."
+
+
+def _scale(values: FloatArray, first: float, last: float) -> FloatArray:
+    return np.linspace(first, last, len(values))
+
+
+def _at(value: float, values: FloatArray, places: FloatArray) -> float:
+    share = (float(value) - values[0]) / (values[-1] - values[0])
+    return round(float(places[0] + share * (places[-1] - places[0])), 1)
+
+
+def _ticks(values: FloatArray, places: FloatArray, count: int = 5) -> list[Tick]:
+    """At round numbers."""
+    low, high = float(values[0]), float(values[-1])
+    raw = (high - low) / count
+    power = 10.0 ** np.floor(np.log10(raw))
+    step = float(power * min((1, 2, 2.5, 5, 10), key=lambda m: abs(m * power - raw)))
+    marks = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
+    decimals = max(0, -int(np.floor(np.log10(step) + 1e-9)) + (step / power == 2.5))
+    return [
+        Tick(_at(mark, values, places), f"{mark + 0.0:,.{decimals}f}".replace(",", " ")) for mark in marks
+    ]
+
+
+def _path(grid: FloatArray, level: float, across: FloatArray, down: FloatArray) -> str:
+    """The line of a level, cell by cell (marching squares)."""
+    above = grid > level
+    parts = []
+    for row, column in np.argwhere(_crossed(above)).tolist():
+        points = _crossings(grid, level, row, column, across, down)
+        for one, other in zip(points[::2], points[1::2], strict=False):
+            parts.append(f"M{one[0]:.1f} {one[1]:.1f}L{other[0]:.1f} {other[1]:.1f}")
+    return "".join(parts)
+
+
+def _crossed(above: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Cells that the line goes through."""
+    total = above[:-1, :-1] * 1 + above[:-1, 1:] + above[1:, 1:] + above[1:, :-1]
+    return (total > 0) & (total < 4)
+
+
+def _crossings(
+    grid: FloatArray, level: float, row: int, column: int, across: FloatArray, down: FloatArray
+) -> list[tuple[float, float]]:
+    """Where the line meets the sides of a cell."""
+    points = []
+    for (r, c), (s, d) in zip(_CORNERS, _CORNERS[1:] + _CORNERS[:1], strict=True):
+        first, second = grid[row + r, column + c], grid[row + s, column + d]
+        if (first > level) != (second > level):
+            t = (level - first) / (second - first)
+            points.append(
+                (
+                    float((1 - t) * across[column + c] + t * across[column + d]),
+                    float((1 - t) * down[row + r] + t * down[row + s]),
+                )
+            )
+    return points

@@ -1,0 +1,115 @@
+"""`serve`: the page on this machine, in the browser."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import uvicorn
+
+from coombs.storage import Storage, open_storage
+from coombs.study import create_study, load_study
+from coombs.tables import InputError
+from coombs.web.app import create_app
+from coombs.web.pages import study_path
+from coombs.web.safety import is_loopback
+
+
+def serve(
+    items: str | None = None,
+    *,
+    storage: str = "sqlite:///coombs.db",
+    name: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    token: str | None = None,
+    open_browser: bool = True,
+) -> None:
+    """Serve the page until it is interrupted.
+
+    Parameters
+    ----------
+    items : path of a CSV or Parquet file, whose first question is opened; None opens the start page
+    storage : as for `create_study`
+    name : of the study (default: the file's, without its ending)
+    host, port : where to listen; a host other than this machine needs a token. Port 0 is any free one
+    token : opens the owner's pages from elsewhere
+    open_browser : whether to open the page
+    """
+    if not is_loopback(host) and not token:
+        raise InputError(
+            f"The host is {host!r}, which others can reach, and there is no token; give one, "
+            "or serve on 127.0.0.1."
+        )
+    place = open_storage(storage)
+    path = _first_page(items, name, place)
+    folder = None if items is None else Path(items).resolve().parent
+    app = create_app(place, token=token, allowed_hosts=_names(host), pictures=folder)
+    with _listening(host, port) as listener:
+        address = _address(host, listener.getsockname()[1])
+        owner = f"{address}/?token={quote(token, safe='')}" if token else f"{address}/"
+
+        def ready() -> None:
+            print(f"coombs is at {owner}", file=sys.stderr)
+            if path != "/":
+                print(f"The first question is at {address}{path}", file=sys.stderr)
+            print("Press Ctrl+C to stop; every answer is stored.", file=sys.stderr)
+            if open_browser:
+                webbrowser.open(owner if path == "/" else f"{address}{path}")
+
+        # Addresses hold secrets, so there is no log of them.
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, server_header=False, timeout_keep_alive=75, ws="none"
+        )
+        _Server(config, ready).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Says when it is there."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, then say so."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+
+def _first_page(items: str | None, name: str | None, storage: Storage) -> str:
+    """The page to open: a question about the items, a study, or the start."""
+    if items is not None:
+        study = create_study(items, Path(items).stem if name is None else name, storage=storage)
+        return f"/a/{study.respondent().record.token}"
+    return "/" if name is None else study_path(load_study(name, storage=storage).name)
+
+
+def _names(host: str) -> list[str]:
+    """Names by which others may call this machine."""
+    if is_loopback(host):
+        return []
+    here = socket.gethostname()
+    return [host, here, f"{here}.local", socket.getfqdn()]
+
+
+def _listening(host: str, port: int) -> Any:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=512)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"The page cannot be served on {host}, port {port} ({reason}); give another port, or 0 for any."
+        ) from error
+
+
+def _address(host: str, port: int) -> str:
+    shown = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
+    return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"

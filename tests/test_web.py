@@ -1,0 +1,855 @@
+"""The page and its API: every page and endpoint, every way in that must stay shut, every error."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("httpx2")
+
+from fastapi.testclient import TestClient
+
+from coombs import InputError, Model, create_study, web
+from coombs.storage import open_storage
+from coombs.study import Study
+from coombs.web import checks, gate, start
+from coombs.web.cards import Cards, is_image_file, web_address
+from coombs.web.drafts import Choices, read_upload
+from coombs.web.pages import study_called, study_path
+from coombs.web.registry import Cache
+
+FORM = {"Origin": "http://127.0.0.1"}
+SCRIPT = "<script>alert(1)</script>"
+TABLE = (
+    "shoe,price,weight,photo,page,about\n"
+    + "".join(
+        f"Shoe {i},{60 + 7 * (i * 5 % 11)},{200 + 13 * (i * 3 % 7)},https://example.org/{i}.jpg,"
+        f"https://example.org/{i},Number {i}\n"
+        for i in range(12)
+    )
+).encode()
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Any:
+    return open_storage(f"sqlite:///{tmp_path / 'web.db'}")
+
+
+@pytest.fixture
+def client(storage: Any) -> Iterator[TestClient]:
+    yield from _client(web.create_app(storage))
+
+
+def _client(app: Any, **options: Any) -> Iterator[TestClient]:
+    settings = {"base_url": "http://127.0.0.1", "client": ("127.0.0.1", 5), "headers": FORM} | options
+    with TestClient(app, follow_redirects=False, **settings) as made:
+        yield made
+
+
+@pytest.fixture
+def study(storage: Any) -> Study:
+    items = np.random.default_rng(0).normal(size=(14, 2)).round(2)
+    return create_study(items, "points", storage=storage, top=3)
+
+
+def answered(study: Study, name: str, n: int = 12, flip: float = 1.0) -> str:
+    """The token of a person who wants what is near zero."""
+    person = study.respondent(name)
+    matrix = study.catalogue.table.matrix
+    for _ in range(n):
+        question = person.ask()
+        assert question is not None
+        left, right = flip * (matrix[list(question.positions)] ** 2).sum(axis=1)
+        person.tell(question, "left" if left < right else "right")
+    return person.record.token
+
+
+def make(client: TestClient, table: bytes = TABLE, name: str = "shoes", **choices: Any) -> Any:
+    """A study by the forms that a person uses."""
+    reply = client.post("/drafts", files={"file": ("shoes.csv", table, "text/csv")})
+    assert reply.status_code == 303, reply.text
+    data = {"name": name, "feature": ["price", "weight"], "names": "shoe", "create": "yes"} | choices
+    return client.post(reply.headers["location"], data=data)
+
+
+def link(client: TestClient, study: str = "shoes", person: str = "Ann") -> str:
+    reply = client.post(f"/api/studies/{study}/respondents", json={"names": [person]})
+    return str(reply.json()[0]["token"])
+
+
+# The pages, from the start to the result.
+
+
+def test_importing_opens_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert callable(web.create_app) and callable(web.serve)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_start_lists_studies_and_examples(client: TestClient, study: Study) -> None:
+    page = client.get("/")
+    assert page.status_code == 200
+    assert "points" in page.text and "14" in page.text
+    assert all(f'value="{name}"' in page.text for name in start.examples())
+
+
+def test_an_example_that_ships_becomes_a_study(client: TestClient) -> None:
+    (name, *_) = start.examples()
+    preview = client.post("/drafts", data={"example": name})
+    page = client.get(preview.headers["location"])
+    assert page.status_code == 200 and "checked" in page.text
+    ticked = re.findall(r'name="feature" value="([^"]+)" checked', page.text)
+    names = re.search(r'id="names".*?<option value="([^"]+)" selected', page.text, re.DOTALL)
+    assert names is not None
+    made = client.post(
+        preview.headers["location"],
+        data={"name": "mine", "feature": ticked, "names": names[1], "create": "yes"},
+    )
+    assert made.headers["location"] == "/studies/mine"
+    assert client.post("/drafts", data={"example": "none"}).status_code == 422
+
+
+def test_from_file_to_result(client: TestClient) -> None:
+    """Upload, look over, create, answer, undo, result and downloads, all by plain forms."""
+    made = make(client, picture="photo", link="page")
+    assert made.status_code == 303 and made.headers["location"] == "/studies/shoes"
+    mine = client.post("/studies/shoes/answer").headers["location"]
+    assert "nothing to tell before the first answer" in client.get(f"{mine}/result").text
+    for _ in range(8):
+        page = client.get(mine).text
+        assert "https://example.org/" in page and 'src="https://example.org/' in page
+        (number,) = re.findall(r'name="question" value="(\d+)"', page)
+        reply = client.post(f"{mine}/tell", data={"question": number, "choice": "left"})
+        assert reply.status_code == 303 and reply.headers["location"] == mine
+    assert client.post(f"{mine}/undo").status_code == 303
+    result = client.get(f"{mine}/result?whole=true").text
+    for heading in (
+        "Your ranking",
+        "Your ideal",
+        "What matters to you",
+        "on a map",
+        "What you trade",
+        "How well it predicts",
+        "Surprising answers",
+        "What is not known",
+    ):
+        assert heading in result
+    assert "From 7 answers" in result
+    ranking = list(csv.DictReader(io.StringIO(client.get(f"{mine}/result/ranking.csv").text)))
+    assert [row["rank"] for row in ranking] == [str(i) for i in range(1, 13)]
+    assert {"in_top_5", "price", "rank_low"} <= ranking[0].keys()
+    assert len(client.get(f"{mine}/result/answers.csv").text.splitlines()) == 8
+    assert Model.from_json(client.get(f"{mine}/result/model.json").text).feature_names == ("price", "weight")
+
+
+@pytest.mark.parametrize("choice", ["left", "tie"])
+def test_one_answer_has_a_result(client: TestClient, study: Study, choice: str) -> None:
+    """However little it says, and a skip says nothing."""
+    person = study.respondent("Ann")
+    person.tell((0, 1), "skip")
+    home = f"/a/{person.record.token}/result"
+    assert "nothing to tell" in client.get(home).text and client.get(f"{home}/ranking.csv").status_code == 404
+    assert client.get(f"{home}/words").status_code == client.get(f"{home}/model.json").status_code == 404
+    person.tell((2, 3), choice)
+    page = client.get(f"{home}?whole=true")
+    assert page.status_code == 200 and "These are few answers" in page.text
+
+
+def test_report_is_a_download(client: TestClient, study: Study) -> None:
+    pytest.importorskip("matplotlib")
+    reply = client.get(f"/a/{answered(study, 'Ann')}/result/report.html")
+    assert reply.status_code == 200 and "attachment" in reply.headers["content-disposition"]
+    assert "<h1>points: what Ann wants</h1>" in reply.text
+
+
+def test_next_question_comes_as_a_part_of_the_page(client: TestClient, study: Study) -> None:
+    token = study.respondent("Ann").record.token
+    number = study.respondent("Ann").current()
+    assert number is not None
+    data = {"question": number.id, "choice": "tie"}
+    part = client.post(f"/a/{token}/tell", data=data, headers={"X-Part": "question"})
+    assert part.status_code == 200 and "<html" not in part.text and 'name="question"' in part.text
+    other = client.post(f"/a/{token}/tell", data=data | {"choice": "left"}, headers={"X-Part": "question"})
+    assert "answered already" in other.text
+    assert [one.choice for one in study.respondent("Ann").history()] == ["tie"]
+
+
+def test_map_of_any_two_features(client: TestClient, study: Study) -> None:
+    token = answered(study, "Ann")
+    part = client.get(f"/a/{token}/result/map?x=feature 1&y=feature 0", headers={"X-Part": "map"})
+    assert part.text.startswith("<figure") and "<path" in part.text
+    assert "<html" in client.get(f"/a/{token}/result/map?x=feature 1&y=feature 0").text
+    assert client.get(f"/a/{token}/result/map?x=feature 1&y=feature 1").status_code == 422
+    assert client.get(f"/a/{token}/result/map?x=no&y=feature 1").status_code == 422
+
+
+def test_surprising_answer_can_be_corrected(client: TestClient, study: Study) -> None:
+    """One answer against all the others is shown, taken back, and asked again."""
+    token = answered(study, "Ann", 30)
+    person, matrix = study.respondent("Ann"), study.catalogue.table.matrix
+    order = (matrix**2).sum(axis=1).argsort()
+    wrong = person.tell((int(order[-1]), int(order[0])))
+    words = client.get(f"/a/{token}/result/words").text
+    assert f'name="answer" value="{wrong.id}"' in words
+    assert client.post(f"/a/{token}/undo", data={"answer": wrong.id}).status_code == 303
+    assert wrong.id not in [one.id for one in person.history()]
+    again = client.post(f"/a/{token}/undo", data={"answer": wrong.id})
+    assert again.status_code in (303, 422)
+
+
+def test_owner_sees_people_and_how_they_differ(client: TestClient, study: Study) -> None:
+    tokens = [answered(study, "Ann"), answered(study, "Bob", flip=-1.0)]
+    assert client.post("/studies/points/people", data={"names": "Cid\n\nDora\nCid"}).status_code == 303
+    page = client.get("/studies/points").text
+    assert all(f"http://127.0.0.1/a/{token}" in page for token in tokens)
+    assert study.respondents() == {"Ann": 12, "Bob": 12, "Cid": 0, "Dora": 0}
+    differences = client.get("/studies/points/differences").text
+    assert "Ann" in differences and "Bob" in differences and "Cid" not in differences
+    assert client.post("/studies/points/people", data={"names": " \n"}).status_code == 422
+
+
+def test_nobody_to_compare_is_said(client: TestClient, study: Study) -> None:
+    answered(study, "Ann", 3)
+    assert "nobody to compare yet" in client.get("/studies/points/differences").text
+
+
+def test_export_and_delete_with_confirmation(client: TestClient, study: Study) -> None:
+    token = answered(study, "Ann", 3)
+    assert len(client.get("/studies/points/export/answers.csv").text.splitlines()) == 4
+    lines = client.get("/studies/points/export/study.jsonl").text.splitlines()
+    assert json.loads(lines[0])["name"] == "points" and token not in "".join(lines)
+    assert client.get("/studies/points/export/other").status_code == 422
+    assert client.post("/studies/points/delete", data={"confirm": "pints"}).status_code == 422
+    assert client.get(f"/a/{token}").status_code == 200
+    assert client.post("/studies/points/delete", data={"confirm": "points"}).status_code == 303
+    assert client.get(f"/a/{token}").status_code == 404
+    assert client.get("/studies/points").status_code == 404
+
+
+def test_every_pair_asked_is_said(client: TestClient, storage: Any) -> None:
+    study = create_study([[0.0], [1.0]], "two", storage=storage)
+    token = answered(study, "Ann", 1)
+    assert "Every pair has been asked" in client.get(f"/a/{token}").text
+    assert client.get(f"/api/respondents/{token}/question").json()["question"] is None
+
+
+def test_pictures_in_files_are_shown_from_their_folder_alone(tmp_path: Path, storage: Any) -> None:
+    folder = tmp_path / "table"
+    folder.mkdir()
+    (folder / "a.png").write_bytes(b"\x89PNG")
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    (folder / "link.png").symlink_to(tmp_path / "secret.png")
+    rows = "name,size,picture\na,1,a.png\nb,2,../secret.png\nc,3,link.png\nd,4,none.png\n"
+    (folder / "items.csv").write_text(rows)
+    study = create_study(str(folder / "items.csv"), "pictures", storage=storage)
+    token = study.respondent().record.token
+    for client in _client(web.create_app(storage, pictures=folder)):
+        picture = client.get(f"/a/{token}/picture/0")
+        assert picture.content == b"\x89PNG" and picture.headers["content-type"] == "image/png"
+        for position in (1, 2, 3, 4, -1):
+            assert client.get(f"/a/{token}/picture/{position}").status_code == 404
+    for client in _client(web.create_app(storage)):
+        assert client.get(f"/a/{token}/picture/0").status_code == 404
+        assert "picture/0" not in client.get(f"/a/{token}").text
+
+
+# Warnings about the data, in words.
+
+
+def test_warnings_name_rows_and_columns() -> None:
+    table = (
+        "name,a,b,c,same,mixed,gap,text\n"
+        + "".join(f"n{i},{i},{2 * i + 0.01 * (i % 2)},{i * i % 5},7,{i},{i},t{i}\n" for i in range(6))
+        + "n6,0,0,0,7,oops,,t\n"
+    )
+    draft = read_upload(table.encode(), "things.csv")
+    assert draft.guess().features == ("a", "b", "c")
+    told = " ".join(checks.warnings(draft, draft.guess()))
+    assert "same is left out, as it is the same for all items" in told
+    assert "mixed is left out" in told and "line 8 of things.csv" in told and "'oops'" in told
+    assert "gap is left out" in told
+    assert "shown on the cards and not learned from: text" in told
+    assert "only 7 items" in told
+    assert "a and b rise and fall together" in told
+    assert "Line 2 of things.csv and line 8 of things.csv have the same features" in told
+
+
+def test_gaps_are_refused_or_left_out() -> None:
+    draft = read_upload(b"name,a,b\nx,1,2\ny,,3\nz,4,5\n", "t.csv")
+    choices = Choices(("a", "b"), "name")
+    with pytest.raises(InputError, match="'a' of item 'y'"):
+        draft.catalogue(choices)
+    assert any("a is missing in line 3 of t.csv:" in one for one in checks.warnings(draft, choices))
+    assert draft.catalogue(Choices(("a", "b"), "name", complete=True)).names == ["x", "z"]
+
+
+def test_repeated_names_are_told_and_refused(client: TestClient) -> None:
+    table = b"shoe,price,weight\nx,1,2\nx,2,3\ny,4,5\n"
+    draft = read_upload(table, "t.csv")
+    assert any("Several items are called 'x'" in one for one in checks.warnings(draft, draft.guess()))
+    made = make(client, table)
+    assert made.status_code == 422 and "names must differ" in made.text
+    assert make(client, table, names="").status_code == 303
+
+
+def test_choices_are_checked_again_and_nothing_is_lost(client: TestClient) -> None:
+    preview = client.post("/drafts", files={"file": ("shoes.csv", TABLE)}).headers["location"]
+    again = client.post(preview, data={"name": "my shoes", "feature": ["price"], "names": "shoe"})
+    assert again.status_code == 200 and 'value="my shoes"' in again.text
+    assert re.findall(r'name="feature" value="([^"]+)" checked', again.text) == ["price"]
+    for wrong in ({"feature": []}, {"feature": ["nope"]}, {"name": " "}, {"names": "price"}):
+        data = {"name": "s", "feature": ["price"], "names": "shoe", "create": "yes"} | wrong
+        assert client.post(preview, data=data).status_code == 422
+    assert client.post("/drafts/gone", data={"create": "yes"}).status_code == 404
+
+
+def test_a_name_that_is_taken_is_refused(client: TestClient) -> None:
+    assert make(client).status_code == 303
+    again = make(client)
+    assert again.status_code == 409 and "already" in again.text and 'value="shoes"' in again.text
+
+
+def test_a_column_that_is_no_picture_is_shown_as_text(client: TestClient, storage: Any) -> None:
+    draft = read_upload(b"name,a,picture\nx,1,red\ny,2,blue\n", "t.csv")
+    items = draft.catalogue(Choices(("a",), "name"))
+    assert Cards(items).picture_column is None and items.details[0] == {"picture (text)": "red"}
+
+
+# The API.
+
+
+def test_ask_tell_undo_by_json(client: TestClient) -> None:
+    csv_text = TABLE.decode()
+    made = client.post("/api/studies", json={"name": "shoes", "csv": csv_text})
+    assert made.status_code == 201 and made.json()["features"] == ["price", "weight"]
+    assert client.post("/api/studies", json={"name": "shoes", "csv": csv_text}).status_code == 409
+    base = f"/api/respondents/{link(client)}"
+    first = client.get(f"{base}/question").json()
+    assert first["question"]["left"]["features"][0]["label"] == "price"
+    number = first["question"]["id"]
+    told = client.post(f"{base}/tell", json={"question": number, "choice": "left"})
+    assert told.status_code == 200 and told.json()["question"]["id"] != number
+    assert told.json()["progress"]["n_answers"] == 1
+    again = client.post(f"{base}/tell", json={"question": number, "choice": "left"})
+    assert again.status_code == 200 and again.json()["progress"]["n_answers"] == 1
+    other = client.post(f"{base}/tell", json={"question": number, "choice": "right"})
+    assert other.status_code == 409
+    assert other.json()["question"] == told.json()["question"] == again.json()["question"]
+    (given,) = client.get(f"{base}/history").json()
+    assert given["choice"] == "left" and given["question"] == number
+    undone = client.post(f"{base}/undo", json={})
+    assert undone.json()["question"]["id"] == number and undone.json()["progress"]["n_answers"] == 0
+    assert client.get(f"{base}/result").json() == {"n_answers": 0, "ranking": []}
+    assert client.get(f"{base}/progress").json()["text"].startswith("top ")
+
+
+def test_result_by_json(client: TestClient, study: Study) -> None:
+    base = f"/api/respondents/{answered(study, 'Ann')}"
+    result = client.get(f"{base}/result?explain=true").json()
+    assert result["n_answers"] == 12 and len(result["ranking"]) == 14
+    assert set(result["ideal_point"]) == {"feature 0", "feature 1"}
+    assert result["explanation"]["n_items"] == 14
+
+
+def test_owner_by_json(client: TestClient, study: Study) -> None:
+    assert [one["name"] for one in client.get("/api/studies").json()] == ["points"]
+    assert client.get("/api/studies/points").json()["n_items"] == 14
+    made = client.post("/api/studies/points/respondents", json={"names": ["Ann", "Ann", "Bob"]})
+    assert [one["name"] for one in made.json()] == ["Ann", "Bob"]
+    listed = client.get("/api/studies/points/respondents").json()
+    assert listed == made.json() and listed[0]["link"].endswith(listed[0]["token"])
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"question": 10**9, "choice": "left"}, 422),
+        ({"question": 2**70, "choice": "left"}, 422),
+        ({"question": 1, "choice": "up"}, 422),
+        ({"question": "one", "choice": "left"}, 422),
+        ({"choice": "left"}, 422),
+        ({"question": 1, "choice": "left", "more": 1}, 422),
+        ([], 422),
+    ],
+)
+def test_wrong_json_is_refused_with_a_sentence(
+    client: TestClient, study: Study, body: Any, status: int
+) -> None:
+    base = f"/api/respondents/{study.respondent('Ann').record.token}"
+    reply = client.post(f"{base}/tell", json=body)
+    assert reply.status_code == status and isinstance(reply.json()["detail"], str)
+
+
+def test_api_is_documented_without_anything_from_elsewhere(client: TestClient) -> None:
+    schema = client.get("/openapi.json").json()
+    page = client.get("/docs").text
+    assert len(schema["paths"]) == 9
+    for path in schema["paths"]:
+        assert path in page
+    assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
+
+
+def test_two_people_at_once_get_all_their_answers(client: TestClient, study: Study) -> None:
+    """Twenty threads, repeated posts included: none lost, none twice."""
+    tokens = [study.respondent(f"p{i}").record.token for i in range(4)]
+    bad: list[int] = []
+
+    def work(token: str) -> None:
+        base = f"/api/respondents/{token}"
+        for _ in range(4):
+            number = client.get(f"{base}/question").json()["question"]["id"]
+            for _ in range(2):
+                reply = client.post(f"{base}/tell", json={"question": number, "choice": "left"})
+                bad.extend([reply.status_code] if reply.status_code != 200 else [])
+
+    threads = [threading.Thread(target=work, args=(token,)) for token in tokens]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert bad == [] and set(study.respondents().values()) == {4}
+
+
+# Safety.
+
+
+def test_serving_to_others_needs_a_token() -> None:
+    with pytest.raises(InputError, match="there is no token"):
+        web.serve(None, storage="memory:", host="0.0.0.0", open_browser=False)
+
+
+def test_a_port_that_is_taken_gets_a_sentence() -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="another port"):
+        web.serve(None, storage="memory:", port=taken.getsockname()[1], open_browser=False)
+
+
+OWNERS = [
+    "/",
+    "/studies/points",
+    "/studies/points/differences",
+    "/studies/points/export/answers.csv",
+    "/studies/points/delete",
+    "/drafts/x",
+    "/api/studies",
+    "/api/studies/points/respondents",
+]
+
+
+@pytest.mark.parametrize("path", OWNERS)
+def test_owner_pages_need_the_token(storage: Any, study: Study, path: str) -> None:
+    for client in _client(web.create_app(storage, token="geheim-ä")):
+        refused = client.get(path)
+        assert refused.status_code == 401 and "14 items" not in refused.text
+        assert client.get(path, headers={"Authorization": "Bearer wrong"}).status_code == 401
+        client.cookies.set("coombs_owner", "geheim")
+        assert client.get(path).status_code == 401
+
+
+def test_login_sets_a_strict_cookie(storage: Any, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "PAUSE", 0.0)
+    for client in _client(web.create_app(storage, token="geheim")):
+        assert client.post("/login", data={"token": "wrong", "to": "/"}).status_code == 401
+        reply = client.post("/login", data={"token": "geheim", "to": "/studies/points"})
+        assert reply.headers["location"] == "/studies/points"
+        cookie = reply.headers["set-cookie"].lower()
+        assert "httponly" in cookie and "samesite=strict" in cookie and "geheim" not in cookie
+        assert client.get("/studies/points").status_code == 200
+        assert client.post("/logout").status_code == 303
+        client.cookies.clear()
+        for elsewhere in ("//evil.example", "https://evil.example", "/\\evil.example"):
+            sent = client.post("/login", data={"token": "geheim", "to": elsewhere})
+            assert sent.headers["location"] == "/"
+
+
+def test_token_in_the_address_is_used_once(storage: Any, study: Study) -> None:
+    for client in _client(web.create_app(storage, token="geheim")):
+        assert client.get("/?token=wrong").status_code == 401
+        reply = client.get("/studies/points?token=geheim")
+        assert reply.status_code == 303 and reply.headers["location"] == "/studies/points"
+        assert client.get("/studies/points").status_code == 200
+        assert client.get("/api/studies", headers={"Authorization": "Bearer geheim"}).status_code == 200
+
+
+def test_respondents_need_no_token_and_see_only_their_own(storage: Any, study: Study) -> None:
+    ann, bob = answered(study, "Ann", 3), answered(study, "Bob", 2)
+    assert len(ann) >= 20 and ann != bob
+    for client in _client(web.create_app(storage, token="geheim")):
+        page = client.get(f"/a/{ann}")
+        assert page.status_code == 200
+        assert bob not in page.text and "Bob" not in page.text and "/studies/" not in page.text
+        theirs = client.get(f"/api/respondents/{bob}/history").json()
+        # Ann's link does not answer Bob's questions.
+        reply = client.post(
+            f"/api/respondents/{ann}/tell", json={"question": theirs[0]["question"], "choice": "tie"}
+        )
+        assert reply.status_code == 422
+        undo = client.post(f"/api/respondents/{ann}/undo", json={"answer": theirs[0]["id"]})
+        assert undo.status_code == 422
+        assert client.get(f"/api/respondents/{bob}/history").json() == theirs
+        assert client.get(f"/a/{ann[:-1]}").status_code == 404
+
+
+def test_without_a_token_owner_pages_are_this_machines(storage: Any, study: Study) -> None:
+    app = web.create_app(storage, allowed_hosts=["box.example"])
+    for client in _client(app, client=("192.168.1.7", 5)):
+        assert client.get("/").status_code == 403
+    for client in _client(app, base_url="http://box.example", headers={"Origin": "http://box.example"}):
+        assert client.get("/").status_code == 403
+        assert client.get(f"/a/{study.respondent().record.token}").status_code == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost@evil.example", ""])
+def test_foreign_hosts_are_refused(client: TestClient, study: Study, host: str) -> None:
+    for path in ("/", f"/a/{study.respondent().record.token}", "/api/studies", "/static/coombs.css"):
+        assert client.get(path, headers={"Host": host}).status_code == 400
+
+
+def test_known_hosts_are_served(client: TestClient) -> None:
+    for host in ("localhost", "localhost:8000", "127.0.0.1:1", "[::1]:80", "LOCALHOST."):
+        assert client.get("/", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:9"},
+        {"Origin": "http://127.0.0.1", "Sec-Fetch-Site": "cross-site"},
+        {"Origin": "http://127.0.0.1", "Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_posts_from_other_sites_do_nothing(client: TestClient, study: Study, headers: dict[str, str]) -> None:
+    token = study.respondent().record.token
+    study.respondent().tell((0, 1))
+    posts: list[tuple[str, dict[str, Any]]] = [
+        ("/studies/points/delete", {"data": {"confirm": "points"}}),
+        ("/studies/points/people", {"data": {"names": "Eve"}}),
+        (f"/a/{token}/undo", {"data": {}}),
+        (f"/api/respondents/{token}/undo", {"json": {}}),
+        ("/drafts", {"files": {"file": ("a.csv", TABLE)}}),
+    ]
+    for path, body in posts:
+        assert client.post(path, headers=headers, **body).status_code == 403
+    assert study.respondents() == {"me": 1}
+
+
+def test_a_form_without_an_origin_is_refused_and_json_is_not(storage: Any, study: Study) -> None:
+    for client in _client(web.create_app(storage), headers={}):
+        form = client.post("/studies/points/people", data={"names": "Eve"})
+        assert form.status_code == 403
+        reply = client.post("/api/studies/points/respondents", json={"names": ["Ann"]})
+        assert reply.status_code == 201
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_api_takes_only_json(client: TestClient, study: Study, kind: str) -> None:
+    token = study.respondent().record.token
+    reply = client.post(f"/api/respondents/{token}/undo", content=b"{}", headers={"Content-Type": kind})
+    assert reply.status_code == 415
+
+
+def test_script_in_names_and_cells_is_text(client: TestClient) -> None:
+    table = (
+        f'shoe,price,"{SCRIPT}",note,page\n'
+        + "".join(
+            f'"{SCRIPT}{i}",{i},{i * i % 5},"""><img src=x onerror=alert(1)>",javascript:alert(1)\n'
+            for i in range(6)
+        )
+    ).encode()
+    upload = client.post("/drafts", files={"file": (f"{SCRIPT}.csv", table)})
+    pages = [client.get(upload.headers["location"]).text]
+    data = {"name": SCRIPT, "feature": ["price", SCRIPT], "names": "shoe", "link": "page", "create": "yes"}
+    made = client.post(upload.headers["location"], data=data)
+    assert made.status_code == 303
+    home = made.headers["location"]
+    client.post(f"{home}/people", data={"names": f"Eve {SCRIPT}"})
+    mine = client.post(f"{home}/answer").headers["location"]
+    for _ in range(5):
+        page = client.get(mine).text
+        (number,) = re.findall(r'name="question" value="(\d+)"', page)
+        pages.append(page)
+        client.post(f"{mine}/tell", data={"question": number, "choice": "left"})
+    pages += [client.get(path).text for path in ("/", home, f"{home}/delete", f"{mine}/result?whole=true")]
+    for page in pages:
+        assert "<script>alert" not in page and "<img src=x" not in page
+        assert 'href="javascript:' not in page
+    assert "&lt;script&gt;" in pages[-1]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "javascript:alert(1)",
+        "JAVASCRIPT:alert(1)",
+        " javascript:alert(1)",
+        "data:text/html,x",
+        "//evil.example",
+        "data:image/svg+xml,<svg onload=x>",
+        "vbscript:x",
+        "http://",
+        "https://a b",
+        'https://a"onload=',
+        "file:///etc",
+        "java\nscript:alert(1)",
+        "https://[",
+        "/local",
+        "",
+    ],
+)
+def test_only_web_addresses_are_links(address: str) -> None:
+    assert web_address(address) is None
+
+
+def test_web_addresses_are_links() -> None:
+    assert web_address(" https://example.org/a?b=c#d ") == "https://example.org/a?b=c#d"
+    assert is_image_file("img/a.JPG")
+    for path in ("../a.jpg", "/etc/a.jpg", "c:/a.jpg", "a\\b.jpg", "a.svg", "a.html"):
+        assert not is_image_file(path)
+
+
+def test_formulas_are_guarded_in_every_csv(client: TestClient) -> None:
+    table = b"shoe,price,weight\n" + b"".join(
+        b'"=HYPERLINK(%d)",%d,%d\n' % (i, i, i * i % 5) for i in range(5)
+    )
+    assert make(client, table).status_code == 303
+    token = link(client, person="@SUM(A1)")
+    base = f"/api/respondents/{token}"
+    for _ in range(3):
+        number = client.get(f"{base}/question").json()["question"]["id"]
+        client.post(f"{base}/tell", json={"question": number, "choice": "left"})
+    for path in (
+        f"/a/{token}/result/ranking.csv",
+        f"/a/{token}/result/answers.csv",
+        "/studies/shoes/export/answers.csv",
+    ):
+        cells = [cell for row in csv.reader(io.StringIO(client.get(path).text)) for cell in row]
+        assert any("HYPERLINK" in cell for cell in cells)
+        assert not [cell for cell in cells if cell[:1] in "=@+" and cell]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"PK\x03\x04rest", "workbook"),
+        (b"\xff\xfea\x00,\x00", "not UTF-8"),
+        (b"name,a\nx,\x001\n", "zero bytes"),
+        (b"a;b\n1;2\n", "separate the fields by commas"),
+        (b"name,a\nx,1,2\n", "the header has 2"),
+        (b"name,a\n", "no rows"),
+        (b"1,2\n3,4\n", "all numbers"),
+        (b"a,a\n1,2\n", "names must differ"),
+        (b"name," + b",".join(b"c%d" % i for i in range(300)) + b"\n" + b"1," * 300 + b"1\n", "301 columns"),
+        (b"name,a\n" + b"x,1\n" * 20_001, "20001 rows"),
+        (b"," * 1_200_000, "more than 1000000 cells"),
+        (b'name,a\n"' + b"x" * 200_000 + b'",1\n', "cannot be read"),
+    ],
+)
+def test_broken_uploads_get_a_sentence(client: TestClient, content: bytes, words: str) -> None:
+    reply = client.post("/drafts", files={"file": ("bad.csv", content)})
+    assert reply.status_code == 422 and words in reply.text and "bad.csv" in reply.text
+    assert "/tmp" not in reply.text and "Traceback" not in reply.text
+
+
+def test_uploads_are_limited(client: TestClient, study: Study) -> None:
+    """By the length that is given, and by what comes if none is."""
+    large = b"x" * (gate.LARGEST_UPLOAD + 1)
+    assert client.post("/drafts", files={"file": ("a.csv", large)}).status_code == 413
+
+    def pieces() -> Iterator[bytes]:
+        head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
+        yield head
+        for _ in range(11):
+            yield b"x" * 2**20
+
+    streamed = client.post(
+        "/drafts", content=pieces(), headers={"Content-Type": "multipart/form-data; boundary=b"}
+    )
+    assert streamed.status_code == 413 and "10 MB" in streamed.text
+    token = study.respondent().record.token
+    reply = client.post(
+        f"/api/respondents/{token}/undo",
+        content=b" " * (gate.LARGEST_FORM + 1),
+        headers={"Content-Type": "application/json"},
+    )
+    assert reply.status_code == 413 and "detail" in reply.json()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../etc/passwd",
+        "a/b",
+        "..",
+        ".",
+        "100 %",
+        "a%2Fb",
+        "x'; DROP TABLE studies;--",
+        "ünï ☕",
+        "a?b#c",
+        "a\\b",
+        '" onclick="x',
+    ],
+)
+def test_any_name_is_only_a_name(client: TestClient, name: str) -> None:
+    """Path tricks and SQL in names of studies, people and files: kept as they are, and found again."""
+    made = make(client, name=name)
+    assert made.status_code == 303
+    home = made.headers["location"]
+    assert client.get(home).status_code == 200
+    assert study_called(unquote(home.removeprefix("/studies/"))) == name and home == study_path(name)
+    assert client.post(f"{home}/people", data={"names": name}).status_code == 303
+    listed = client.get(f"/api{home}").json()
+    assert listed["name"] == name and [one["name"] for one in listed["respondents"]] == [name]
+    saved = client.get(f"{home}/export/study.jsonl").headers["content-disposition"]
+    assert re.fullmatch(r'attachment; filename="[A-Za-z0-9._-]+"', saved)
+    assert client.post(f"{home}/delete", data={"confirm": name}).status_code == 303
+    assert client.get("/api/studies").json() == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../app.py",
+        "/static/%2e%2e/app.py",
+        "/static/..%2fapp.py",
+        "/static//etc/passwd",
+        "/a/../studies/points",
+        "/a/%00",
+        "/a/' OR 1=1 --",
+        "/a/" + "x" * 3000,
+        "/drafts/..%2f..%2fetc",
+    ],
+)
+def test_path_tricks_lead_nowhere(client: TestClient, study: Study, path: str) -> None:
+    reply = client.get(path)
+    assert reply.status_code in (404, 422) or path == "/a/../studies/points"
+    assert "import" not in reply.text and "Traceback" not in reply.text
+
+
+def test_file_names_with_paths_are_only_names(client: TestClient) -> None:
+    reply = client.post("/drafts", files={"file": ("../../etc/cron.d/evil.csv", TABLE)})
+    assert "<h1>evil.csv</h1>" in client.get(reply.headers["location"]).text
+
+
+def test_every_response_has_the_headers(client: TestClient, study: Study) -> None:
+    token = study.respondent().record.token
+    for path in ("/", f"/a/{token}", "/api/studies", "/none", "/static/answer.js", f"/a/{token}/result"):
+        headers = client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert (
+            "unsafe" not in policy and "frame-ancestors 'none'" in policy and "default-src 'none'" in policy
+        )
+        assert headers["x-content-type-options"] == "nosniff"
+        # Nothing of an address goes to another site.
+        assert headers["referrer-policy"] in ("no-referrer", "same-origin")
+        assert headers["cache-control"] == ("public, max-age=3600" if "static" in path else "no-store")
+
+
+def test_pages_have_nothing_inline_or_from_elsewhere(client: TestClient, study: Study) -> None:
+    token = answered(study, "Ann", 4)
+    for path in ("/", "/studies/points", f"/a/{token}", f"/a/{token}/result?whole=true", "/docs", "/login"):
+        page = client.get(path).text
+        assert not re.findall(r"<script>|<style|\sstyle=|\son\w+=", page)
+        assert not re.findall(r'(?:src|href)="(?:https?:)?//(?!127\.0\.0\.1)', page)
+
+
+# Errors.
+
+
+def test_errors_are_pages_for_people_and_json_for_programs(client: TestClient) -> None:
+    page = client.get("/none")
+    assert page.status_code == 404 and "<h1>Not found</h1>" in page.text
+    assert "nobody" in client.get("/a/unknown").text
+    assert client.get("/api/respondents/unknown/question").json() == {
+        "detail": "This link is nobody's; ask whoever made the study for a new one."
+    }
+    assert client.get("/studies/unknown").status_code == 404
+    assert client.post("/").status_code == 405
+    assert client.post("/drafts").status_code == 422
+    assert client.post("/a/unknown/tell", data={"question": "x"}).status_code == 422
+
+
+def test_a_fault_shows_no_traceback(
+    client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr("coombs.study.respondent.Respondent.current", fail)
+    token = study.respondent().record.token
+    page = client.get(f"/a/{token}")
+    assert page.status_code == 500 and "secret" not in page.text and "stored" in page.text
+    assert "x-content-type-options" in page.headers
+    reply = client.get(f"/api/respondents/{token}/question")
+    assert reply.status_code == 500 and "secret" not in reply.text
+
+
+def test_storage_that_is_down_is_said_and_nothing_is_lost(
+    client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = answered(study, "Ann", 2)
+    base = f"/api/respondents/{token}"
+    number = client.get(f"{base}/question").json()["question"]["id"]
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise sqlite3.OperationalError("disk I/O error at /secret/path")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(study.storage), "add_answer", fail)
+        reply = client.post(f"{base}/tell", json={"question": number, "choice": "left"})
+        assert reply.status_code == 503 and "secret" not in reply.text
+        page = client.post(f"/a/{token}/tell", data={"question": number, "choice": "left"})
+        assert page.status_code == 503 and "storage does not answer" in page.text
+    assert client.post(f"{base}/tell", json={"question": number, "choice": "left"}).status_code == 200
+    assert len(study.respondent("Ann").history()) == 3
+
+
+# What is kept at hand.
+
+
+def test_cache_keeps_the_latest_used() -> None:
+    cache: Cache[int] = Cache(2)
+    cache.put("a", 1)
+    cache.put("b", 2)
+    assert cache.get("a") == 1
+    cache.put("c", 3)
+    assert (cache.get("a"), cache.get("b"), cache.get("c")) == (1, None, 3)
+    assert cache.put_new("a", 9) == 1
+
+
+def test_people_that_fell_out_come_back_as_they_were(
+    client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app: Any = client.app
+    app.state.registry._people.most = 1
+    tokens = [answered(study, name, 2) for name in ("Ann", "Bob")]
+    for token in tokens * 2:
+        assert client.get(f"/api/respondents/{token}/progress").json()["n_answers"] == 2
+
+
+def test_a_study_made_anew_elsewhere_is_seen(client: TestClient, study: Study) -> None:
+    from coombs.study import delete_study
+
+    old = study.respondent().record.token
+    assert client.get(f"/a/{old}").status_code == 200 and client.get("/studies/points").status_code == 200
+    delete_study("points", storage=study.storage)
+    create_study([[1.0], [2.0], [3.0]], "points", storage=study.storage)
+    assert "3 items" in client.get("/studies/points").text
+    number = client.get(f"/api/respondents/{old}/question")
+    assert number.status_code in (404, 422, 503)
