@@ -155,7 +155,13 @@ def next_question(
 
 
 def choose(
-    votes: Votes, strategy: str, n_items: int, asked: Pairs, rng: np.random.Generator, k: int = TOP
+    votes: Votes,
+    strategy: str,
+    n_items: int,
+    asked: Pairs,
+    rng: np.random.Generator,
+    k: int = TOP,
+    screen: int = SCREEN,
 ) -> Choice | None:
     """The candidate that tells most, in a random order of the two."""
     if strategy not in list(STRATEGIES):
@@ -167,7 +173,7 @@ def choose(
     pairs = rng.permuted(rng.permutation(pairs), axis=1)
     score = STRATEGIES[strategy]
     if strategy != "random" and len(pairs) > SHORT_LIST:
-        pairs = pairs[np.argpartition(-score(votes, pairs, SCREEN, k)[0], SHORT_LIST)[:SHORT_LIST]]
+        pairs = pairs[np.argpartition(-score(votes, pairs, screen, k)[0], SHORT_LIST)[:SHORT_LIST]]
     chosen = 0 if strategy == "random" else int(score(votes, pairs, 1, k)[0].argmax())
     gain, probability = information(votes, pairs[chosen : chosen + 1])
     first, second = pairs[chosen].tolist()

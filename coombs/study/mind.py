@@ -10,12 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from coombs import questions
-from coombs.solvers.belief import FEW, Belief
+from coombs.solvers.belief import FEW, ROUNDS, Belief
 from coombs.storage.records import AnswerRecord
 from coombs.tables import FloatArray
 
 KEPT = 12
 """Earlier beliefs that are kept, for undoing."""
+CHUNK, MANY = 3, 16
+"""Answers that are learned from at once after coming back, and from how many on all are."""
 NEAR = 60
 """Items that may be among the best, at least."""
 SEVERAL = 6
@@ -43,7 +45,7 @@ class Mind:
         self._way: dict[int, deque[tuple[int, float]]] = {}
         self.belief = Belief.prior(items, rung, None, self.rng)
 
-    def hear(self, answers: Sequence[AnswerRecord]) -> None:
+    def hear(self, answers: Sequence[AnswerRecord], rounds: int = ROUNDS) -> None:
         """All answers that stand now: new ones are learned from, undone ones unlearned."""
         numbers = [answer.id for answer in answers]
         same = 0
@@ -51,25 +53,30 @@ class Mind:
             same += 1
         undone = len(self._told) - same
         if undone > len(self._before):
-            self._afresh(answers)
+            self._afresh(answers, rounds)
         else:
             for _ in range(undone):
                 self.belief = self._before.pop()
-            self._learn(answers[same:])
+            self._learn(answers[same:], rounds)
         self._told = numbers
 
-    def _learn(self, answers: Sequence[AnswerRecord]) -> None:
+    def _learn(self, answers: Sequence[AnswerRecord], rounds: int) -> None:
+        """One by one, so that each can be undone; in chunks if there are more; all at once if many."""
         if len(answers) > FEW:
-            self._before, self.belief = [], self.belief.after(*oriented(answers), self.rng)
+            self._before = []
+            size = CHUNK if len(answers) <= MANY else len(answers)
+            for begin in range(0, len(answers), size):
+                chunk = oriented(answers[begin : begin + size])
+                self.belief = self.belief.after(*chunk, self.rng, rounds)
             return
         for answer in answers:
             self._before = [*self._before, self.belief][-KEPT:]
-            if answer.choice != "skip":
-                self.belief = self.belief.after(*oriented([answer]), self.rng)
+            self.belief = self.belief.after(*oriented([answer]), self.rng, rounds)
 
-    def _afresh(self, answers: Sequence[AnswerRecord]) -> None:
-        empty = Belief.prior(self.belief.items, self.belief.rung, self.belief.lapse, self.rng)
-        self._before, self.belief = [], empty.after(*oriented(answers), self.rng)
+    def _afresh(self, answers: Sequence[AnswerRecord], rounds: int) -> None:
+        self._before = []
+        self.belief = Belief.prior(self.belief.items, self.belief.rung, self.belief.lapse, self.rng)
+        self._learn(answers, rounds)
 
     def top(self, k: int) -> Top:
         """The likeliest best k."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from coombs import questions, tables
 from coombs.comparisons import Comparisons
+from coombs.solvers.belief import ROUNDS
 from coombs.storage.records import CHOICES, AnswerRecord, Choice, QuestionRecord, RespondentRecord
 from coombs.study.log import Log, unordered
 from coombs.study.mind import Mind
@@ -28,6 +29,8 @@ MOST_ANSWERS = 2_000
 """Questions are chosen by the latest answers, of which so many say enough."""
 LEAST = 2
 """Answers for each feature before anything counts as certain."""
+HURRIED = 8
+"""In a hurry only every so many draws screen the pairs."""
 REFUSED = 20
 """So many pairs that turn out to have been asked long ago, and all of those are read."""
 
@@ -35,7 +38,8 @@ REFUSED = 20
 class Respondent:
     """A person in a study, with a model of their own; safe to use from several threads and processes.
 
-    Made by `Study.respondent`; `record` has their name and the token of their link.
+    Made by `Study.respondent`; `record` has their name and the token of their link. `hurry` spends
+    less on the next question, for when many wait.
     """
 
     def __init__(self, study: Study, record: RespondentRecord) -> None:
@@ -44,7 +48,7 @@ class Respondent:
         self._rng = np.random.default_rng(self._seed)
         self._lock = threading.RLock()
         self._log, self._read, self._whole = Log(), False, False
-        self._earlier = 0
+        self._earlier, self.hurry = 0, False
 
     @property
     def name(self) -> str:
@@ -239,7 +243,7 @@ class Respondent:
             # Another process, another chance; the same process and answers, the same.
             self._rng = np.random.default_rng([*self._seed, log.last_question])
         if learn:
-            self._mind.hear(list(log.answers.values()))
+            self._mind.hear(list(log.answers.values()), 1 if self.hurry else ROUNDS)
 
     def _stored(self) -> int:
         """How many answers stand, however old."""
@@ -255,7 +259,9 @@ class Respondent:
     def _choose(self, strategy: str, rng: np.random.Generator) -> questions.Choice | None:
         study = self.study
         k, _ = study.settings.goal(study.n_items)
-        return questions.choose(self._mind.belief, strategy, study.n_items, self._log.pairs, rng, k)
+        screen = HURRIED if self.hurry else questions.SCREEN
+        asked = self._log.pairs
+        return questions.choose(self._mind.belief, strategy, study.n_items, asked, rng, k, screen)
 
     def _asked(self, question: Question | int) -> tuple[int, int, int]:
         """Left, right and number of a question."""

@@ -56,6 +56,7 @@ class Turn:
 
 def turn(request: Request, respondent: Respondent, notice: str = "") -> Turn:
     """The question that waits, or a new one, and how far it is."""
+    respondent.hurry = bool(request.scope.get("busy"))
     question, found = respondent.current(), respondent.progress()
     cards = None if question is None else registry_of(request).cards(respondent).pair(*question.positions)
     few = found.n_answers < LEAST * len(respondent.study.catalogue.features)
