@@ -143,6 +143,9 @@ def draw(points: list[Point], path: Path) -> None:
                 if medians:
                     ax.plot(cell.stops, medians, "o-", ms=4, color=COLOURS[way], label=way)
             ax.set(xscale="log", yscale="log", title=f"d = {d}, {name}", xlabel="answers")
+            for axis in (ax.xaxis, ax.yaxis):
+                axis.set_major_formatter("{x:g}")
+                axis.set_minor_formatter("")
             ax.set_ylabel("Kendall distance" if column == 0 else "")
     axes[0, 0].legend(frameon=False)
     figure.savefig(path, dpi=90)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import coombs
-from coombs import demo
+from coombs import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -30,9 +30,18 @@ def test_readme_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (tmp_path / "taste.html").exists() and (tmp_path / "taste.png").exists()
 
 
-def test_readme_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str]) -> None:
+def test_examples_of_the_study_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every Python block of docs/study.md, in order."""
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "study.md").read_text()
+    session: dict[str, object] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
+        exec(block, session)
+
+
+def test_readme_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The same sections about the same person; a sampler's numbers differ from machine to machine."""
-    demo.main()
+    cli.main(["demo", "--report", str(tmp_path / "demo.html")])
     printed = capsys.readouterr().out
     shown = next(block for block in blocks("") if block.startswith("A simulated person"))
     headings = r"^(.+)\n-+$"

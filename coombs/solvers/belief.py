@@ -34,7 +34,7 @@ DRAWS = 240
 LEAPS = 8
 """Steps of a move."""
 ACCEPTANCE, FIRST_STEP = 0.7, 0.3
-BUDGET = 5e8
+BUDGET = 4.8e8
 """Operations that the moves after an answer may take: about 30 ms."""
 LEAST_MOVED = 24
 ROUNDS = 3

@@ -90,8 +90,13 @@ class _Centred:
         w = z[:, -d:]
         outer = to_linear[:, :, None] * w[:, None, :]
         both = to_metric + (outer + outer.swapaxes(1, 2)) / 2
-        to_w = (self.metric(z[:, :-d], d) @ to_linear[:, :, None])[..., 0]
+        to_w = self.applied(z[:, :-d], d, to_linear)
         return np.concatenate([self.pull_metric(z[:, :-d], d, both), to_w], axis=1)
+
+    def applied(self, shape: Matrix, d: int, vectors: Matrix) -> Matrix:
+        """M w of each row."""
+        result: Matrix = (self.metric(shape, d) @ vectors[:, :, None])[..., 0]
+        return result
 
     def start(self, metric: Matrix, u: Vector, exact: bool = False) -> Vector:
         return np.concatenate([self.shape_of(metric, exact), u])
@@ -122,6 +127,10 @@ class Full(_Centred):
     def metric(self, shape: Matrix, d: int) -> Matrix:
         root, m = shape[:, :-1].reshape(-1, self.rows(d), d), _share(shape[:, -1])[:, None, None]
         return m * (root.swapaxes(1, 2) @ root) + (1 - m) * (d * np.eye(d, dtype=shape.dtype))
+
+    def applied(self, shape: Matrix, d: int, vectors: Matrix) -> Matrix:
+        root, m = shape[:, :-1].reshape(-1, self.rows(d), d), _share(shape[:, -1])
+        return _applied(root, m, vectors)
 
     def pull_metric(self, shape: Matrix, d: int, to_metric: Matrix) -> Matrix:
         root, m = shape[:, :-1].reshape(-1, self.rows(d), d), _share(shape[:, -1])
@@ -170,6 +179,10 @@ class Triangular(_Centred):
         result: Matrix = m * (root.swapaxes(1, 2) @ root) + (1 - m) * (d * np.eye(d, dtype=shape.dtype))
         return result
 
+    def applied(self, shape: Matrix, d: int, vectors: Matrix) -> Matrix:
+        root, m, _ = self._parts(shape, d)
+        return _applied(root, m, vectors)
+
     def pull_metric(self, shape: Matrix, d: int, to_metric: Matrix) -> Matrix:
         root, m, slope = self._parts(shape, d)
         turned = root @ to_metric
@@ -192,6 +205,13 @@ class Triangular(_Centred):
         rows, columns = _above(d)
         z = (base - 1 + spread**2) / spread
         return np.concatenate([z, root[:, rows, columns], shape[:, size:]], axis=1)
+
+
+def _applied(root: Matrix, m: Vector, vectors: Matrix) -> Matrix:
+    """((1 - m) d I + m A'A) w, without making the matrix."""
+    product = (root.swapaxes(1, 2) @ (root @ vectors[:, :, None]))[..., 0]
+    result: Matrix = m[:, None] * product + (1 - m[:, None]) * (vectors.shape[1] * vectors)
+    return result
 
 
 @cache
