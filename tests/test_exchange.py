@@ -86,7 +86,8 @@ def happen(draw: st.DrawFn, storage: Storage, respondent: int, n_items: int) -> 
     elif what == "undo" and log.answers:
         storage.add_undo(respondent, draw(st.sampled_from(list(log.answers))), at=draw(times))
     else:
-        unanswered = [number for number in log.questions if log.standing(number) is None]
+        told = {answer.question_id for answer in log.answers.values()}
+        unanswered = [number for number in log.questions if number not in told]
         question = draw(st.sampled_from(unanswered)) if what == "answer" and unanswered else None
         if question is not None:
             pair = log.questions[question].left, log.questions[question].right

@@ -337,6 +337,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @every_case
 @pytest.mark.parametrize("metric", ["none", "full", "signed", "auto"])
 @pytest.mark.usefixtures("quick")
+@pytest.mark.filterwarnings("ignore:The sampler's chains")
 def test_hard_case_gives_finite_numbers(name: str, metric: str) -> None:
     """Without a warning, with intervals; "auto" tries the other metrics too."""
     items, pairs, y = HARD[name]
@@ -345,6 +346,7 @@ def test_hard_case_gives_finite_numbers(name: str, metric: str) -> None:
 
 @every_case
 @pytest.mark.usefixtures("quick")
+@pytest.mark.filterwarnings("ignore:The sampler's chains")
 def test_hard_case_gives_finite_numbers_with_item_effects(name: str) -> None:
     """The same where every item has an effect of its own."""
     items, pairs, y = HARD[name]
