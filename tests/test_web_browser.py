@@ -9,6 +9,8 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +33,22 @@ TABLE = "tea,price,strength,sweetness\n" + "".join(
 )
 
 
-def chromium() -> str:
-    """A browser that is there, or that Debian's installer can bring; otherwise the test is skipped."""
+@cache
+def browser_path() -> str | None:
+    """A browser that is there, or that Debian's installer can bring."""
     found = next((path for path in map(shutil.which, NAMES) if path), None)
     if found is None and shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0:
-        install = ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]
-        done = subprocess.run(install, capture_output=True, timeout=600, check=False)
-        found = shutil.which("chromium") if done.returncode == 0 else None
+        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        with suppress(subprocess.SubprocessError):
+            for step in (["update"], ["install", "-y", "--no-install-recommends", "chromium"]):
+                subprocess.run(["apt-get", *step], capture_output=True, timeout=180, check=True, env=quiet)
+        found = shutil.which("chromium")
+    return found
+
+
+def chromium() -> str:
+    """A browser; without one the test is skipped."""
+    found = browser_path()
     if found is None:
         pytest.skip(f"no browser: none of {', '.join(NAMES)} is installed, and none could be")
     return found
