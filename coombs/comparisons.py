@@ -200,7 +200,7 @@ class Comparisons:
         >>> Comparisons.from_frame(data.items, data.to_frame()) == data
         True
         """
-        return cls._from_columns(tables.item_table(items), tables.frame_columns(answers), tables.row)
+        return cls.from_columns(tables.item_table(items), tables.frame_columns(answers), tables.row)
 
     @classmethod
     def read_csv(cls, items_path: files.PathType, answers_path: files.PathType) -> Comparisons:
@@ -224,13 +224,13 @@ class Comparisons:
         """
         columns, where = files.csv_columns(answers_path)
         weight = {name: files.typed(columns[name]) for name in columns if name.lower() == "weight"}
-        return cls._from_columns(files.csv_items(items_path), columns | weight, where)
+        return cls.from_columns(files.csv_items(items_path), columns | weight, where)
 
     @classmethod
     def read_parquet(cls, items_path: files.PathType, answers_path: files.PathType) -> Comparisons:
         """Return the answers in a Parquet file about the items in another, as `read_csv` does."""
         frame, where = files.parquet_frame(answers_path)
-        return cls._from_columns(files.parquet_items(items_path), tables.frame_columns(frame), where)
+        return cls.from_columns(files.parquet_items(items_path), tables.frame_columns(frame), where)
 
     @classmethod
     def from_preflib(cls, items: TableLike, path: files.PathType) -> Comparisons:
@@ -251,8 +251,8 @@ class Comparisons:
         return cls._of(*table, *_won(*preflib.wins(table, path)))
 
     @classmethod
-    def _from_columns(cls, table: ItemTable, columns: tables.Columns, where: Where) -> Comparisons:
-        """Answers as named columns."""
+    def from_columns(cls, table: ItemTable, columns: tables.Columns, where: Where) -> Comparisons:
+        """Return the answers in named columns about checked items; `where` calls the rows in messages."""
         given = tables.answer_columns(columns, where)
         pairs: Any = given.pairs
         if table.names is not None:

@@ -442,3 +442,12 @@ def test_only_a_fitted_ideal_point_is_explained() -> None:
         explain(SingleStep())  # type: ignore[arg-type]
     with pytest.raises(NotFittedError):
         explain(IdealPoint())
+
+
+def test_without_comparing_only_the_kind_in_use_is_put_to_the_test() -> None:
+    truth = make_preferences(n_items=15, n_comparisons=25, random_state=2)
+    est = IdealPoint(truth.items).fit(truth.pairs, truth.y)
+    told = est.explain(compare=False)
+    (kind,) = told.trust.kinds
+    assert kind.in_use and kind.metric == "full" and not told.trust.advice
+    assert (kind.accuracy, kind.log_loss) == est._inference.leave_one_out()

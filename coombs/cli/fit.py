@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import copy
 import warnings
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -113,10 +112,10 @@ def read_answers(items: str, answers: str) -> Comparisons:
     table = catalogue(items).table
     if answers.lower().endswith((".parquet", ".pq")):
         frame, where = files.parquet_frame(answers)
-        return Comparisons._from_columns(table, tables.frame_columns(frame), where)
+        return Comparisons.from_columns(table, tables.frame_columns(frame), where)
     columns, where = files.csv_columns(answers)
     weight = {name: files.typed(columns[name]) for name in columns if name.lower() == "weight"}
-    return Comparisons._from_columns(table, columns | weight, where)
+    return Comparisons.from_columns(table, columns | weight, where)
 
 
 def _one_user(data: Comparisons, options: argparse.Namespace) -> Comparisons:
@@ -150,14 +149,9 @@ def _fitted(est: PairEstimator, data: Comparisons) -> PairEstimator:
 
 def _explained(est: IdealPoint, options: argparse.Namespace) -> Explanation:
     """In words; without `--compare` only the kind in use is put to the test, which costs nothing."""
-    from coombs.estimators.ideal_point import Rung
-
-    if options.compare or options.report or est._inference is None:
+    if options.compare or options.report:
         return est.explain(top=options.top)
-    quick = copy.copy(est)
-    effects = est.item_effects_ is not None
-    quick._ladder = (Rung(est.rung_, effects, *est._inference.leave_one_out()),)
-    told = quick.explain(top=options.top)
+    told = est.explain(top=options.top, compare=False)
     advice = "Other kinds were not tried: --compare tries them." if told.trust.kinds else ""
     return replace(told, trust=replace(told.trust, advice=advice))
 

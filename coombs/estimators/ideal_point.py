@@ -293,6 +293,13 @@ class IdealPoint(PairEstimator):
                     progress.advance()
         return self._ladder
 
+    def rung_in_use(self) -> tuple[Rung, ...]:
+        """How well the fit foretells each answer from the others, at no cost; nothing of a convex program."""
+        check_is_fitted(self)
+        if self._inference is None:
+            return ()
+        return (Rung(self.rung_, self.item_effects_ is not None, *self._inference.leave_one_out()),)
+
     def _answers(self, data: Comparisons) -> Answers:
         """Distinct answers about standardised items, without the constant features."""
         answers = Answers.collect(self._scaler.forward(data.items), *data.oriented())

@@ -137,10 +137,11 @@ def trust(case: Case, directions: tuple[Direction, ...]) -> Trust:
     """How well each kind of preference foretells answers, and what should make one careful."""
     pairs, asked_again, contradicted, ties = _repeats(case.data)
     # A pair cannot be foretold from itself.
-    kinds = tuple(_kind(case, rung) for rung in case.est.ladder()) if pairs > 1 else ()
+    rungs = case.est.ladder() if case.compare else case.est.rung_in_use()
+    kinds = tuple(_kind(case, rung) for rung in rungs) if pairs > 1 else ()
     return Trust(
         kinds=kinds,
-        advice=_advice(kinds, len(case.data)),
+        advice=_advice(kinds, len(case.data)) if case.compare else "",
         agreement=case.est.score(case.data),
         ceiling=_ceiling(case.data),
         asked_again=asked_again,

@@ -78,6 +78,7 @@ class Case:
     compared: tuple[str, ...]
     features: tuple[Feature, ...]
     varies: NDArray[np.bool_]
+    compare: bool
 
     @property
     def model(self) -> Model:
@@ -117,7 +118,13 @@ class Case:
 
 
 def explain(
-    est: IdealPoint, *, items: TableLike = None, item: Any = None, level: float = 0.9, top: int = 10
+    est: IdealPoint,
+    *,
+    items: TableLike = None,
+    item: Any = None,
+    level: float = 0.9,
+    top: int = 10,
+    compare: bool = True,
 ) -> Explanation:
     """What a fitted `IdealPoint` says, in the user's units and names.
 
@@ -128,6 +135,7 @@ def explain(
     item : name or position of the item at which trade-offs are told, one of the best by default
     level : of all intervals, between 0 and 1
     top : how many of the best items to list
+    compare : False puts only the kind of preference in use to the test, which is quick
 
     Returns
     -------
@@ -141,7 +149,7 @@ def explain(
     >>> [one.verdict for one in told.ideal]
     ['sweet spot', 'sweet spot']
     """
-    case = _case(est, items, level, top)
+    case = _case(est, items, level, top, compare)
     directions, ideal = _directions(case), _ideal(case)
     trade_off_item, trade_offs = _trade_offs(case, item)
     return Explanation(
@@ -162,7 +170,7 @@ def explain(
     )
 
 
-def _case(est: Any, items: TableLike, level: Any, top: Any) -> Case:
+def _case(est: Any, items: TableLike, level: Any, top: Any, compare: bool) -> Case:
     """The parameters, checked."""
     if not isinstance(est, IdealPoint):
         raise InputError(f"explain is for a fitted IdealPoint; this is a {type(est).__name__}.")
@@ -179,7 +187,7 @@ def _case(est: Any, items: TableLike, level: Any, top: Any) -> Case:
     compared = _labels(data.item_table, () if named else features)
     table = data.item_table if items is None and own is None else est._table(items)
     labels = compared if items is None and own is None else _labels(table)
-    return Case(est, data, float(level), table, labels, compared, features, varies)
+    return Case(est, data, float(level), table, labels, compared, features, varies, compare)
 
 
 def _features(data: Comparisons, varies: NDArray[np.bool_]) -> Iterator[Feature]:
