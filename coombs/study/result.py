@@ -88,8 +88,8 @@ class Result:
         share = 100 * self.probes_right / self.n_probes
         return (
             f"{text}\n\nOf the answers to {count(self.n_probes, 'random question')}, {share:.0f} % were "
-            "foretold before they were given.\nThe other questions were chosen because their answers were open, "
-            "so that fewer of those are foretold."
+            "foretold before they were given.\nThe other questions were chosen because their answers were "
+            "open, so that fewer of those are foretold."
         )
 
 
