@@ -110,7 +110,7 @@ def table(points: list[Point]) -> list[str]:
     lines = ["| d | answers | chosen: Kendall, top 10 | with 10 % probes | Euclidean choice | random |"]
     lines += ["|---|---|---|---|---|---|"]
     for noise, name in NOISES.items():
-        for d in CHOSEN:
+        for d in sorted({one.cell.d for one in points}):
             cells = [_cell(points, Cell(d, noise, way)) for way in WAYS]
             lines.append(f"| {d} | {name}: {CHOSEN[d]} / {RANDOM[noise][d]} | {' | '.join(cells)} |")
     return lines
@@ -127,11 +127,13 @@ def _cell(points: list[Point], cell: Cell) -> str:
 def draw(points: list[Point], path: Path) -> None:
     """Kendall distance against the number of answers."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
 
-    figure = Figure(figsize=(10, 9), layout="constrained")
-    axes = figure.subplots(3, 3)
+    sizes = sorted({one.cell.d for one in points})
+    figure = Figure(figsize=(1 + 3 * len(sizes), 9), layout="constrained")
+    axes = figure.subplots(3, len(sizes), squeeze=False)
     for row, (noise, name) in enumerate(NOISES.items()):
-        for column, d in enumerate(CHOSEN):
+        for column, d in enumerate(sizes):
             ax = axes[row, column]
             for way in WAYS:
                 cell = Cell(d, noise, way)
@@ -144,6 +146,7 @@ def draw(points: list[Point], path: Path) -> None:
                     ax.plot(cell.stops, medians, "o-", ms=4, color=COLOURS[way], label=way)
             ax.set(xscale="log", yscale="log", title=f"d = {d}, {name}", xlabel="answers")
             for axis in (ax.xaxis, ax.yaxis):
+                axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
                 axis.set_major_formatter("{x:g}")
                 axis.set_minor_formatter("")
             ax.set_ylabel("Kendall distance" if column == 0 else "")
@@ -154,9 +157,10 @@ def draw(points: list[Point], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--people", type=int, default=30)
+    parser.add_argument("--features", type=int, nargs="+", default=list(CHOSEN), choices=list(CHOSEN))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
-    every = [Cell(d, noise, way) for noise in NOISES for d in CHOSEN for way in WAYS]
+    every = [Cell(d, noise, way) for noise in NOISES for d in options.features for way in WAYS]
     cells = [cell for cell in every if cell.noise is None or cell.way in ("information", "random")]
     tasks = [(cell, seed) for cell in cells for seed in range(options.people)]
     with ProcessPoolExecutor(options.jobs) as pool:
