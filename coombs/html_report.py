@@ -10,18 +10,20 @@ from datetime import date
 from html import escape
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
 
 import coombs
 from coombs import plots
-from coombs.estimators.base import PairEstimator
 from coombs.estimators.ideal_point import IdealPoint
 from coombs.plots.data import MOST_FEATURES, Ranking, feature_names, ranking_data, what_matters_data
 from coombs.tables import FloatArray, InputError, ItemTable, TableLike, item_table
 from coombs.words import count, percent
+
+if TYPE_CHECKING:
+    from coombs.estimators.base import PairEstimator
 
 MOST_ROWS = 500
 """Items in the table of the ranking."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from coombs.estimators.base import Fit, Scaler
+from coombs.estimators.base import Fit
 from coombs.estimators.single_step import SingleStep
 from coombs.evaluation import ur_error
+from coombs.scaling import Scaler
 from coombs.solvers.program import Status
 from coombs.tables import InputError
 

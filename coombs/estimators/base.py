@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coombs.comparisons import Comparisons, InputError
 from coombs.model import Model
+from coombs.scaling import Scaler
 from coombs.solvers.formulate import Answers
 from coombs.solvers.losses import LOSSES
 from coombs.solvers.minimise import SOLVERS
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 LARGEST = 1e50
 LARGEST_RATIO = 1e12
-ROUNDING = 1e-13
 BLOCK = 50_000
 """Features beyond these lose their digits to each other, or overflow when squared."""
 
@@ -53,38 +53,6 @@ class Fit:
         """A metric, an ideal point and distances of all items, with how the solve ended."""
         ended = (solution.objective, solution.status, solution.n_iter, solution.gap)
         return cls(metric, u, distances, *ended)
-
-
-@dataclass(frozen=True)
-class Scaler:
-    """Standardised features and the way back; the identity unless asked for.
-
-    `spreads` is the standard deviation of each feature, 1 where it is constant, either way.
-    """
-
-    centre: FloatArray
-    sizes: FloatArray
-    spreads: FloatArray
-    varies: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, items: FloatArray, standardize: bool) -> Scaler:
-        """Mean and deviation of each column (1 where it is constant), or 0 and 1."""
-        deviation = items.std(axis=0)
-        # A column that varies by its own rounding errors is constant.
-        varies = deviation > ROUNDING * np.abs(items).max(axis=0)
-        spreads = np.where(varies, deviation, 1.0)
-        if standardize:
-            return cls(items.mean(axis=0), spreads, spreads, varies)
-        return cls(np.zeros_like(spreads), np.ones_like(spreads), spreads, varies)
-
-    def forward(self, items: FloatArray) -> FloatArray:
-        """Standardised items."""
-        return (items - self.centre) / self.sizes
-
-    def back(self, fit: Fit) -> tuple[FloatArray, FloatArray]:
-        """Metric and ideal point in the user's units."""
-        return fit.metric / np.outer(self.sizes, self.sizes), self.centre + self.sizes * fit.ideal_point
 
 
 class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coombs.estimators.base import Fit, PairEstimator, Scaler
+from coombs.estimators.base import Fit, PairEstimator
+from coombs.scaling import Scaler
 from coombs.solvers import formulate, least_squares, reference
 from coombs.solvers.losses import LOSSES
 from coombs.solvers.minimise import minimise

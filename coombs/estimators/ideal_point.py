@@ -11,10 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from coombs.chance import generator
 from coombs.comparisons import Comparisons
-from coombs.estimators.base import Fit, PairEstimator, Scaler
+from coombs.estimators.base import Fit, PairEstimator
 from coombs.estimators.learned import Learned, embed, estimate, posterior_of, without_ideal
 from coombs.posterior import LEVEL, Posterior, quantiles
 from coombs.progress import Progress
+from coombs.scaling import Scaler
 from coombs.solvers import lifted
 from coombs.solvers.formulate import Answers
 from coombs.solvers.infer import (
@@ -28,6 +29,7 @@ from coombs.solvers.infer import (
     refresh,
     rough,
 )
+from coombs.solvers.ladder import METRICS
 from coombs.solvers.losses import LOSSES
 from coombs.solvers.program import Status
 from coombs.tables import InputError, item_table
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from coombs.explain import Explanation
     from coombs.tables import FloatArray, ItemTable, TableLike
 
-METRICS = ("none", "identity", "diagonal", "full", "signed")
 EFFECTS_EVIDENCE = 3.0
 """Deviations by which answers must disagree with the features before item effects are tried."""
 SMALLEST_EFFECT = 0.1

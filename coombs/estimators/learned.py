@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coombs.estimators.base import Fit, Scaler
+from coombs.estimators.base import Fit
 from coombs.posterior import Posterior
+from coombs.scaling import Scaler
 from coombs.solvers import lifted
 from coombs.solvers.infer import Inference, spread_of
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from coombs.estimators.base import Fit, PairEstimator, Scaler
+from coombs.estimators.base import Fit, PairEstimator
+from coombs.scaling import Scaler
 from coombs.solvers import formulate, least_squares, reference
 from coombs.solvers.losses import LOSSES
 from coombs.solvers.minimise import minimise

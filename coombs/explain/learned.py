@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from coombs import tables
-from coombs.estimators.base import Scaler
 from coombs.estimators.ideal_point import IdealPoint
 from coombs.explain import doubts
 from coombs.explain.records import (
@@ -31,6 +30,7 @@ from coombs.explain.records import (
     TradeOff,
 )
 from coombs.plots.data import what_matters_data
+from coombs.scaling import Scaler
 from coombs.solvers.target import IDEAL
 from coombs.tables import InputError
 from coombs.words import loadings

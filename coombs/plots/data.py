@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs.estimators.base import PairEstimator
 from coombs.posterior import LEVEL, Posterior, quantiles
 from coombs.tables import FloatArray, InputError, ItemTable, TableLike, item_table
 from coombs.words import number
+
+if TYPE_CHECKING:
+    from coombs.estimators.base import PairEstimator
 
 Feature: TypeAlias = str | int
 At: TypeAlias = Mapping[Feature, float] | Sequence[float] | FloatArray | None

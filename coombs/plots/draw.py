@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs.estimators.base import PairEstimator
 from coombs.plots.data import (
     At,
     Feature,
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
+
+    from coombs.estimators.base import PairEstimator
 
 # Okabe and Ito's blue and vermilion, and greys: told apart in print and by the colour-blind.
 BLUE, RED, INK, GREY, FAINT = "#0072B2", "#D55E00", "#222222", "#555555", "#AAAAAA"

@@ -353,3 +353,5 @@ class Constant:
 
 _ALL: tuple[Rung, ...] = (Constant(), Linear(), Identity(), Diagonal(), Full(), Signed())
 LADDER: dict[str, Rung] = {rung.name: rung for rung in _ALL}
+METRICS = ("none", "identity", "diagonal", "full", "signed")
+"""The rungs that are metrics, from the simplest."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from coombs.estimators.ideal_point import IdealPoint
 from coombs.tables import pandas
 from coombs.words import count
 
 if TYPE_CHECKING:
+    from coombs.estimators.ideal_point import IdealPoint
     from coombs.explain import Explanation
     from coombs.study.records import Answer
     from coombs.study.respondent import Respondent
@@ -40,6 +40,9 @@ class Result:
     @classmethod
     def of(cls, respondent: Respondent) -> Self:
         """The result of what stands now."""
+        # Asking goes without scikit-learn, which takes a second to import.
+        from coombs.estimators.ideal_point import IdealPoint
+
         data, settings = respondent.comparisons(), respondent.study.settings
         model = IdealPoint(metric=settings.metric, random_state=settings.seed).fit(data)
         answers = [one for one in respondent.history() if one.choice != "skip"]

@@ -14,9 +14,9 @@ import numpy as np
 
 from coombs.catalogue import Catalogue, catalogue
 from coombs.comparisons import Comparisons
-from coombs.estimators.base import Scaler
-from coombs.estimators.ideal_point import METRICS
 from coombs.questions import STRATEGIES
+from coombs.scaling import Scaler
+from coombs.solvers.ladder import METRICS
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.records import Item, StudyRecord, StudySummary, new_token
 from coombs.study.records import Answer, Progress, Question

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs.estimators.ideal_point import IdealPoint
 from coombs.plots.data import level_sets_data
 from coombs.tables import FloatArray
+
+if TYPE_CHECKING:
+    from coombs.estimators.ideal_point import IdealPoint
 
 WIDTH, HEIGHT = 640, 440
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 14, 46
