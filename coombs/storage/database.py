@@ -6,7 +6,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import datetime
 from numbers import Integral
 from typing import Any, ClassVar
@@ -67,6 +67,7 @@ class Database(ABC):
 
     def __init__(self) -> None:
         self._local = threading.local()
+        self.turn = self._new_turn()
         _DATABASES.add(self)
 
     @abstractmethod
@@ -80,6 +81,10 @@ class Database(ABC):
     @abstractmethod
     def _exclude(self) -> None:
         """Let the open transaction wait until no other is in a batch, and keep others out."""
+
+    def _new_turn(self) -> AbstractContextManager[Any]:
+        """What a thread enters before it writes, and leaves after."""
+        return nullcontext()
 
     def dialect(self, statement: str) -> str:
         """A statement, in which question marks stand for values, as the driver writes it."""
@@ -127,15 +132,16 @@ class Database(ABC):
         if self.session.writing:
             yield
             return
-        try:
-            self.execute(self.begin)
-            self.session.writing = True
-            yield
-            self._commit()
-            self.session.writing = False
-        except BaseException:
-            self._roll_back()
-            raise
+        with self.turn:
+            try:
+                self.execute(self.begin)
+                self.session.writing = True
+                yield
+                self._commit()
+                self.session.writing = False
+            except BaseException:
+                self._roll_back()
+                raise
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -173,8 +179,14 @@ def _before_fork() -> None:
         database.close()
 
 
+def _after_fork() -> None:
+    """Whose turn it was in the parent is nothing to the child."""
+    for database in list(_DATABASES):
+        database.turn = database._new_turn()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork)
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
 
 
 def _marks(values: Row) -> str:
@@ -184,6 +196,8 @@ def _marks(values: Row) -> str:
 
 def _plain(value: Any) -> Any:
     """A value as drivers take it; a number too large for a column is no id, and so may be the largest."""
+    if type(value) in (str, float):
+        return value
     if isinstance(value, datetime):
         return time_text(value)
     if isinstance(value, Integral):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +60,10 @@ class SqliteDatabase(Database):
             connection.close()
             raise
         return connection
+
+    def _new_turn(self) -> AbstractContextManager[Any]:
+        # SQLite's own way to wait is to sleep and try again, which many threads do badly.
+        return threading.Lock()
 
     def _inserted(self, statement: str, values: Row) -> int:
         return int(self.execute(statement, values).lastrowid)
