@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import signal
 import socket
@@ -20,7 +21,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
 import numpy as np
 
 from coombs import Study, create_study
@@ -55,33 +55,69 @@ def start(url: str, port: int) -> subprocess.Popen[bytes]:
     raise SystemExit("The server did not start.")
 
 
+class Browser:
+    """One person's connection, kept open as a browser keeps it.
+
+    A client for all of them, such as httpx's, looks through 200 connections at each request, and then
+    measures itself.
+    """
+
+    def __init__(self, port: int, seen: Seen) -> None:
+        self.port, self.seen = port, seen
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def fetch(self, method: str, path: str, said: dict | None = None) -> dict:
+        """A reply, asked for again until it comes."""
+        while True:
+            try:
+                async with asyncio.timeout(30):
+                    status, body = await self._exchange(method, path, said)
+                if status == 200:
+                    return json.loads(body)
+                self.seen.refused.append(f"{status}: {body[:80]!r}")
+            except (OSError, EOFError, TimeoutError):
+                self.seen.repeats += 1
+                self.close()
+            await asyncio.sleep(0.2)
+
+    async def _exchange(self, method: str, path: str, said: dict | None) -> tuple[int, bytes]:
+        if self._streams is None:
+            self._streams = await asyncio.open_connection("127.0.0.1", self.port)
+        reader, writer = self._streams
+        body = b"" if said is None else json.dumps(said).encode()
+        lines = [
+            f"{method} {path} HTTP/1.1",
+            f"Host: 127.0.0.1:{self.port}",
+            "Content-Type: application/json",
+            f"Content-Length: {len(body)}",
+        ]
+        writer.write("\r\n".join([*lines, "", ""]).encode() + body)
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+        length = int(head.partition("content-length:")[2].split()[0])
+        return int(head.split()[1]), await reader.readexactly(length)
+
+    def close(self) -> None:
+        """The next request opens another connection."""
+        if self._streams is not None:
+            self._streams[1].close()
+        self._streams = None
+
+
 async def answer(
-    client: httpx.AsyncClient, name: str, token: str, person: Preferences, seen: Seen, until: float
+    browser: Browser, name: str, token: str, person: Preferences, seen: Seen, until: float
 ) -> None:
     """One person: an answer every two seconds, told again where no reply came."""
     where = f"/api/respondents/{token}"
-    await asyncio.sleep(np.random.default_rng(len(name) + hash(token) % 1000).uniform(0, PACE))
-    turn = await _told(client, "GET", f"{where}/question", None, seen)
+    await asyncio.sleep(np.random.default_rng(list(token.encode())).uniform(0, PACE))
+    turn = await browser.fetch("GET", f"{where}/question")
     while turn.get("question") and time.monotonic() < until:
         question, begin = turn["question"], time.monotonic()
         left, right = (person.distances[question[side]["position"]] for side in ("left", "right"))
         said = {"question": question["id"], "choice": "left" if left < right else "right"}
-        turn = await _told(client, "POST", f"{where}/tell", said, seen)
+        turn = await browser.fetch("POST", f"{where}/tell", said)
         seen.seconds.append(time.monotonic() - begin)
         seen.acknowledged.append((name, question["id"]))
         await asyncio.sleep(max(0.0, PACE - (time.monotonic() - begin)))
-
-
-async def _told(client: httpx.AsyncClient, method: str, path: str, said: dict | None, seen: Seen) -> dict:
-    while True:
-        try:
-            reply = await client.request(method, path, json=said)
-            if reply.status_code == 200:
-                return reply.json()
-            seen.refused.append(f"{reply.status_code}: {reply.text[:80]}")
-        except httpx.TransportError:
-            seen.repeats += 1
-        await asyncio.sleep(0.2)
 
 
 async def crowd(
@@ -90,19 +126,17 @@ async def crowd(
     """All of them at once, and the server's death in the middle."""
     seen, server = Seen(), start(url, port)
     begin = time.monotonic()
-    limits = httpx.Limits(max_connections=len(people))
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30, limits=limits) as client:
-        links = study.links
-        tasks = [
-            asyncio.create_task(answer(client, name, links[name], person, seen, begin + seconds))
-            for name, person in zip(links, people, strict=True)
-        ]
-        if kill:
-            await asyncio.sleep(seconds / 2)
-            server.send_signal(signal.SIGKILL)
-            server.wait()
-            server = await asyncio.to_thread(start, url, port)
-        await asyncio.gather(*tasks)
+    links = study.links
+    tasks = [
+        asyncio.create_task(answer(Browser(port, seen), name, links[name], person, seen, begin + seconds))
+        for name, person in zip(links, people, strict=True)
+    ]
+    if kill:
+        await asyncio.sleep(seconds / 2)
+        server.send_signal(signal.SIGKILL)
+        server.wait()
+        server = await asyncio.to_thread(start, url, port)
+    await asyncio.gather(*tasks)
     server.terminate()
     server.wait()
     return seen

@@ -27,6 +27,8 @@ FAVOURITES = 0.5
 """The share of a candidate set that are the likeliest best items; the others are drawn at random."""
 SCREEN, SHORT_LIST = 3, 200
 """All candidates are weighed by every third draw, and so many of them by all."""
+TRIES = 40
+"""Random pairs that are drawn in the hope of new ones."""
 TOP = 5
 CONTESTED = 60
 """Items that may be among the best, at most."""
@@ -151,7 +153,8 @@ def next_question(
     True
     """
     votes = Fitted(model)
-    return choose(votes, strategy, len(votes.mean_scores()), asked, generator(random_state), k)
+    found = choose(votes, strategy, len(votes.mean_scores()), asked, generator(random_state), k)
+    return found[0] if found else None
 
 
 def choose(
@@ -161,43 +164,72 @@ def choose(
     asked: Pairs,
     rng: np.random.Generator,
     k: int = TOP,
-    screen: int = SCREEN,
-) -> Choice | None:
-    """The candidate that tells most, in a random order of the two."""
+    count: int = 1,
+) -> tuple[Choice, ...]:
+    """The candidate that tells most, and others that tell most beside it, the two of each in a random order.
+
+    Those after the first are worth asking before the answers to the earlier ones are known: each has its
+    worth times 1 - r^2, with r the correlation of the two probabilities over the draws.
+    """
     if strategy not in list(STRATEGIES):
         raise InputError(f"strategy is {strategy!r}; it must be one of {', '.join(STRATEGIES)}.")
-    pairs = candidates(votes, strategy, n_items, asked, rng)
-    if not len(pairs):
-        return None
-    # Of equals the first is taken: in no particular order.
-    pairs = rng.permuted(rng.permutation(pairs), axis=1)
-    score = STRATEGIES[strategy]
-    if strategy != "random" and len(pairs) > SHORT_LIST:
-        pairs = pairs[np.argpartition(-score(votes, pairs, screen, k)[0], SHORT_LIST)[:SHORT_LIST]]
-    chosen = 0 if strategy == "random" else int(score(votes, pairs, 1, k)[0].argmax())
-    gain, probability = information(votes, pairs[chosen : chosen + 1])
-    first, second = pairs[chosen].tolist()
-    return Choice(first, second, float(gain[0]), float(probability[0]))
+    if strategy == "random":
+        chosen = random_pairs(n_items, asked, rng, count)
+    else:
+        # Of equals the first is taken: in no particular order.
+        pairs, score = rng.permutation(candidates(votes, n_items, asked, rng)), STRATEGIES[strategy]
+        if len(pairs) > SHORT_LIST:
+            worth = score(votes, pairs, SCREEN, k)[0]
+            pairs = pairs[np.argpartition(-worth, SHORT_LIST)[:SHORT_LIST]]
+        worth = score(votes, pairs, 1, k)[0] if len(pairs) else np.zeros(0)
+        chosen = rng.permuted(pairs[_different(votes, pairs, worth, count)], axis=1)
+    if not len(chosen):
+        return ()
+    gains, probabilities = information(votes, chosen)
+    return tuple(map(Choice, *chosen.T.tolist(), gains.tolist(), probabilities.tolist()))
 
 
-def candidates(votes: Votes, strategy: str, n_items: int, asked: Pairs, rng: np.random.Generator) -> Index:
+def _different(votes: Votes, pairs: Index, worth: FloatArray, count: int) -> list[int]:
+    """The best pair, and some that are good and not like those before."""
+    order = [int(worth.argmax())] if len(pairs) else []
+    if count == 1 or not order:
+        return order
+    p = _probabilities(votes, pairs, 1)
+    p -= p.mean(axis=1, keepdims=True)
+    p /= np.maximum(np.linalg.norm(p, axis=1, keepdims=True), 1e-12)
+    while len(order) < min(count, len(pairs)):
+        worth = worth * np.maximum(1 - (p @ p[order[-1]]) ** 2, 0)
+        worth[order[-1]] = -1
+        order.append(int(worth.argmax()))
+    return order
+
+
+def random_pairs(n_items: int, asked: Pairs, rng: np.random.Generator, count: int = 1) -> Index:
+    """(n, 2) pairs of positions that were not asked, each as likely, in either order."""
+    first = rng.integers(n_items, size=TRIES)
+    second = (first + rng.integers(1, n_items, size=TRIES)) % n_items
+    found = _new(np.column_stack([first, second]), n_items, asked)
+    found = found[np.sort(np.unique(np.sort(found, axis=1) @ [n_items, 1], return_index=True)[1])]
+    if len(found) >= count:
+        return found[:count]
+    small = n_items <= ALL_PAIRS
+    left = _new(_all_pairs(np.arange(n_items)), n_items, asked) if small else _left_over(n_items, asked)
+    return rng.permuted(rng.permutation(left)[:count], axis=1)
+
+
+def candidates(votes: Votes, n_items: int, asked: Pairs, rng: np.random.Generator) -> Index:
     """(n, 2) pairs of positions that were not asked: all, or of many items some.
 
-    Random pairs are of all items alike. Otherwise they are those of a set with the likeliest best items
-    and random others, so that both what the preferences are and which items are best can be asked about.
+    Those are of a set with the likeliest best items and random others, so that both what the preferences
+    are and which items are best can be asked about.
     """
     if n_items <= ALL_PAIRS:
         return _new(_all_pairs(np.arange(n_items)), n_items, asked)
-    if strategy == "random":
-        first = rng.integers(n_items, size=SHORT_LIST)
-        second = (first + rng.integers(1, n_items, size=SHORT_LIST)) % n_items
-        found = _new(np.column_stack([first, second]), n_items, asked)
-    else:
-        order = np.argsort(votes.mean_scores(), kind="stable")
-        n_best = int(FAVOURITES * ALL_PAIRS)
-        others = rng.choice(order[n_best:], ALL_PAIRS - n_best, replace=False)
-        members = np.sort(np.concatenate([order[:n_best], others]))
-        found = _new(_all_pairs(members), n_items, asked)
+    order = np.argsort(votes.mean_scores(), kind="stable")
+    n_best = int(FAVOURITES * ALL_PAIRS)
+    others = rng.choice(order[n_best:], ALL_PAIRS - n_best, replace=False)
+    members = np.sort(np.concatenate([order[:n_best], others]))
+    found = _new(_all_pairs(members), n_items, asked)
     return found if len(found) else _left_over(n_items, asked)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -153,7 +154,7 @@ def test_best_tells_pairs_apart_however_few_items_there_are() -> None:
 
 def test_random_takes_every_pair_and_both_orders_alike() -> None:
     votes, rng = some_draws(5, 3), np.random.default_rng(2)
-    counts = Counter(choose(votes, "random", 5, (), rng)[:2] for _ in range(1500))
+    counts = Counter(choose(votes, "random", 5, (), rng)[0][:2] for _ in range(1500))
     assert len(counts) == 20
     assert chisquare(list(counts.values())).pvalue > 0.001
 
@@ -161,7 +162,7 @@ def test_random_takes_every_pair_and_both_orders_alike() -> None:
 def test_random_takes_every_item_alike_of_a_large_catalogue() -> None:
     votes, rng = some_draws(400, 3), np.random.default_rng(3)
     favourites = set(np.argsort(votes.mean_scores())[:60].tolist())
-    chosen = [choose(votes, "random", 400, (), rng)[:2] for _ in range(200)]
+    chosen = [choose(votes, "random", 400, (), rng)[0][:2] for _ in range(200)]
     share = np.mean([item in favourites for pair in chosen for item in pair])
     assert abs(share - 60 / 400) < 4 * np.sqrt(0.15 * 0.85 / 400)
 
@@ -169,7 +170,8 @@ def test_random_takes_every_item_alike_of_a_large_catalogue() -> None:
 @pytest.mark.parametrize("strategy", list(STRATEGIES))
 def test_no_pair_is_chosen_twice_and_in_the_end_there_is_none(strategy: str) -> None:
     votes, rng, asked = some_draws(6), np.random.default_rng(4), []
-    while (chosen := choose(votes, strategy, 6, asked, rng)) is not None:
+    while found := choose(votes, strategy, 6, asked, rng):
+        [chosen] = found
         asked.append((chosen.first, chosen.second))
         assert -1e-6 <= chosen.gain <= 1 and 0 < chosen.probability < 1
     assert len({frozenset(pair) for pair in asked}) == len(asked) == 15
@@ -179,7 +181,7 @@ def test_no_pair_is_chosen_twice_and_in_the_end_there_is_none(strategy: str) -> 
 def test_the_pair_that_tells_most_is_chosen_in_a_random_order(strategy: str) -> None:
     votes, pairs = some_draws(12), all_pairs(12)
     expected = pairs[STRATEGIES[strategy](votes, pairs, 1)[0].argmax()].tolist()
-    chosen = [choose(votes, strategy, 12, (), np.random.default_rng(seed)) for seed in range(60)]
+    chosen = [choose(votes, strategy, 12, (), np.random.default_rng(seed))[0] for seed in range(60)]
     assert {frozenset(one[:2]) for one in chosen} == {frozenset(expected)}
     assert 15 < sum(one.first == expected[0] for one in chosen) < 45
     assert all(
@@ -189,22 +191,53 @@ def test_the_pair_that_tells_most_is_chosen_in_a_random_order(strategy: str) -> 
 
 def test_screening_by_some_draws_finds_a_pair_almost_as_good_as_the_best() -> None:
     votes, pairs = some_draws(60, 240, seed=5), all_pairs(60)
-    chosen = choose(votes, "information", 60, (), np.random.default_rng(6))
+    [chosen] = choose(votes, "information", 60, (), np.random.default_rng(6))
     assert chosen.gain > 0.95 * information(votes, pairs)[0].max()
+
+
+@pytest.mark.parametrize("strategy", list(STRATEGIES))
+def test_questions_ahead_are_different_pairs_as_many_as_there_are(strategy: str) -> None:
+    votes = some_draws(4)
+    for count, asked in [(3, ()), (9, ()), (9, [(0, 1), (2, 3)])]:
+        found = choose(votes, strategy, 4, asked, np.random.default_rng(11), count=count)
+        pairs = {frozenset(one[:2]) for one in found}
+        assert len(pairs) == len(found) == min(count, 6 - len(asked))
+        assert not pairs & {frozenset(pair) for pair in asked}
+
+
+def test_a_question_ahead_tells_more_beside_the_first_than_the_second_best_does() -> None:
+    """What both answers tell, summed over the four pairs of answers."""
+    votes = some_draws(40, 240, seed=12)
+    first, ahead = choose(votes, "information", 40, (), np.random.default_rng(12), count=2)
+    scores, lapses = votes.scores(np.arange(40))
+
+    def chance(one: Any) -> Any:
+        p = 1 / (1 + np.exp(scores[one.first] - scores[one.second]))
+        return p * (1 - lapses) + lapses / 2
+
+    def told(*asked: Any) -> float:
+        each = [chance(one) for one in asked]
+        joint = np.array([np.prod(signs, axis=0) for signs in product(*((p, 1 - p) for p in each))])
+        entropies = -(joint * np.log2(joint)).sum(axis=0)
+        mean = joint.mean(axis=1)
+        return float(-(mean * np.log2(mean)).sum() - entropies.mean())
+
+    assert told(first) == pytest.approx(first.gain, abs=1e-4)
+    [second] = choose(votes, "information", 40, [first[:2]], np.random.default_rng(13))
+    assert told(first, ahead) > told(first, second)
+    assert told(first, ahead) > 1.5 * first.gain
 
 
 def test_of_few_items_all_pairs_are_candidates() -> None:
     votes, rng = some_draws(ALL_PAIRS, 3), np.random.default_rng(7)
-    np.testing.assert_array_equal(candidates(votes, "information", ALL_PAIRS, (), rng), all_pairs(ALL_PAIRS))
+    np.testing.assert_array_equal(candidates(votes, ALL_PAIRS, (), rng), all_pairs(ALL_PAIRS))
 
 
 def test_of_many_items_candidates_are_new_pairs_of_the_favourites_and_of_others() -> None:
     n, rng = 1000, np.random.default_rng(8)
     votes = some_draws(n, 5)
-    asked = [
-        (int(j), int(i)) for i, j in candidates(votes, "information", n, (), np.random.default_rng(8))[::14]
-    ]
-    pairs = candidates(votes, "information", n, asked, rng)
+    asked = [(int(j), int(i)) for i, j in candidates(votes, n, (), np.random.default_rng(8))[::14]]
+    pairs = candidates(votes, n, asked, rng)
     assert len(pairs) == ALL_PAIRS * (ALL_PAIRS - 1) // 2 - len(asked)
     assert (pairs[:, 0] < pairs[:, 1]).all()
     assert not {frozenset(pair) for pair in pairs.tolist()} & {frozenset(pair) for pair in asked}
@@ -219,14 +252,14 @@ def test_a_pair_is_found_as_long_as_there_is_one_however_many_items() -> None:
     left = set(np.argsort(votes.mean_scores())[-2:].tolist())
     asked = {(i, j) for i, j in all_pairs(n).tolist() if {i, j} != left}
     found = [choose(votes, "information", n, asked, np.random.default_rng(seed)) for seed in range(15)]
-    assert None not in found
+    assert all(len(one) == 1 for one in found)
 
 
 def test_ten_thousand_items_give_a_question() -> None:
     votes = some_draws(10_000, 20)
     for strategy in STRATEGIES:
-        chosen = choose(votes, strategy, 10_000, (), np.random.default_rng(9))
-        assert chosen is not None and chosen.first != chosen.second
+        [chosen] = choose(votes, strategy, 10_000, (), np.random.default_rng(9))
+        assert chosen.first != chosen.second
 
 
 @pytest.mark.parametrize("strategy", ["Information", "", None, 3])

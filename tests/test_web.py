@@ -8,12 +8,15 @@ import json
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
+import postgres
 import pytest
 
 pytest.importorskip("fastapi")
@@ -24,7 +27,7 @@ from fastapi.testclient import TestClient
 from coombs import InputError, Model, create_study, web
 from coombs.storage import open_storage
 from coombs.study import Study
-from coombs.web import checks, gate, start
+from coombs.web import checks, errors, gate, start
 from coombs.web.cards import Cards, is_image_file, web_address
 from coombs.web.drafts import Choices, read_upload
 from coombs.web.pages import study_called, study_path
@@ -460,7 +463,7 @@ def test_owner_pages_need_the_token(storage: Any, study: Study, path: str) -> No
 
 
 def test_login_sets_a_strict_cookie(storage: Any, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start, "PAUSE", 0.0)
+    monkeypatch.setattr(errors, "PAUSE", 0.0)
     for client in _client(web.create_app(storage, token="geheim")):
         assert client.post("/login", data={"token": "wrong", "to": "/"}).status_code == 401
         reply = client.post("/login", data={"token": "geheim", "to": "/studies/points"})
@@ -473,6 +476,22 @@ def test_login_sets_a_strict_cookie(storage: Any, study: Study, monkeypatch: pyt
         for elsewhere in ("//evil.example", "https://evil.example", "/\\evil.example"):
             sent = client.post("/login", data={"token": "geheim", "to": elsewhere})
             assert sent.headers["location"] == "/"
+
+
+def test_wrong_tokens_wait_for_each_other_however_they_come(
+    storage: Any, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(errors, "PAUSE", 0.1)
+    for client in _client(web.create_app(storage, token="geheim")):
+        begin = time.monotonic()
+        with ThreadPoolExecutor(3) as pool:
+            sent = [
+                pool.submit(client.get, "/?token=wrong"),
+                pool.submit(client.get, "/api/studies", headers={"Authorization": "Bearer wrong"}),
+                pool.submit(client.post, "/login", data={"token": "wrong"}),
+            ]
+            assert [one.result().status_code for one in sent] == [401] * 3
+        assert time.monotonic() - begin > 0.3
 
 
 def test_token_in_the_address_is_used_once(storage: Any, study: Study) -> None:
@@ -769,6 +788,29 @@ def test_pages_have_nothing_inline_or_from_elsewhere(client: TestClient, study: 
         assert not re.findall(r'(?:src|href)="(?:https?:)?//(?!127\.0\.0\.1)', page)
 
 
+# Another storage.
+
+
+def test_a_study_in_postgresql_goes_from_the_table_to_the_result() -> None:
+    storage = open_storage(postgres.fresh_url())
+    for client in _client(web.create_app(storage, processes=1)):
+        new = client.post("/api/studies", json={"name": "flats", "csv": TABLE.decode()})
+        assert new.status_code == 201
+        made = client.post("/api/studies/flats/respondents", json={"names": ["Ann", "Bo"]})
+        for person in made.json():
+            where = f"/api/respondents/{person['token']}"
+            turn = client.get(f"{where}/question").json()
+            for _ in range(5):
+                said = {"question": turn["question"]["id"], "choice": "left"}
+                turn = client.post(f"{where}/tell", json=said).json()
+            assert client.post(f"{where}/undo", json={}).json()["progress"]["n_answers"] == 4
+            assert len(client.get(f"{where}/result").json()["ranking"]) == 12
+            assert client.get(f"/a/{person['token']}/result").status_code == 200
+        assert client.get("/studies/flats").status_code == 200
+    assert [one.n_answers for one in storage.studies()] == [8]
+    storage.close()
+
+
 # Errors.
 
 
@@ -785,13 +827,14 @@ def test_errors_are_pages_for_people_and_json_for_programs(client: TestClient) -
     assert client.post("/a/unknown/tell", data={"question": "x"}).status_code == 422
 
 
+@pytest.mark.parametrize("method", ["think", "turn"])
 def test_a_fault_shows_no_traceback(
-    client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch
+    method: str, client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("coombs.study.respondent.Respondent.current", fail)
+    monkeypatch.setattr(f"coombs.study.respondent.Respondent.{method}", fail)
     token = study.respondent().record.token
     page = client.get(f"/a/{token}")
     assert page.status_code == 500 and "secret" not in page.text and "stored" in page.text

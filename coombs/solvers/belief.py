@@ -75,9 +75,8 @@ class Belief:
         losers: Index,
         weights: Vector,
         rng: np.random.Generator,
-        rounds: int = ROUNDS,
     ) -> Belief:
-        """Given more answers; each draw is moved so many times at most."""
+        """Given more answers."""
         told = replace(
             self,
             winners=np.concatenate([self.winners, winners]),
@@ -90,7 +89,7 @@ class Belief:
             chance = self._chance(winners, losers, weights)
             # Copies of too few draws would stay alike for long.
             if len(winners) <= FEW and chance.sum() ** 2 > LEAST_LEFT * (chance**2).sum():
-                return told._resampled(chance, rng)._moved(rng, rounds)
+                return told._resampled(chance, rng)._moved(rng)
         return told.afresh(rng)
 
     def afresh(self, rng: np.random.Generator) -> Belief:
@@ -151,7 +150,7 @@ class Belief:
         is_copy = np.concatenate([[False], chosen[1:] == chosen[:-1]])
         return replace(self, draws=self.draws[np.concatenate([chosen[~is_copy], chosen[is_copy]])])
 
-    def _moved(self, rng: np.random.Generator, rounds: int) -> Belief:
+    def _moved(self, rng: np.random.Generator) -> Belief:
         """As many draws as the budget allows moved, from the last on, and put first."""
         answers = Answers.collect(self.items, self.winners, self.losers, self.weights)
         target = Target(
@@ -159,7 +158,7 @@ class Belief:
         )
         aligned = self._aligned(target.d) if len(self.winners) % ALIGN_EVERY == 0 else self
         draws, step, shape = aligned.draws.copy(), self.step, aligned._shape()
-        count, left = len(draws), self._affordable(answers, rounds)
+        count, left = len(draws), self._affordable(answers)
         while left > 0:
             moved = min(count, left)
             left -= count
@@ -169,11 +168,11 @@ class Belief:
             draws = np.concatenate([new, draws[:-moved]])
         return replace(aligned, draws=draws, step=step)
 
-    def _affordable(self, answers: Answers, rounds: int) -> int:
+    def _affordable(self, answers: Answers) -> int:
         """Moves of single draws."""
         n, d = answers.items.shape
         operations = LEAPS * (4 * n * d * (d + 1) + 250 * len(answers.winners) + 1000)
-        return int(np.clip(BUDGET / operations, LEAST_MOVED, rounds * len(self.draws)))
+        return int(np.clip(BUDGET / operations, LEAST_MOVED, ROUNDS * len(self.draws)))
 
     def _aligned(self, d: int) -> Belief:
         """Roots of the metric turned towards a common one."""

@@ -1,23 +1,26 @@
-"""What is believed of one respondent: the live draws, moved along with their answers."""
+"""What is believed of one respondent: the live draws, moved along with their answers, and what they say."""
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from coombs import questions
-from coombs.solvers.belief import FEW, ROUNDS, Belief
+from coombs.solvers.belief import Belief
 from coombs.storage.records import AnswerRecord
 from coombs.tables import FloatArray
 
 KEPT = 12
 """Earlier beliefs that are kept, for undoing."""
 CHUNK, MANY = 3, 16
-"""Answers that are learned from at once after coming back, and from how many on all are."""
+"""Answers that are learned from at once, and from how many new ones on all are."""
+AHEAD = 4
+"""Questions that are chosen at once, in case the next is wanted before its turn to be chosen comes."""
 NEAR = 60
 """Items that may be among the best, at least."""
 SEVERAL = 6
@@ -34,52 +37,33 @@ class Top(NamedTuple):
     share: float
 
 
-class Mind:
-    """Draws of what a respondent may want, given the answers that it was told."""
+@dataclass(frozen=True)
+class Thought:
+    """What a belief comes to: the questions to ask next, best first, and the best items."""
 
-    def __init__(self, items: FloatArray, rung: str, seed: Sequence[int]) -> None:
-        """About standardised items."""
-        self.rng = np.random.default_rng(list(seed))
-        self._told: list[int] = []
-        self._before: list[Belief] = []
-        self._way: dict[int, deque[tuple[int, float]]] = {}
-        self.belief = Belief.prior(items, rung, None, self.rng)
+    belief: Belief
+    choices: tuple[questions.Choice, ...]
+    _tops: dict[int, Top] = field(default_factory=dict)
 
-    def hear(self, answers: Sequence[AnswerRecord], rounds: int = ROUNDS) -> None:
-        """All answers that stand now: new ones are learned from, undone ones unlearned."""
-        numbers = [answer.id for answer in answers]
-        same = 0
-        while same < min(len(numbers), len(self._told)) and numbers[same] == self._told[same]:
-            same += 1
-        undone = len(self._told) - same
-        if undone > len(self._before):
-            self._afresh(answers, rounds)
-        else:
-            for _ in range(undone):
-                self.belief = self._before.pop()
-            self._learn(answers[same:], rounds)
-        self._told = numbers
+    @property
+    def n_heard(self) -> int:
+        """Answers behind it; a tie is two halves."""
+        return len(self.belief.winners)
 
-    def _learn(self, answers: Sequence[AnswerRecord], rounds: int) -> None:
-        """One by one, so that each can be undone; in chunks if there are more; all at once if many."""
-        if len(answers) > FEW:
-            self._before = []
-            size = CHUNK if len(answers) <= MANY else len(answers)
-            for begin in range(0, len(answers), size):
-                chunk = oriented(answers[begin : begin + size])
-                self.belief = self.belief.after(*chunk, self.rng, rounds)
-            return
-        for answer in answers:
-            self._before = [*self._before, self.belief][-KEPT:]
-            self.belief = self.belief.after(*oriented([answer]), self.rng, rounds)
-
-    def _afresh(self, answers: Sequence[AnswerRecord], rounds: int) -> None:
-        self._before = []
-        self.belief = Belief.prior(self.belief.items, self.belief.rung, self.belief.lapse, self.rng)
-        self._learn(answers, rounds)
+    def gain(self, left: int, right: int) -> float:
+        """What the answer to a question would tell, in bits."""
+        for one in self.choices:
+            if {left, right} == {one.first, one.second}:
+                return one.gain
+        return float(questions.information(self.belief, np.array([[left, right]]))[0][0])
 
     def top(self, k: int) -> Top:
         """The likeliest best k."""
+        if k not in self._tops:
+            self._tops[k] = self._top(k)
+        return self._tops[k]
+
+    def _top(self, k: int) -> Top:
         means = self.belief.mean_scores()
         near = np.argsort(means, kind="stable")[: max(NEAR, 3 * k)]
         sets = questions.top_sets(self.belief.scores(near)[0], k)
@@ -87,10 +71,79 @@ class Mind:
         probability = (float((right == k).sum()) + 0.5) / (len(right) + 1)
         return Top(tuple(near[:k].tolist()), probability, float(right.mean()) / k)
 
-    def questions_left(self, k: int, probability: float, goal: float) -> int | None:
-        """Until the probability of the best k reaches the goal, if its log odds go on as they did lately."""
-        way, count = self._way.setdefault(k, deque(maxlen=LATEST)), len(self.belief.winners)
-        odds = _log_odds(probability)
+
+class Thinking(Protocol):
+    """A mind, here or elsewhere."""
+
+    def think(
+        self, answers: Sequence[AnswerRecord], asked: Collection[tuple[int, int]], strategy: str, k: int
+    ) -> Thought:
+        """What to ask next, and which k items are the best, given all answers that stand now."""
+
+
+class Mind:
+    """Draws of what a respondent may want, given the answers that it was told."""
+
+    def __init__(self, items: FloatArray, rung: str, seed: Sequence[int]) -> None:
+        """About standardised items."""
+        self.rng = np.random.default_rng(list(seed))
+        self._told: list[int] = []
+        self._kept: list[tuple[int, Belief]] = []
+        self.belief = Belief.prior(items, rung, None, self.rng)
+
+    def think(
+        self, answers: Sequence[AnswerRecord], asked: Collection[tuple[int, int]], strategy: str, k: int
+    ) -> Thought:
+        """What to ask next, and which k items are the best, given all answers that stand now."""
+        self._hear(answers)
+        n_items = len(self.belief.items)
+        choices = questions.choose(self.belief, strategy, n_items, asked, self.rng, k, AHEAD)
+        thought = Thought(self.belief, choices)
+        thought.top(k)
+        return thought
+
+    def _hear(self, answers: Sequence[AnswerRecord]) -> None:
+        """New answers are learned from, undone ones unlearned."""
+        numbers, same = [answer.id for answer in answers], 0
+        while same < min(len(numbers), len(self._told)) and numbers[same] == self._told[same]:
+            same += 1
+        self._return_to(same)
+        self._learn(answers[len(self._told) :])
+
+    def _return_to(self, count: int) -> None:
+        """The latest belief that is kept of the first so many answers, or fewer."""
+        if count == len(self._told):
+            return
+        while self._kept and self._kept[-1][0] > count:
+            self._kept.pop()
+        if self._kept:
+            known, self.belief = self._kept.pop()
+        else:
+            known, self.belief = (
+                0,
+                self.belief.prior(self.belief.items, self.belief.rung, self.belief.lapse, self.rng),
+            )
+        self._told = self._told[:known]
+
+    def _learn(self, answers: Sequence[AnswerRecord]) -> None:
+        """A few at a time, so that they can be undone; all at once if there are many."""
+        size = CHUNK if len(answers) <= MANY else len(answers)
+        for begin in range(0, len(answers), size):
+            chunk = answers[begin : begin + size]
+            self._kept = [*self._kept, (len(self._told), self.belief)][-KEPT:]
+            self.belief = self.belief.after(*oriented(chunk), self.rng)
+            self._told = [*self._told, *(answer.id for answer in chunk)]
+
+
+class Way:
+    """How far it was to a goal lately, and so how far it is."""
+
+    def __init__(self) -> None:
+        self._points: deque[tuple[int, float]] = deque(maxlen=LATEST)
+
+    def left(self, count: int, probability: float, goal: float) -> int | None:
+        """Questions until the probability reaches the goal, if its log odds go on as they did lately."""
+        way, odds = self._points, _log_odds(probability)
         if not way or way[-1][0] != count:
             way.append((count, odds))
         if odds >= _log_odds(goal):

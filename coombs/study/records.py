@@ -55,7 +55,7 @@ class Progress:
     Attributes
     ----------
     n_answers : standing answers, skips not counted
-    top : the k items that are most likely the best, best first
+    top : the k items that are most likely the best, best first; none while nothing was learned yet
     probability : that the best k are just these
     share : of these that are among the best k, on average
     gain : what the answer to the next question tells, in bits; 0 where there is nothing left to ask
@@ -72,5 +72,7 @@ class Progress:
     goal: float
 
     def __str__(self) -> str:
+        if not self.top:
+            return "nothing is certain yet"
         left = f", about {self.questions_left} more" if self.questions_left else ""
         return f"top {len(self.top)} is {100 * self.probability:.0f} % certain{left}"

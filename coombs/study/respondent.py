@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,10 +12,9 @@ import numpy as np
 
 from coombs import questions, tables
 from coombs.comparisons import Comparisons
-from coombs.solvers.belief import ROUNDS
 from coombs.storage.records import CHOICES, AnswerRecord, Choice, QuestionRecord, RespondentRecord
 from coombs.study.log import Log, unordered
-from coombs.study.mind import Mind
+from coombs.study.mind import Mind, Thinking, Thought, Way
 from coombs.study.records import Answer, Progress, Question
 from coombs.study.result import Result
 from coombs.tables import InputError
@@ -24,13 +22,13 @@ from coombs.tables import InputError
 if TYPE_CHECKING:
     from coombs.storage.contract import Storage
     from coombs.study.study import Study
+    from coombs.tables import FloatArray
 
+MakeMind = Callable[["FloatArray", str, Sequence[int]], Thinking]
 MOST_ANSWERS = 2_000
 """Questions are chosen by the latest answers, of which so many say enough."""
 LEAST = 2
 """Answers for each feature before anything counts as certain."""
-HURRIED = 8
-"""In a hurry only every so many draws screen the pairs."""
 REFUSED = 20
 """So many pairs that turn out to have been asked long ago, and all of those are read."""
 
@@ -38,68 +36,111 @@ REFUSED = 20
 class Respondent:
     """A person in a study, with a model of their own; safe to use from several threads and processes.
 
-    Made by `Study.respondent`; `record` has their name and the token of their link. `hurry` spends
-    less on the next question, for when many wait.
+    Made by `Study.respondent`; `record` has their name and the token of their link. Learning from answers
+    and choosing questions takes tens of milliseconds: where many people wait, one thread can `think`, and
+    others take a `turn` by what was thought last.
     """
 
-    def __init__(self, study: Study, record: RespondentRecord) -> None:
+    def __init__(self, study: Study, record: RespondentRecord, make_mind: MakeMind = Mind) -> None:
         self.study, self.record = study, record
         self._seed = (study.settings.seed, zlib.crc32(record.name.encode()))
+        self._mind = make_mind(study.scaled_items, study.settings.metric, self._seed)
         self._rng = np.random.default_rng(self._seed)
-        self._lock = threading.RLock()
+        # Whoever thinks may take the other lock, not the other way around: answers do not wait for thoughts.
+        self._thinking, self._lock = threading.Lock(), threading.RLock()
         self._log, self._read, self._whole = Log(), False, False
-        self._earlier, self.hurry = 0, False
+        self._earlier = 0
+        self._thought: Thought | None = None
+        self._heard: list[int] = []
+        self._ways: dict[int, Way] = {}
 
     @property
     def name(self) -> str:
         """What the respondent is called."""
         return self.record.name
 
-    @cached_property
-    def _mind(self) -> Mind:
-        return Mind(self.study.scaled_items, self.study.settings.metric, self._seed)
-
     @property
     def _storage(self) -> Storage:
         return self.study.storage
+
+    def think(self) -> Thought:
+        """What all answers say: the next questions and the best items. At once if nothing is new."""
+        settings = self.study.settings
+        with self._thinking:
+            with self._lock:
+                self._sync()
+                answers, asked = list(self._log.answers.values()), self._log.pairs
+            heard = [answer.id for answer in answers]
+            if self._thought is None or heard != self._heard:
+                k, _ = settings.goal(self.study.n_items)
+                self._thought = self._mind.think(answers, asked, settings.strategy, k)
+                self._heard = heard
+            return self._thought
 
     def ask(self) -> Question | None:
         """A new question, or the one whose answer was undone. None where every pair has been answered.
 
         Two calls never give the same new pair, whichever processes make them.
         """
+        thought = self.think()
         with self._lock:
-            self._sync()
-            if self._log.reopened is not None:
-                return self._question(self._log.reopened)
-            record = self._ask_new() or self._log.unanswered
+            record = self._log.reopened or self._ask_new(thought) or self._log.unanswered
             return None if record is None else self._question(record)
 
-    def _ask_new(self) -> QuestionRecord | None:
-        """A question that was never asked, stored; None where there is none."""
-        settings = self.study.settings
+    def turn(self) -> tuple[Question | None, Progress]:
+        """`current` and `progress` at once, by what was thought last."""
+        with self._lock:
+            self._sync()
+            thought = self._thought
+            record = self._log.open or self._ask_new(thought, again=False) or self._log.unanswered
+            question = None if record is None else self._question(record)
+            return question, self._progress(thought, *self.study.settings.goal(self.study.n_items))
+
+    def _ask_new(self, thought: Thought | None, again: bool = True) -> QuestionRecord | None:
+        """A question that was never asked, stored; None where there is none.
+
+        Where what was thought names no new pair, choose `again`, or take a random one.
+        """
         for refused in range(self.study.n_pairs):
             if refused == REFUSED:
                 self._log.asked |= self._storage.pairs(self.record.id)
-            probe = self._rng.random() < settings.probes
-            chosen = self._choose("random" if probe else settings.strategy, self._rng)
+            chosen = self._next(thought, again)
             if chosen is None:
                 return None
-            pair, purpose = (chosen.first, chosen.second), "probe" if probe else settings.strategy
-            record = self._storage.add_question(self.record.id, *pair, purpose, chosen.probability)
+            left, right, purpose, foretold = chosen
+            record = self._storage.add_question(self.record.id, left, right, purpose, foretold)
             if record is not None:
                 # Others may have asked meanwhile.
-                self._sync(learn=False)
+                self._sync()
                 return record
-            self._log.asked.add(unordered(*pair))
+            self._log.asked.add(unordered(left, right))
         return None
+
+    def _next(self, thought: Thought | None, again: bool) -> tuple[int, int, str, float | None] | None:
+        """Left, right, the purpose, and the probability of left, if there is a pair to ask about."""
+        study, asked = self.study, self._log.pairs
+        if thought is None:
+            pairs = questions.random_pairs(study.n_items, asked, self._rng).tolist()
+            return (*pairs[0], "probe", None) if pairs else None
+        new = next((one for one in thought.choices if unordered(*one[:2]) not in asked), None)
+        probe = self._rng.random() < study.settings.probes or (new is None and not again)
+        strategy = "random" if probe else study.settings.strategy
+        if probe or new is None:
+            k, _ = study.settings.goal(study.n_items)
+            found = questions.choose(thought.belief, strategy, study.n_items, asked, self._rng, k)
+            new = found[0] if found else None
+        if new is None:
+            return None
+        return new.first, new.second, "probe" if probe else strategy, new.probability
 
     def current(self) -> Question | None:
         """The question that waits for an answer, after coming back or an undo; a new one if none does."""
         with self._lock:
             self._sync()
             waiting = self._log.open
-            return self.ask() if waiting is None else self._question(waiting)
+            if waiting is not None:
+                return self._question(waiting)
+        return self.ask()
 
     def check(self, answer: Answer | int) -> Question:
         """Ask a pair again on purpose, to see whether its answer is the same, the two in a random order."""
@@ -108,7 +149,7 @@ class Respondent:
             left, right = self._rng.permutation([record.left, record.right]).tolist()
             asked = self._storage.add_question(self.record.id, left, right, "check", again=True)
             assert asked is not None
-            self._sync(learn=False)
+            self._sync()
             return self._question(asked)
 
     def tell(
@@ -145,7 +186,7 @@ class Respondent:
                 weight=weight,
             )
             if number is not None and number not in self._log.questions:
-                self._sync(learn=False)
+                self._sync()
             return self._answer(record)
 
     def undo(self, answer: Answer | int | None = None) -> Answer | None:
@@ -154,7 +195,7 @@ class Respondent:
         Returns the answer that no longer stands, or None if there was none.
         """
         with self._lock:
-            self._sync(learn=False)
+            self._sync()
             record = self._log.last_answer if answer is None else self._answer_record(answer)
             if record is None:
                 return None
@@ -169,37 +210,39 @@ class Respondent:
 
     def progress(self, k: int | None = None, certainty: float | None = None) -> Progress:
         """How sure the best k items are, and about how many more questions it takes."""
-        k, goal = self.study.settings.goal(self.study.n_items, k, certainty)
+        goal = self.study.settings.goal(self.study.n_items, k, certainty)
+        thought = self.think()
         with self._lock:
-            self._sync()
-            top, names = self._mind.top(k), self.study.catalogue.names
-            count = self._earlier + sum(one.choice != "skip" for one in self._log.answers.values())
-            left = self._mind.questions_left(k, top.probability, goal)
-            # Of a small table the prior alone may be rather sure.
-            needed = LEAST * len(self.study.catalogue.features) - count
-            if needed > 0 and left is not None:
-                left = max(left, needed)
-            gain = self._next_gain()
-            return Progress(
-                count,
-                tuple(names[i] for i in top.positions),
-                top.probability,
-                top.share,
-                gain or 0.0,
-                0 if gain is None else left,
-                goal,
-            )
+            return self._progress(thought, *goal)
 
-    def _next_gain(self) -> float | None:
+    def _progress(self, thought: Thought | None, k: int, goal: float) -> Progress:
+        count = self._earlier + sum(one.choice != "skip" for one in self._log.answers.values())
+        if thought is None:
+            return Progress(count, (), 0.0, 0.0, 0.0, None, goal)
+        top, names = thought.top(k), self.study.catalogue.names
+        left = self._ways.setdefault(k, Way()).left(thought.n_heard, top.probability, goal)
+        # Of a small table the prior alone may be rather sure.
+        needed = LEAST * len(self.study.catalogue.features) - count
+        if needed > 0 and left is not None:
+            left = max(left, needed)
+        gain = self._next_gain(thought)
+        return Progress(
+            count,
+            tuple(names[i] for i in top.positions),
+            top.probability,
+            top.share,
+            gain or 0.0,
+            0 if gain is None else left,
+            goal,
+        )
+
+    def _next_gain(self, thought: Thought) -> float | None:
         """What the question that waits would tell, or else the next one; None where there is none."""
-        waiting = self._log.open
+        waiting, log = self._log.open, self._log
         if waiting is not None:
-            pair = np.array([[waiting.left, waiting.right]])
-            return float(questions.information(self._mind.belief, pair)[0][0])
-        best = self._choose(self.study.settings.strategy, np.random.default_rng(0))
-        if best is None:
-            return None if self._log.unanswered is None else 0.0
-        return best.gain
+            return thought.gain(waiting.left, waiting.right)
+        new = (one.gain for one in thought.choices if unordered(*one[:2]) not in log.pairs)
+        return next(new, None if log.unanswered is None else 0.0)
 
     def done(
         self, k: int | None = None, certainty: float | None = None, *, questions: int | None = None
@@ -228,7 +271,7 @@ class Respondent:
         """What the answers say: the ranking, the ideal, what trades off against what; a whole new fit."""
         return Result.of(self)
 
-    def _sync(self, learn: bool = True) -> None:
+    def _sync(self) -> None:
         """Read what came since, from this process or others."""
         first = not self._read
         latest = MOST_ANSWERS if first else None
@@ -242,8 +285,6 @@ class Respondent:
             self._earlier = 0 if self._whole else self._stored() - len(log.answers)
             # Another process, another chance; the same process and answers, the same.
             self._rng = np.random.default_rng([*self._seed, log.last_question])
-        if learn:
-            self._mind.hear(list(log.answers.values()), 1 if self.hurry else ROUNDS)
 
     def _stored(self) -> int:
         """How many answers stand, however old."""
@@ -251,24 +292,18 @@ class Respondent:
 
     def _read_all(self) -> None:
         """Read everything, however old."""
-        self._sync(learn=False)
+        self._sync()
         if not self._whole:
             self._log, self._whole, self._earlier = Log(), True, 0
-            self._sync(learn=False)
-
-    def _choose(self, strategy: str, rng: np.random.Generator) -> questions.Choice | None:
-        study = self.study
-        k, _ = study.settings.goal(study.n_items)
-        screen = HURRIED if self.hurry else questions.SCREEN
-        asked = self._log.pairs
-        return questions.choose(self._mind.belief, strategy, study.n_items, asked, rng, k, screen)
+            self._sync()
 
     def _asked(self, question: Question | int) -> tuple[int, int, int]:
         """Left, right and number of a question."""
         if isinstance(question, Question):
             return *question.positions, question.id
         number = int(question)
-        self._sync(learn=False)
+        if number not in self._log.questions:
+            self._sync()
         if number not in self._log.questions:
             self._read_all()
         record = self._log.questions.get(number)
@@ -294,7 +329,7 @@ class Respondent:
         if not isinstance(answer, Answer | Integral) or isinstance(answer, bool):
             raise InputError(f"{answer!r} is no answer; take one of history(), or its id.")
         number = answer.id if isinstance(answer, Answer) else int(answer)
-        self._sync(learn=False)
+        self._sync()
         if number not in self._log.answers:
             self._read_all()
         record = self._log.answers.get(number)

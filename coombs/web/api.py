@@ -32,6 +32,7 @@ from coombs.web.records import (
 )
 from coombs.web.respondent import turn
 from coombs.web.start import Owner
+from coombs.web.thinker import AT_FIRST, PATIENCE
 
 Token = Annotated[str, Path(description="What the respondent's link holds: whoever has it answers as them")]
 Name = Annotated[str, Path(description="The study's name; ~2F stands for a slash in it, ~7E for ~")]
@@ -43,7 +44,7 @@ owners = APIRouter(prefix="/api/studies", tags=["owner"], dependencies=[Owner])
 @people.get("/question")
 def question(request: Request, token: Token) -> Turn:
     """The question that waits for an answer, or a new one."""
-    return _turn(request, registry_of(request).respondent(token))
+    return _turn(request, registry_of(request).respondent(token), AT_FIRST)
 
 
 @people.post("/tell", response_model=Turn, responses={409: {"description": "It has another answer"}})
@@ -173,9 +174,9 @@ def _person(request: Request, record: RespondentRecord, n_answers: int) -> Perso
     return Person(name=record.name, token=record.token, link=link, n_answers=n_answers)
 
 
-def _turn(request: Request, respondent: Respondent) -> Turn:
+def _turn(request: Request, respondent: Respondent, patience: float = PATIENCE) -> Turn:
     """The page's turn as JSON."""
-    shown = turn(request, respondent)
+    shown = turn(request, respondent, patience=patience)
     found, asked = shown.progress, None
     if shown.question is not None and shown.cards is not None:
         left, right = (_item(card, respondent.record.token) for card in shown.cards)

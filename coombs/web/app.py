@@ -21,9 +21,11 @@ from coombs.web.drafts import Draft
 from coombs.web.gate import Gate
 from coombs.web.registry import Cache, Registry
 from coombs.web.safety import Policy
+from coombs.web.thinker import Thinker
 
-THREADS, SLOW_THREADS = 4, 2
-"""Answers, and results, that are worked on at once."""
+THREADS, SLOW_THREADS = 40, 2
+"""Answers, most of which wait for a thought, and results that are worked on at once; each has a connection
+to the database."""
 MOST_DRAFTS = 20
 ABOUT = "Ask and tell: which of two things does a person prefer? See docs/page.md."
 
@@ -34,6 +36,7 @@ def create_app(
     token: str | None = None,
     allowed_hosts: Iterable[str] | None = None,
     pictures: str | PathLike[str] | None = None,
+    processes: int = 0,
 ) -> FastAPI:
     """The page and its JSON API, for any ASGI server.
 
@@ -43,6 +46,7 @@ def create_app(
     token : the owner's; without one the owner's pages work on this machine only
     allowed_hosts : names, other than localhost, that the page answers to
     pictures : a folder; pictures that items name by a relative path are shown from it
+    processes : that learn from answers, so that this one only replies; 0 does it in a thread
 
     Examples
     --------
@@ -60,7 +64,9 @@ def create_app(
     )
     state = app.state
     state.policy = Policy.of(token, allowed_hosts)
-    state.registry = Registry(open_storage(storage), None if pictures is None else Path(pictures))
+    state.thinker = Thinker(processes)
+    folder = None if pictures is None else Path(pictures)
+    state.registry = Registry(open_storage(storage), state.thinker, folder)
     state.drafts = Cache[Draft](MOST_DRAFTS)
     state.slow_lane = anyio.CapacityLimiter(SLOW_THREADS)
     state.wrong_tokens = asyncio.Lock()
@@ -78,7 +84,8 @@ def create_app(
 
 
 @asynccontextmanager
-async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
-    """More threads would only take turns at two cores."""
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Until the server stops."""
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
     yield
+    app.state.thinker.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import sys
 from http import HTTPStatus
@@ -26,6 +27,8 @@ SENTENCES = {
     500: "Something went wrong here. Every answer that was confirmed is stored; try again.",
     503: "The storage does not answer at the moment. Every answer that was confirmed is stored; try again.",
 }
+PAUSE = 0.3
+"""Seconds between wrong tokens, of everybody together."""
 
 
 class NotOwnerError(Exception):
@@ -43,7 +46,7 @@ def install(app: FastAPI) -> None:
 async def respond(request: Request, error: Exception) -> Response:
     """The response to an error."""
     if isinstance(error, NotOwnerError):
-        return _to_stranger(request)
+        return await _to_stranger(request)
     status, sentence = described(error)
     return problem(request, status, sentence)
 
@@ -78,7 +81,13 @@ def is_storage_error(error: Exception) -> bool:
     return isinstance(error, sqlite3.Error) or (psycopg is not None and isinstance(error, psycopg.Error))
 
 
-def _to_stranger(request: Request) -> Response:
+async def pause(request: Request) -> None:
+    """After a wrong token."""
+    async with request.app.state.wrong_tokens:
+        await asyncio.sleep(PAUSE)
+
+
+async def _to_stranger(request: Request) -> Response:
     """The login page; whoever comes with the token in the address goes on without it there."""
     policy: Policy = request.app.state.policy
     given = request.query_params.get("token", "")
@@ -86,6 +95,8 @@ def _to_stranger(request: Request) -> Response:
         return with_cookie(request, RedirectResponse(request.url.path, 303), policy)
     if policy.token is None:
         return problem(request, 403, "This page is for whoever runs the server, on the same machine.")
+    if given or "authorization" in request.headers:
+        await pause(request)
     if request.url.path.startswith("/api/"):
         return problem(request, 401, "This needs the owner's token: Authorization: Bearer TOKEN.")
     wrong = "That is not the token." if given else ""

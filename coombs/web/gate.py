@@ -15,8 +15,6 @@ from coombs.web.safety import HEADERS, Policy, is_cross_site, is_not_json
 
 LARGEST_UPLOAD, LARGEST_FORM = 10 * 2**20, 2**18
 """Bytes of a request with a file, and of any other."""
-MANY = 4
-"""Requests at once from which on questions are chosen in a hurry."""
 UPLOADS = ("/drafts", "/api/studies")
 
 TOO_LARGE = f"That is more than {LARGEST_UPLOAD // 2**20} MB; choose a smaller file, or fewer columns."
@@ -32,7 +30,6 @@ class Gate:
 
     def __init__(self, app: ASGIApp, policy: Policy, refuse: Refuse) -> None:
         self.app, self.policy, self.refuse = app, policy, refuse
-        self.inside = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or say why not."""
@@ -48,8 +45,6 @@ class Gate:
                 _add_headers(message, scope["path"])
             await send(message)
 
-        scope["busy"] = self.inside > MANY
-        self.inside += 1
         try:
             reason = self._reason(scope)
             if reason is not None:
@@ -63,8 +58,6 @@ class Gate:
                 raise
             response = await self.refuse(Request(scope), error)
             await response(scope, receive, out)
-        finally:
-            self.inside -= 1
 
     def _reason(self, scope: Scope) -> HTTPException | None:
         """Why a request is refused unread."""

@@ -12,6 +12,7 @@ from coombs.storage import Storage, UnknownStudyError
 from coombs.study import Respondent, Study, load_study
 from coombs.web.cards import Cards
 from coombs.web.findings import Findings
+from coombs.web.thinker import Thinker
 
 MOST_STUDIES, MOST_PEOPLE, MOST_FINDINGS = 50, 500, 100
 """Kept at once; a person's draws take up to 3 MB."""
@@ -70,8 +71,8 @@ class Registry:
     A respondent here is made of its record, not by `Study.respondent`, which would keep all for ever.
     """
 
-    def __init__(self, storage: Storage, pictures: Path | None = None) -> None:
-        self.storage, self.pictures = storage, pictures
+    def __init__(self, storage: Storage, thinker: Thinker, pictures: Path | None = None) -> None:
+        self.storage, self.thinker, self.pictures = storage, thinker, pictures
         self._studies: Cache[Shown] = Cache(MOST_STUDIES)
         self._people: Cache[Respondent] = Cache(MOST_PEOPLE)
         self._findings: Cache[Findings] = Cache(MOST_FINDINGS)
@@ -96,7 +97,7 @@ class Registry:
         study = self.study(name)
         if study.record.id != record.study_id:
             raise UnknownStudyError("This study was deleted while it was opened; ask for a new link.")
-        return self._people.put_new(token, Respondent(study, record))
+        return self._people.put_new(token, Respondent(study, record, self.thinker.make_mind(token)))
 
     def cards(self, respondent: Respondent) -> Cards:
         """The cards of a respondent's study."""

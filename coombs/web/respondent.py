@@ -22,6 +22,7 @@ from coombs.web.findings import MOST_ROWS, Findings
 from coombs.web.map import HEIGHT, WIDTH, level_map
 from coombs.web.pages import download, go_to, registry_of, render, slowly
 from coombs.web.registry import Registry
+from coombs.web.thinker import AT_FIRST, PATIENCE, Thinker
 
 router = APIRouter(prefix="/a/{token}", include_in_schema=False)
 FILES: dict[str, tuple[str, Callable[[Findings], bytes | str]]] = {
@@ -54,10 +55,11 @@ class Turn:
         return max(certain, found.share**2 if left is None else found.n_answers / (found.n_answers + left))
 
 
-def turn(request: Request, respondent: Respondent, notice: str = "") -> Turn:
+def turn(request: Request, respondent: Respondent, notice: str = "", patience: float = PATIENCE) -> Turn:
     """The question that waits, or a new one, and how far it is."""
-    respondent.hurry = bool(request.scope.get("busy"))
-    question, found = respondent.current(), respondent.progress()
+    thinker: Thinker = request.app.state.thinker
+    thinker.consider(respondent, patience)
+    question, found = respondent.turn()
     cards = None if question is None else registry_of(request).cards(respondent).pair(*question.positions)
     few = found.n_answers < LEAST * len(respondent.study.catalogue.features)
     return Turn(question, cards, found, found.probability >= found.goal and not few, notice)
@@ -67,7 +69,7 @@ def turn(request: Request, respondent: Respondent, notice: str = "") -> Turn:
 def answer_page(request: Request, token: str) -> Response:
     """Two cards."""
     respondent = registry_of(request).respondent(token)
-    return _turn_page(request, respondent, turn(request, respondent))
+    return _turn_page(request, respondent, turn(request, respondent, patience=AT_FIRST))
 
 
 @router.post("/tell")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 import webbrowser
@@ -18,6 +19,8 @@ from coombs.tables import InputError
 from coombs.web.app import create_app
 from coombs.web.pages import study_path
 from coombs.web.safety import is_loopback
+
+MOST_HELPERS = 4
 
 
 def serve(
@@ -49,7 +52,7 @@ def serve(
     place = open_storage(storage)
     path = _first_page(items, name, place)
     folder = None if items is None else Path(items).resolve().parent
-    app = create_app(place, token=token, allowed_hosts=_names(host), pictures=folder)
+    app = create_app(place, token=token, allowed_hosts=_names(host), pictures=folder, processes=_helpers())
     with _listening(host, port) as listener:
         address = _address(host, listener.getsockname()[1])
         owner = f"{address}/?token={quote(token, safe='')}" if token else f"{address}/"
@@ -58,7 +61,8 @@ def serve(
             print(f"coombs is at {owner}", file=sys.stderr)
             if path != "/":
                 print(f"The first question is at {address}{path}", file=sys.stderr)
-            print("Press Ctrl+C to stop; every answer is stored.", file=sys.stderr)
+            kept = "answers are kept until then" if storage == "memory:" else "every answer is stored"
+            print(f"Press Ctrl+C to stop; {kept}.", file=sys.stderr)
             if open_browser:
                 webbrowser.open(owner if path == "/" else f"{address}{path}")
 
@@ -89,6 +93,11 @@ def _first_page(items: str | None, name: str | None, storage: Storage) -> str:
         study = create_study(items, Path(items).stem if name is None else name, storage=storage)
         return f"/a/{study.respondent().record.token}"
     return "/" if name is None else study_path(load_study(name, storage=storage).name)
+
+
+def _helpers() -> int:
+    """Processes that think: this one needs a core, too."""
+    return max(1, min(MOST_HELPERS, (os.cpu_count() or 1) - 1))
 
 
 def _names(host: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import cache
 from importlib.resources import files as package_files
 from typing import Annotated, Any
@@ -16,14 +15,12 @@ from coombs.study import create_study
 from coombs.tables import InputError
 from coombs.web import checks
 from coombs.web.drafts import Choices, Draft, read_upload, study_name
-from coombs.web.errors import NotOwnerError, described, with_cookie
+from coombs.web.errors import NotOwnerError, described, pause, with_cookie
 from coombs.web.pages import go_to, registry_of, render, study_path
 from coombs.web.registry import Cache
 from coombs.web.safety import COOKIE, Policy
 
 FIRST_ROWS = 6
-PAUSE = 0.3
-"""Seconds between wrong tokens, of everybody together."""
 GONE = "This upload is no longer here; choose the file again."
 
 router = APIRouter(include_in_schema=False)
@@ -152,8 +149,7 @@ async def login(
     path = to if to.startswith("/") and to[1:2] not in ("/", "\\") and to.isprintable() else "/"
     if policy.accepts(token):
         return with_cookie(request, go_to(path), policy)
-    async with request.app.state.wrong_tokens:
-        await asyncio.sleep(PAUSE)
+    await pause(request)
     return render(request, "login.html", 401, wrong="That is not the token.", to=path)
 
 
