@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 import re
+import select
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -512,7 +515,7 @@ def test_demo_learns_what_the_simulated_person_wants(run: Run) -> None:
     wrong = re.search(r"in the wrong order +([\d.]+)%", out)
     assert wrong is not None and float(wrong[1]) < 15
     assert out.endswith("\nReport with pictures: demo.html\n") and Path("demo.html").exists()
-    assert len(out.splitlines()) < 80
+    assert len(out.splitlines()) < 90
     assert set(Path().iterdir()) == {Path("demo.html")}
 
 
@@ -690,6 +693,67 @@ def completions(line: str) -> list[str]:
 def test_bash_completes_commands_options_and_values(line: str, offered: list[str]) -> None:
     """Whatever the parser knows."""
     assert completions(line) == offered
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not there")
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("coombs ex", ["explain", "export"]),
+        ("coombs fit --m", ["--metric"]),
+        ("coombs fit items.csv answers.csv --metric s", ["signed"]),
+        ("coombs completion ", ["bash", "fish", "zsh"]),
+    ],
+)
+def test_fish_completes_commands_options_and_values(line: str, offered: list[str]) -> None:
+    script = f"{completion.fish(cli.build_parser())}complete -C {shlex.quote(line)}"
+    found = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, check=True)
+    assert not found.stderr
+    assert sorted(one.split("\t")[0] for one in found.stdout.splitlines()) == offered
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not there")
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("coombs rep", "coombs reproduce"),
+        ("coombs fit a.csv b.csv --metric s", "--metric signed"),
+        ("coombs simulate --noi", "--noise"),
+        ("coombs fit it", "coombs fit items.csv"),
+        ("coombs fit items.csv ans", "items.csv answers.csv"),
+    ],
+)
+def test_zsh_completes_commands_options_values_and_files(typed: str, shown: str, tmp_path: Path) -> None:
+    """In a terminal, as its completion works nowhere else."""
+    pty = pytest.importorskip("pty")
+    for name in ("items.csv", "answers.csv"):
+        Path(name).touch()
+    Path("c.zsh").write_text(completion.zsh(cli.build_parser()))
+    process, terminal = pty.fork()
+    if not process:
+        os.execvpe("zsh", ["zsh", "-f", "-i"], {**os.environ, "TERM": "dumb", "PS1": "> ", "COLUMNS": "200"})
+    seen = ""
+
+    def wait_for(text: str) -> None:
+        nonlocal seen
+        end = time.monotonic() + 30
+        while text not in seen:
+            assert select.select([terminal], [], [], max(0, end - time.monotonic()))[0], seen
+            # Bells, and spaces that are taken back, are between.
+            seen += re.sub("\a| \b", "", os.read(terminal, 4096).decode(errors="replace"))
+
+    try:
+        # The answer of an echo cannot be mistaken for what was typed.
+        os.write(terminal, b"autoload -Uz compinit && compinit -u -D && source c.zsh && echo rea''dy\n")
+        wait_for("ready")
+        seen = ""
+        os.write(terminal, typed.encode() + b"\t")
+        wait_for(shown)
+        assert "doubled" not in seen and "error" not in seen
+    finally:
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        os.close(terminal)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

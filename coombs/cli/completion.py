@@ -56,6 +56,7 @@ class Word:
     help: str
     values: tuple[str, ...]
     takes: bool
+    many: bool
 
 
 def add(commands: Commands) -> None:
@@ -89,7 +90,7 @@ def subcommands(parser: Parser) -> dict[str, tuple[str, Parser]]:
 def words(command: Parser) -> list[Word]:
     """The options of a command, and its arguments by position, whose names have no dashes."""
     return [
-        Word(name, action.help or "", _values(action), action.nargs != 0)
+        Word(name, action.help or "", _values(action), action.nargs != 0, action.nargs in ("*", "+"))
         for action in command._actions
         for name in ([one for one in action.option_strings if one.startswith("--")] or [action.dest])
     ]
@@ -132,16 +133,17 @@ def zsh(parser: Parser) -> str:
     commands = [f"        {shlex.quote(f'{name}:{text}')}" for name, (text, _) in subcommands(parser).items()]
     options = []
     for name, (_, command) in subcommands(parser).items():
-        specs = " ".join(shlex.quote(_zsh_spec(word)) for word in words(command))
+        listed = sorted(words(command), key=_is_option)
+        specs = " ".join(shlex.quote(_zsh_spec(word, place)) for place, word in enumerate(listed, start=1))
         options.append(f"    {name}) _arguments {specs} ;;")
     return ZSH.format(commands="\n".join(commands), options="\n".join(options))
 
 
-def _zsh_spec(word: Word) -> str:
+def _zsh_spec(word: Word, place: int) -> str:
     text = "".join(c for c in word.help if c not in "[]:\\")
     action = f"({' '.join(word.values)})" if word.values else "_files"
     if not _is_option(word):
-        return f"*:{text}:{action}"
+        return f"{'*' if word.many else place}:{text}:{action}"
     return f"{word.name}[{text}]" + (f":{word.name.strip('-')}:{action}" if word.takes else "")
 
 
