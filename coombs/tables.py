@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import math
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
@@ -199,11 +198,11 @@ def pandas() -> Any:
 
 
 def frame_library(values: Any) -> str | None:
-    """The library whose frame this is; a frame exists only once its library is imported."""
-    for name in ("pandas", "polars"):
-        module = sys.modules.get(name)
-        if module is not None and isinstance(values, module.DataFrame):
-            return name
+    """The library whose frame this is, told without importing either."""
+    for kind in type(values).__mro__:
+        library = kind.__module__.partition(".")[0]
+        if kind.__name__ == "DataFrame" and library in ("pandas", "polars"):
+            return library
     return None
 
 

@@ -134,6 +134,19 @@ def test_errors_of_ours_are_not_hidden(run: Run, monkeypatch: pytest.MonkeyPatch
 # fit
 
 
+def test_fit_does_not_load_what_only_scikit_learn_might_need(shop: Path) -> None:
+    """In a process of its own; and what was put off is there once it is used."""
+    script = (
+        "import sys\n"
+        "from coombs.cli import main\n"
+        "assert main(['fit', 'shop/items.csv', 'shop/answers.csv']) == 0\n"
+        "assert not {'pandas.core', 'scipy.stats._stats_py'} & set(sys.modules)\n"
+        "import pandas, scipy.stats\n"
+        "assert len(pandas.DataFrame({'a': [1]})) == 1 and scipy.stats.norm.cdf(0) == 0.5\n"
+    )
+    subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+
+
 def test_fit_says_what_was_learned_and_writes_the_model(run: Run, shop: Path) -> None:
     """The page of `explain`, with the kind in use tested and the others left for --compare."""
     code, out, err = run("fit", "shop/items.csv", "shop/answers.csv", "--out", "taste.json", "--top", "3")

@@ -7,7 +7,7 @@ import warnings
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from coombs.cli import rank, saved, show
+from coombs.cli import later, rank, saved, show
 from coombs.cli.parser import Commands, Parser, add_command, add_json, positive, whole
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def _add_model(fit: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, fit, write, say."""
+    later.put_off()
     saved.check_folder(options.out, options.report)
     estimator = _estimator(options)
     data = _one_user(read_answers(options.items, options.answers), options)
