@@ -13,6 +13,7 @@ small, and the draws a little too unsure. They choose questions; estimates and i
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -111,6 +112,10 @@ class Belief:
 
     def mean_scores(self) -> Vector:
         """(N,) scores of all items by the draws' mean, each at the same scale."""
+        return self._mean_scores
+
+    @cached_property
+    def _mean_scores(self) -> Vector:
         few = np.linspace(0, len(self.items) - 1, min(len(self.items), 100)).astype(np.intp)
         spread = self.scores(few)[0].std(axis=0)
         meaning = self._about(few).scores(self.draws)
@@ -170,8 +175,10 @@ class Belief:
 
     def _affordable(self, answers: Answers) -> int:
         """Moves of single draws."""
-        n, d = answers.items.shape
-        operations = LEAPS * (4 * n * d * (d + 1) + 250 * len(answers.winners) + 1000)
+        (n, d), unknowns = answers.items.shape, self.draws.shape[1]
+        # The last is the shape's: quick for its size, but large where there are many features.
+        operations = 4 * n * d * (d + 1) + 250 * len(answers.winners) + 1000 + 1.2 * unknowns**2
+        operations *= LEAPS
         return int(np.clip(BUDGET / operations, LEAST_MOVED, ROUNDS * len(self.draws)))
 
     def _aligned(self, d: int) -> Belief:
@@ -193,5 +200,5 @@ class Belief:
         prior = SHRINKAGE * n
         covariance *= count
         covariance[np.diag_indices(n)] += prior * max(np.trace(covariance) / count / n, 1e-9)
-        root = np.linalg.cholesky(covariance / (count + prior))
+        root = np.linalg.cholesky(covariance / (count + prior)).astype(self.draws.dtype)
         return hamiltonian.Shape(np.arange(n), np.zeros(0, np.intp), root, 1.0)

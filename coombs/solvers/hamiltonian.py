@@ -33,7 +33,10 @@ DIFFERENCE = 1e-4
 
 @dataclass(frozen=True)
 class Shape:
-    """z = shape(xi) with xi about equally wide in every coordinate: `root` on `dense`, `width` elsewhere."""
+    """z = shape(xi) with xi about equally wide in every coordinate: `root` on `dense`, `width` elsewhere.
+
+    Without others, `dense` are all unknowns in their order.
+    """
 
     dense: Index
     others: Index
@@ -72,15 +75,21 @@ class Shape:
 
     def move(self, push: Matrix) -> Matrix:
         """shape(xi), of each row."""
+        root: Matrix = self.root.T.astype(push.dtype, copy=False)
+        if not len(self.others):
+            return push @ root
         result = np.empty_like(push)
-        result[:, self.dense] = push[:, self.dense] @ self.root.T.astype(push.dtype)
+        result[:, self.dense] = push[:, self.dense] @ root
         result[:, self.others] = push[:, self.others] * push.dtype.type(self.width)
         return result
 
     def pull(self, slope: Matrix) -> Matrix:
         """The slope with respect to xi."""
+        root: Matrix = self.root.astype(slope.dtype, copy=False)
+        if not len(self.others):
+            return slope @ root
         result = np.empty_like(slope)
-        result[:, self.dense] = slope[:, self.dense] @ self.root.astype(slope.dtype)
+        result[:, self.dense] = slope[:, self.dense] @ root
         result[:, self.others] = slope[:, self.others] * slope.dtype.type(self.width)
         return result
 
