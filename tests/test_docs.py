@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -12,38 +15,106 @@ import coombs
 from coombs import cli
 
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text()
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+NEEDED = ("matplotlib", "pandas", "pyarrow", "polars", "fastapi")
+WRITTEN = {README: ("taste.html", "taste.png"), ROOT / "docs" / "start.md": ("report.html", "model.json")}
+SLOW = ("demo", "ask", "serve", "bench", "reproduce")
+"""Commands that wait for a person or take long: that they can be called so is enough. Those of docs/cli.md
+run in test_cli.py."""
 
 
-def blocks(language: str) -> list[str]:
-    """Fenced blocks of the README in a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
+class Block(NamedTuple):
+    """A fenced block; `file` is where a reader is told to save it."""
+
+    language: str
+    file: str
+    text: str
 
 
-def test_readme_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every Python block, in order, in one session, in a folder of its own for the files it writes."""
-    pytest.importorskip("matplotlib")
+def blocks(page: Path) -> list[Block]:
+    """The fenced blocks of a page."""
+    fences = re.findall(r"^```(\w*) ?(\S*)\n(.*?)^```$", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return [Block(*fence) for fence in fences]
+
+
+def commands(block: Block) -> Iterator[tuple[list[str], str]]:
+    """The words of each command in a block, and what is shown of what it prints: in consoles, after a $."""
+    if block.language not in ("", "console") or block.file:
+        return
+    mark = r"\$ " if block.language else ""
+    start = rf"^{mark}((?:\w+=\S+ )?(?:coombs|pip|make) .*)\n"
+    _, *parts = re.split(start, block.text, flags=re.MULTILINE)
+    for line, shown in zip(parts[::2], parts[1::2], strict=True):
+        words = shlex.split(line, comments=True)
+        yield words["=" in words[0] :], shown
+
+
+def words_of(text: str) -> set[str]:
+    """The words in it, without the numbers, which a sampler has otherwise on another machine."""
+    return set(re.findall(r"[A-Za-z]{2,}", text))
+
+
+def check_command(words: list[str], shown: str, capsys: pytest.CaptureFixture[str], run: bool) -> None:
+    """That a command can be called so and, if it runs, prints the words shown or refuses in that sentence."""
+    program, *arguments = words
+    if program == "make":
+        assert re.search(rf"^{arguments[0]}:", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    elif program == "pip":
+        known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+        asked = re.fullmatch(r"coombs\[(.+)\]", arguments[1])
+        assert asked is not None and set(asked[1].split(",")) <= known.keys()
+    elif not run or arguments[0] in SLOW:
+        cli.build_parser().parse_args(arguments)
+    else:
+        code = cli.main(arguments)
+        out, err = capsys.readouterr()
+        refused = shown.startswith("coombs: ")
+        assert code == (2 if refused else 0), err
+        assert err == shown if refused else words_of(shown) <= words_of(out), f"{words} printed {out}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_examples_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A page's files, Python and commands, in order, in one session and in a folder of its own."""
+    for name in NEEDED:
+        pytest.importorskip(name)
     monkeypatch.chdir(tmp_path)
     session: dict[str, object] = {}
-    for block in blocks("python"):
-        exec(block, session)
-    assert (tmp_path / "taste.html").exists() and (tmp_path / "taste.png").exists()
+    for block in blocks(page):
+        if block.file:
+            (tmp_path / block.file).write_text(block.text)
+        if block.language == "python":
+            exec(block.text, session)
+        for words, shown in commands(block):
+            capsys.readouterr()
+            check_command(words, shown, capsys, run=page.name != "cli.md")
+    assert all((tmp_path / name).exists() for name in WRITTEN.get(page, ()))
 
 
-def test_examples_of_the_study_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every Python block of docs/study.md, in order."""
-    monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs" / "study.md").read_text()
-    session: dict[str, object] = {}
-    for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
-        exec(block, session)
+def test_no_example_is_passed_over() -> None:
+    """Every line that calls coombs in a block is found as a command; every language is known."""
+    for page in PAGES:
+        for block in blocks(page):
+            assert block.language in ("", "console", "python") or block.file, f"{page.name}: {block.language}"
+            called = re.findall(r"^(?:\$ )?(?:\w+=\S+ )?coombs \w+", block.text, flags=re.MULTILINE)
+            found = [words for words, _ in commands(block) if words[0] == "coombs"]
+            assert len(found) == len(called), f"{page.name}: {called}"
+
+
+def test_every_page_is_in_the_index() -> None:
+    """docs/README.md has all of them."""
+    index = (ROOT / "docs" / "README.md").read_text()
+    assert all(f"]({page.name})" in index for page in PAGES if page.name != "README.md")
 
 
 def test_readme_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The same sections about the same person; a sampler's numbers differ from machine to machine."""
     cli.main(["demo", "--report", str(tmp_path / "demo.html")])
     printed = capsys.readouterr().out
-    shown = next(block for block in blocks("") if block.startswith("A simulated person"))
+    shown = next(block.text for block in blocks(README) if block.text.startswith("A simulated person"))
     headings = r"^(.+)\n-+$"
     assert shown.splitlines()[0] == printed.splitlines()[0]
     assert re.findall(headings, shown, re.MULTILINE) == re.findall(headings, printed, re.MULTILINE)
