@@ -50,7 +50,7 @@ _HOME = {
 __all__ = [*_HOME, "__version__"]
 
 
-_MODULES = ("datasets", "evaluation", "plots", "questions", "simulate")
+_MODULES = ("datasets", "evaluation", "plots", "questions", "simulate", "web")
 
 
 def __getattr__(name: str) -> Any:

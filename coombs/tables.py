@@ -170,12 +170,16 @@ def label_array(values: NDArray[Any], what: str, where: Where) -> Names:
 
 
 def answer_columns(columns: Columns, where: Where) -> AnswerColumns:
-    """Answers out of the columns left, right, winner or winner, loser, and user and weight if there."""
+    """Answers out of the columns left, right and choice or winner, or winner, loser; user, weight if there.
+
+    A choice goes before a winner.
+    """
     refuse_repeats([name.strip().lower() for name in columns], "column of the answers")
     columns = {name.strip().lower(): column for name, column in columns.items()}
     users, weights = (_optional(columns.get(name)) for name in ("user", "weight"))
-    if {"left", "right", "winner"} <= columns.keys():
-        pairs, y = np.column_stack([columns["left"], columns["right"]]), _winner_signs(columns, where)
+    if {"left", "right"} <= columns.keys() and not columns.keys().isdisjoint({"choice", "winner"}):
+        pairs = np.column_stack([columns["left"], columns["right"]])
+        y = (_choice_signs if "choice" in columns else _winner_signs)(columns, where)
         rows = np.flatnonzero(y != _SKIP)
         users, weights = (None if part is None else part[rows] for part in (users, weights))
         return AnswerColumns(pairs[rows], y[rows], users, weights, rows)
@@ -184,7 +188,8 @@ def answer_columns(columns: Columns, where: Where) -> AnswerColumns:
         return AnswerColumns(pairs, None, users, weights, np.arange(len(pairs)))
     there = ", ".join(columns)
     raise InputError(
-        f"The answers have the columns {there}; needed are left, right, winner or winner, loser."
+        f"The answers have the columns {there}; needed are left, right, winner or winner, loser, "
+        "or left, right, choice."
     )
 
 
@@ -342,6 +347,16 @@ def _number(value: Any, what: str, where: Where, i: int) -> float:
 def holds_text(column: NDArray[Any]) -> bool:
     """Whether any cell is text."""
     return column.dtype.kind in "OUT" and any(isinstance(cell, str) for cell in column)
+
+
+def _choice_signs(columns: Columns, where: Where) -> NDArray[np.int8]:
+    """The choices as -1, 0, 1 and _SKIP."""
+    signs = {"left": 1, "right": -1, "tie": 0, "skip": _SKIP}
+    words = [word.strip().lower() for word in labels(columns["choice"], "choice", where)]
+    for i, word in enumerate(words):
+        if word not in signs:
+            raise InputError(f"The choice of {where(i)} is {word!r}; it must be left, right, tie or skip.")
+    return np.array([signs[word] for word in words], dtype=np.int8)
 
 
 def _winner_signs(columns: Columns, where: Where) -> NDArray[np.int8]:

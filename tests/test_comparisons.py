@@ -557,6 +557,20 @@ def test_bad_answer_frames_are_refused_by_row(change: dict[str, Any], message: s
         Comparisons.from_frame(FRAME, ANSWERS.assign(**change))
 
 
+def test_a_choice_says_the_same_as_a_winner_and_goes_before_it() -> None:
+    sides = {"left": ["latte", "mocha", "latte", "mocha"], "right": ["mocha", "latte", "mocha", "latte"]}
+    choices = ["Left", " right", "tie", "skip"]
+    expected = Comparisons.from_frame(
+        FRAME, pd.DataFrame(sides | {"winner": [*choices[:1], "right", *choices[2:]]})
+    )
+    for more in ({}, {"winner": ["mocha", "x", "", "latte"]}):
+        assert Comparisons.from_frame(FRAME, pd.DataFrame(sides | {"choice": choices} | more)) == expected
+    with pytest.raises(
+        InputError, match="The choice of row 1 is 'neither'; it must be left, right, tie or skip"
+    ):
+        Comparisons.from_frame(FRAME, pd.DataFrame(sides | {"choice": ["left", "Neither", "tie", "skip"]}))
+
+
 def test_answers_must_be_a_frame_with_the_right_columns() -> None:
     """What is there and what is needed are both in the message."""
     with pytest.raises(

@@ -230,4 +230,4 @@ def _ideal_table(told: Portrait) -> str:
         )
         for one, spread in zip(told.wishes, spreads, strict=True)
     ]
-    return show.table("lrrl", ("feature", "ideal", "weight", "verdict"), rows)
+    return show.table("lrrl", ("feature", "ideal", "share", "verdict"), rows)

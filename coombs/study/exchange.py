@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from coombs import files, tables
 from coombs.progress import Progress
-from coombs.storage.records import CHOICES, Choice, QuestionRecord, new_token
+from coombs.storage.records import Choice, QuestionRecord, new_token
 from coombs.study.log import Log
 from coombs.study.study import ME, Study
 from coombs.study.times import read_time, time_text
@@ -152,21 +152,12 @@ def _told(study: Study, columns: Columns, where: Where) -> list[Told]:
 
 def _choices(columns: Columns, where: Where) -> tuple[Names, Names, list[Choice]]:
     """The items of each row by name, and which was chosen."""
-    sides = "left", "right"
-    if {"left", "right", "choice"} <= columns.keys():
-        words = [word.strip().lower() for word in tables.labels(columns["choice"], "choice", where)]
-        for i, word in enumerate(words):
-            if word not in CHOICES:
-                raise InputError(
-                    f"The choice of {where(i)} is {word!r}; it must be left, right, tie or skip."
-                )
+    given = tables.answer_columns(columns, where)
+    if given.y is None:
+        sides, words = ("winner", "loser"), ["left"] * len(given.rows)
     else:
-        given = tables.answer_columns(columns, where)
-        if given.y is None:
-            sides, words = ("winner", "loser"), ["left"] * len(given.rows)
-        else:
-            signs = dict(zip(given.rows.tolist(), given.y.tolist(), strict=True))
-            words = [_CHOICE_OF[signs.get(i)] for i in range(len(columns["left"]))]
+        signs = dict(zip(given.rows.tolist(), given.y.tolist(), strict=True))
+        sides, words = ("left", "right"), [_CHOICE_OF[signs.get(i)] for i in range(len(columns["left"]))]
     first, second = (tables.label_array(columns[side], side, where) for side in sides)
     return first, second, cast("list[Choice]", words)
 
