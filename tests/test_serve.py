@@ -1,0 +1,83 @@
+"""`coombs serve` as people run it: a process that is started, used, killed and stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from coombs import load_study
+
+pytest.importorskip("fastapi", reason="the page needs the extra 'web'")
+
+TEAS = "tea,price,strength\n" + "".join(f"Tea {i},{3 + i * 7 % 10},{i * 3 % 8}\n" for i in range(12))
+
+
+class Page:
+    """A running server, and the address of the first question."""
+
+    def __init__(self, place: Path) -> None:
+        command = [sys.executable, "-m", "coombs.cli", "serve", "teas.csv", "--port", "0", "--no-browser"]
+        self.process = subprocess.Popen(command, cwd=place, stderr=subprocess.PIPE, text=True)
+        assert self.process.stderr is not None
+        self.said = [self.process.stderr.readline() for _ in range(3)]
+        self.question = self.said[1].split()[-1]
+
+    def api(self, what: str, body: dict[str, Any] | None = None) -> Any:
+        """A reply of the API."""
+        data = None if body is None else json.dumps(body).encode()
+        address = f"{self.question.replace('/a/', '/api/respondents/')}/{what}"
+        request = Request(address, data, {"Content-Type": "application/json"})
+        with urlopen(request, timeout=30) as reply:
+            return json.load(reply)
+
+    def stop(self, how: signal.Signals) -> int:
+        """End it; the exit code."""
+        self.process.send_signal(how)
+        assert self.process.stderr is not None
+        self.said.append(self.process.stderr.read())
+        self.process.stderr.close()
+        return self.process.wait(30)
+
+
+@contextmanager
+def page(place: Path) -> Iterator[Page]:
+    made = Page(place)
+    try:
+        yield made
+    finally:
+        if made.process.poll() is None:
+            made.stop(signal.SIGKILL)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+def test_serve_keeps_every_confirmed_answer_when_it_is_killed_and_stops_quietly(tmp_path: Path) -> None:
+    (tmp_path / "teas.csv").write_text(TEAS)
+    with page(tmp_path) as first:
+        assert first.said[0].startswith("coombs is at http://127.0.0.1:")
+        assert first.said[2] == "Press Ctrl+C to stop; every answer is stored.\n"
+        with urlopen(first.question, timeout=30) as reply:
+            assert b"Which do you prefer?" in reply.read()
+        asked = first.api("question")
+        for _ in range(4):
+            asked = first.api("tell", {"question": asked["question"]["id"], "choice": "left"})
+        assert first.stop(signal.SIGKILL) == -signal.SIGKILL
+    with page(tmp_path) as again:
+        # The same link, but for the port.
+        assert again.question.partition("/a/")[2] == first.question.partition("/a/")[2]
+        turn = again.api("question")
+        assert turn["progress"]["n_answers"] == 4 and turn["question"] == asked["question"]
+        again.api("tell", {"question": asked["question"]["id"], "choice": "right"})
+        assert again.stop(signal.SIGINT) == 0
+        assert again.said[-1] == ""
+    study = load_study("teas", storage=f"sqlite:///{tmp_path}/coombs.db")
+    assert [one.choice for one in study.history()] == ["left"] * 4 + ["right"]
