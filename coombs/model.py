@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coombs.tables import FloatArray, InputError, TableLike, item_table
+
+if TYPE_CHECKING:
+    from coombs.explain.portrait import Portrait
 
 FORMAT = "coombs-model"
 VERSION = 2
@@ -88,6 +91,15 @@ class Model:
         order = np.argsort(-np.abs(values), kind="stable")
         shares = np.abs(values[order])
         return shares / max(shares.sum(), np.finfo(float).tiny), vectors[:, order]
+
+    def explain(self) -> Portrait:
+        """What matters, the ideal and what makes up for what, in words: `print(model.explain())`.
+
+        How sure any of it is takes the answers: that is the estimators' `explain`.
+        """
+        from coombs.explain.portrait import portrait
+
+        return portrait(self)
 
     def _scaled_metric(self) -> FloatArray:
         """M for features measured in units of `scales`."""

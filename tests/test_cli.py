@@ -27,7 +27,6 @@ import coombs
 from coombs import Model, cli
 from coombs.cli import completion, manual, show
 from coombs.cli.fit import ESTIMATORS, METRICS, read_answers
-from coombs.cli.portrait import portrait
 from coombs.demo import TRUTH, catalogue_file
 from coombs.estimators import ideal_point
 from coombs.evaluation import kendall_tau_distance
@@ -450,7 +449,7 @@ def test_explain_knows_every_kind_of_model() -> None:
     linear = Model(
         nothing, unknown, ("rent", "size"), np.array([100.0, 10.0]), np.array([0.02, -0.1]), np.zeros(2)
     )
-    told = portrait(linear)
+    told = linear.explain()
     assert told.kind == "linear" and [one.verdict for one in told.wishes] == [
         "less is better",
         "more is better",
@@ -460,12 +459,12 @@ def test_explain_knows_every_kind_of_model() -> None:
     changed_by = np.array([[told.trade_offs[0].other_change, told.trade_offs[0].change]])
     assert linear.distance(changed_by)[0] == pytest.approx(0)
     signed = Model(np.diag([1.0, -2.0]), np.zeros(2), None, None, np.zeros(2), np.zeros(2))
-    told = portrait(Model(signed.metric, np.zeros(2), None, None, np.ones(2), np.zeros(2)))
+    told = Model(signed.metric, np.zeros(2), None, None, np.ones(2), np.zeros(2)).explain()
     assert told.kind == "signed" and "anti-ideal" in str(told) and "the middle is the worst" in str(told)
-    told = portrait(Model(np.diag([1.0, 0.0]), np.zeros(2), ("rent", "size"), np.ones(2)))
+    told = Model(np.diag([1.0, 0.0]), np.zeros(2), ("rent", "size"), np.ones(2)).explain()
     assert "Along 1.00 size the model sees no difference" in str(told)
     assert told.wishes[1].verdict == "does not matter"
-    told = portrait(Model(nothing, unknown, None, None, np.zeros(2), np.zeros(2)))
+    told = Model(nothing, unknown, None, None, np.zeros(2), np.zeros(2)).explain()
     assert told.kind == "nothing" and "every item is as good" in str(told) and "nan" not in str(told)
 
 

@@ -26,9 +26,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, and say it."""
-    from coombs.cli.portrait import portrait
-
-    told = portrait(saved.read_model(options.model))
+    told = saved.read_model(options.model).explain()
     if options.json:
         show.as_json(asdict(told))
     else:

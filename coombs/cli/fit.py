@@ -179,14 +179,13 @@ def _print_page(est: Any, data: Comparisons, options: argparse.Namespace) -> Non
 
 def _paper_sections(est: PairEstimator, data: Comparisons, top: int) -> list[str]:
     """What the paper's estimators say: no intervals, no test."""
-    from coombs.cli.portrait import portrait
     from coombs.words import count, percent
 
     table, features = data.item_table, rank.feature_names(est.model_)
     best = rank.ranked(table, est.distance(table))[:top]
     agreed = f"The model agrees with {percent(est.score(data))} of {count(len(data), 'answer')}."
     return [
-        portrait(est.model_).page(NO_TEST),
+        est.model_.explain().page(NO_TEST),
         show.section("How far to trust it", f"{agreed} The program ended as {est.status_}."),
         show.section("Ranking", rank.ranking_table(best, table, features)),
     ]
@@ -196,14 +195,12 @@ def _print_json(est: Any, data: Comparisons, options: argparse.Namespace) -> Non
     """For programs."""
     import json
 
-    from coombs.cli.portrait import portrait
-
     ours, table = options.estimator == "ideal-point", data.item_table
     distances = est.distance(table)
     ends = est.rank_interval(table) if ours else [[None, None]] * data.n_items
     ranking = zip(rank.ranked(table, distances), distances.argsort(kind="stable"), strict=True)
     features = rank.feature_names(est.model_)
-    explained = _explained(est, options).to_dict() if ours else asdict(portrait(est.model_))
+    explained = _explained(est, options).to_dict() if ours else asdict(est.model_.explain())
     show.as_json(
         {
             "estimator": options.estimator,

@@ -1,6 +1,21 @@
-"""What was learned, in words: `explain(est)` or `est.explain()`."""
+"""What was learned, in words and tables: of a fitted estimator, or of a saved model alone."""
 
-from coombs.explain.learned import explain
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from coombs.explain.records import Explanation
 
+if TYPE_CHECKING:
+    from coombs.explain.learned import explain
+
 __all__ = ["Explanation", "explain"]
+
+
+def __getattr__(name: str) -> Any:
+    # A model alone is told of without scikit-learn, which takes a second to import.
+    if name != "explain":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from coombs.explain.learned import explain
+
+    return explain

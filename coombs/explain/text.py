@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from coombs.words import count, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from coombs.explain.records import Direction, Explanation, Feature, Slope, Trust
 
@@ -65,7 +65,12 @@ class Section(NamedTuple):
 
 def to_text(told: Explanation) -> str:
     """A page of plain text."""
-    return "\n\n".join(_section_text(section) for section in sections(told))
+    return page(sections(told))
+
+
+def page(sections: Iterable[Section]) -> str:
+    """Sections as plain text."""
+    return "\n\n".join(map(_section_text, sections))
 
 
 def to_html(told: Explanation) -> str:

@@ -8,7 +8,8 @@ from itertools import islice
 
 import numpy as np
 
-from coombs.cli import show
+from coombs.explain import text
+from coombs.explain.text import Block, Points, Section, Table
 from coombs.model import Model
 from coombs.tables import FloatArray, InputError
 from coombs.words import in_words, loadings, number, percent
@@ -78,7 +79,7 @@ class Portrait:
 
     def page(self, missing: str) -> str:
         """In words, with a sentence on what is not told here."""
-        return "\n\n".join(_sections(self, missing))
+        return text.page(_sections(self, missing))
 
 
 def portrait(model: Model) -> Portrait:
@@ -125,8 +126,8 @@ def _directions(model: Model, metric: FloatArray, names: tuple[str, ...]) -> Ite
     for share, vector in zip(shares.tolist(), vectors.T, strict=True):
         if share >= LEAST_SHARE:
             parts = {names[j]: weight for j, weight in loadings(vector, LEAST_LOADING)}
-            text = in_words(vector, names, LEAST_LOADING)
-            yield Direction(share, parts, bool(vector @ metric @ vector < 0), text)
+            said = in_words(vector, names, LEAST_LOADING)
+            yield Direction(share, parts, bool(vector @ metric @ vector < 0), said)
 
 
 def _metric_wishes(model: Model, metric: FloatArray, names: tuple[str, ...]) -> Iterator[Wish]:
@@ -164,11 +165,11 @@ def _metric_trade_offs(metric: FloatArray, scales: FloatArray, names: tuple[str,
         one, other = (a, b) if weights[a] >= weights[b] else (b, a)
         change, answer = scales[one], -metric[one, other] / weights[other] * scales[other]
         side = "above" if answer > 0 else "below"
-        text = (
+        said = (
             f"With {names[one]} {_size(change, scales[one])} above its ideal, the best {names[other]} is "
             f"{_size(answer, scales[other])} {side} its own."
         )
-        yield TradeOff(names[one], float(change), names[other], float(answer), text)
+        yield TradeOff(names[one], float(change), names[other], float(answer), said)
 
 
 def _slope_trade_offs(slope: FloatArray, scales: FloatArray, names: tuple[str, ...]) -> Iterator[TradeOff]:
@@ -179,8 +180,8 @@ def _slope_trade_offs(slope: FloatArray, scales: FloatArray, names: tuple[str, .
             change = np.sign(slope[a]) * scales[a]
             answer = -abs(slope[a]) / slope[b] * scales[b]
             one, other = _amount(change, scales[a]), _amount(answer, scales[b])
-            text = f"{one} of {names[a]} is made up for by {other} of {names[b]}."
-            yield TradeOff(names[a], float(change), names[b], float(answer), text)
+            said = f"{one} of {names[a]} is made up for by {other} of {names[b]}."
+            yield TradeOff(names[a], float(change), names[b], float(answer), said)
 
 
 def _unseen(model: Model, scales: FloatArray, names: tuple[str, ...]) -> Iterator[str]:
@@ -193,33 +194,34 @@ def _amount(change: float, spread: float) -> str:
 
 
 def _size(change: float, spread: float) -> str:
-    text = number(abs(change), 4 * spread)
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    size = number(abs(change), 4 * spread)
+    return size.rstrip("0").rstrip(".") if "." in size else size
 
 
-def _sections(told: Portrait, missing: str) -> Iterator[str]:
+def _sections(told: Portrait, missing: str) -> Iterator[Section]:
     """The page."""
+    yield Section("What matters", list(_matters(told)))
+    yield Section("The ideal", [_ideal(told)])
+    if told.trade_offs:
+        yield Section("Trade-offs", [Points([one.text for one in told.trade_offs])])
+    unseen = [f"Along {one} the model sees no difference, so that the ideal is open." for one in told.unseen]
+    yield Section("What is not known", [*([Points(unseen)] if unseen else []), missing])
+
+
+def _matters(told: Portrait) -> Iterator[Block]:
     unit = "their own units" if told.scales is None else "standard deviations"
-    blocks = [JUDGED[told.kind]]
+    yield JUDGED[told.kind]
     if told.directions:
         rows = [
             (percent(one.share), one.text, "anti-ideal" if one.anti_ideal else "") for one in told.directions
         ]
-        blocks.append(show.table("rll", ("share", f"direction, in {unit}", ""), rows))
+        yield Table("rll", ("share", f"direction, in {unit}", ""), rows)
     if told.scales is not None:
         sizes = zip(told.features, told.scales, strict=True)
-        blocks.append(f"Standard deviations: {', '.join(f'{name} {size:.3g}' for name, size in sizes)}.")
-    yield show.section("What matters", *blocks)
-    yield show.section("The ideal", _ideal_table(told))
-    if told.trade_offs:
-        yield show.section("Trade-offs", *(f"- {one.text}" for one in told.trade_offs))
-    open_ends = [
-        f"- Along {text} the model sees no difference, so that the ideal is open." for text in told.unseen
-    ]
-    yield show.section("What is not known", *open_ends, missing)
+        yield f"Standard deviations: {', '.join(f'{name} {size:.3g}' for name, size in sizes)}."
 
 
-def _ideal_table(told: Portrait) -> str:
+def _ideal(told: Portrait) -> Table:
     spreads = told.scales or tuple(abs(one.ideal or 0.0) for one in told.wishes)
     rows = [
         (
@@ -230,4 +232,4 @@ def _ideal_table(told: Portrait) -> str:
         )
         for one, spread in zip(told.wishes, spreads, strict=True)
     ]
-    return show.table("lrrl", ("feature", "ideal", "share", "verdict"), rows)
+    return Table("lrrl", ("feature", "ideal", "share", "verdict"), rows)
