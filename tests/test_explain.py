@@ -451,3 +451,17 @@ def test_without_comparing_only_the_kind_in_use_is_put_to_the_test() -> None:
     (kind,) = told.trust.kinds
     assert kind.in_use and kind.metric == "full" and not told.trust.advice
     assert (kind.accuracy, kind.log_loss) == est._inference.leave_one_out()
+
+
+def test_several_tastes_in_one_are_suspected_where_many_answers_go_against_the_model() -> None:
+    rng = np.random.default_rng(0)
+    items, ideals = rng.uniform(-2, 2, (60, 2)), np.array([[-1.2, 0.0], [1.2, 0.0]])
+    taste = rng.integers(0, 2, 120)
+    pairs = np.array([rng.choice(60, 2, replace=False) for _ in taste])
+    cautions = []
+    for moods in (taste, np.zeros_like(taste)):
+        distances = ((items[pairs] - ideals[moods][:, None]) ** 2).sum(axis=2)
+        data = Comparisons(items, pairs, y=np.where(distances[:, 0] < distances[:, 1], 1, -1))
+        told = IdealPoint(random_state=0).fit(data).explain(compare=False)
+        cautions.append(any("several tastes or people" in one for one in told.trust.warnings))
+    assert cautions == [True, False]

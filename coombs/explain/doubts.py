@@ -29,6 +29,8 @@ neither counts below the one or the other of these over sqrt n."""
 COIN = math.log(2)
 SURPRISING, MOST_SURPRISES = 0.2, 5
 CHAINS_APART, ANTI_IDEAL = 1.3, 0.05
+ENOUGH, AGREED = 30, 0.8
+"""From so many answers on, a model that agrees with less of them than this is doubtful."""
 GOOD_ENDS = ("optimal", "optimal_by_clarabel", "optimal_by_cvxpy", "converged")
 
 
@@ -263,6 +265,11 @@ def _warnings(case: Case, kinds: tuple[Kind, ...], directions: tuple[Direction, 
         )
     if losses.get(case.rung, 0.0) > COIN - ALIKE and case.est.item_effects_ is None:
         yield "The kind in use foretells answers no better than a coin does."
+    elif len(case.data) >= ENOUGH and case.est.score(case.data) < AGREED * _ceiling(case.data):
+        yield (
+            "More than a fifth of the answers go against what was learned from them: several tastes or people "
+            "may be behind them, or something that no feature says."
+        )
 
 
 def _looks_anti_ideal(losses: dict[str, float], n_answers: int) -> bool:
