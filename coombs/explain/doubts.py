@@ -267,8 +267,8 @@ def _warnings(case: Case, kinds: tuple[Kind, ...], directions: tuple[Direction, 
         yield "The kind in use foretells answers no better than a coin does."
     elif len(case.data) >= ENOUGH and case.est.score(case.data) < AGREED * _ceiling(case.data):
         yield (
-            "More than a fifth of the answers go against what was learned from them: several tastes or people "
-            "may be behind them, or something that no feature says."
+            "More than a fifth of the answers go against what was learned from them: several tastes or "
+            "people may be behind them, or something that no feature says."
         )
 
 
