@@ -205,7 +205,10 @@ def _different(votes: Votes, pairs: Index, worth: FloatArray, count: int) -> lis
 
 
 def random_pairs(n_items: int, asked: Pairs, rng: np.random.Generator, count: int = 1) -> Index:
-    """(n, 2) pairs of positions that were not asked, each as likely, in either order."""
+    """(n, 2) pairs of positions that were not asked, in either order.
+
+    Each is as likely, but for large catalogues of which almost all pairs were asked.
+    """
     first = rng.integers(n_items, size=TRIES)
     second = (first + rng.integers(1, n_items, size=TRIES)) % n_items
     found = _new(np.column_stack([first, second]), n_items, asked)

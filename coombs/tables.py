@@ -172,14 +172,14 @@ def label_array(values: NDArray[Any], what: str, where: Where) -> Names:
 def answer_columns(columns: Columns, where: Where) -> AnswerColumns:
     """Answers out of the columns left, right and choice or winner, or winner, loser; user, weight if there.
 
-    A choice goes before a winner.
+    A choice goes before a winner, unless it is something else that is called so.
     """
     refuse_repeats([name.strip().lower() for name in columns], "column of the answers")
     columns = {name.strip().lower(): column for name, column in columns.items()}
     users, weights = (_optional(columns.get(name)) for name in ("user", "weight"))
     if {"left", "right"} <= columns.keys() and not columns.keys().isdisjoint({"choice", "winner"}):
         pairs = np.column_stack([columns["left"], columns["right"]])
-        y = (_choice_signs if "choice" in columns else _winner_signs)(columns, where)
+        y = (_choice_signs if _says_choice(columns) else _winner_signs)(columns, where)
         rows = np.flatnonzero(y != _SKIP)
         users, weights = (None if part is None else part[rows] for part in (users, weights))
         return AnswerColumns(pairs[rows], y[rows], users, weights, rows)
@@ -349,14 +349,24 @@ def holds_text(column: NDArray[Any]) -> bool:
     return column.dtype.kind in "OUT" and any(isinstance(cell, str) for cell in column)
 
 
+def _says_choice(columns: Columns) -> bool:
+    """Whether the column choice is to be read."""
+    if "winner" not in columns:
+        return True
+    return "choice" in columns and all(_word(cell) in _WORDS for cell in columns["choice"])
+
+
 def _choice_signs(columns: Columns, where: Where) -> NDArray[np.int8]:
     """The choices as -1, 0, 1 and _SKIP."""
-    signs = {"left": 1, "right": -1, "tie": 0, "skip": _SKIP}
-    words = [word.strip().lower() for word in labels(columns["choice"], "choice", where)]
+    words = [_word(cell) for cell in labels(columns["choice"], "choice", where)]
     for i, word in enumerate(words):
-        if word not in signs:
+        if word not in _WORDS:
             raise InputError(f"The choice of {where(i)} is {word!r}; it must be left, right, tie or skip.")
-    return np.array([signs[word] for word in words], dtype=np.int8)
+    return np.array([_WORDS[word] for word in words], dtype=np.int8)
+
+
+def _word(cell: Any) -> str:
+    return str(cell).strip().lower()
 
 
 def _winner_signs(columns: Columns, where: Where) -> NDArray[np.int8]:

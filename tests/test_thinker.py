@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -19,6 +21,7 @@ from coombs import create_study, load_study
 from coombs.storage.records import AnswerRecord, now
 from coombs.study import Respondent, Study
 from coombs.study.mind import AHEAD, CHUNK, MANY, Mind
+from coombs.tables import InputError
 
 pytest.importorskip("fastapi", reason="the page needs the extra 'web'")
 
@@ -38,7 +41,8 @@ def study() -> Study:
 def helper() -> Iterator[Helper]:
     helper = Helper()
     yield helper
-    helper.close()
+    helper.stop()
+    helper.reopen()
 
 
 def some_answers(count: int, seed: int = 1, first: int = 1) -> list[AnswerRecord]:
@@ -59,7 +63,7 @@ def answer(one: Respondent) -> None:
 def test_before_any_thought_a_turn_is_a_random_question_of_which_nothing_is_foretold(study: Study) -> None:
     one = study.respondent()
     question, found = one.turn()
-    assert question is not None and (question.purpose, question.probability) == ("probe", None)
+    assert question is not None and (question.purpose, question.probability) == ("random", None)
     assert (found.n_answers, found.top, found.questions_left) == (0, (), None)
     assert str(found) == "nothing is certain yet"
     again, _ = one.turn()
@@ -77,7 +81,7 @@ def test_turns_without_a_thought_use_questions_chosen_ahead_and_then_random_ones
             assert set(question.positions) == planned[number] and question.probability is not None
         purposes.append(question.purpose)
         one.tell(question, "left")
-    assert purposes == ["information"] * AHEAD + ["probe"] * 2
+    assert purposes == ["information"] * AHEAD + ["random"] * 2
     one.think()
     assert one.turn()[0].purpose == "information"
 
@@ -174,14 +178,17 @@ def test_a_reply_does_not_wait_longer_than_its_patience_and_nobody_is_queued_twi
     thinker.close()
 
 
-def test_a_fault_while_thinking_is_the_replys(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [sqlite3.OperationalError("locked"), InputError("it is deleted")])
+def test_a_storage_that_fails_is_the_replys_trouble(
+    error: Exception, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
     thinker = Thinker()
 
     def fail(*_: object) -> None:
-        raise TimeoutError("the storage took too long")
+        raise error
 
     monkeypatch.setattr(Respondent, "think", fail)
-    with pytest.raises(TimeoutError, match="too long"):
+    with pytest.raises(type(error), match=str(error)):
         thinker.consider(study.respondent(), 20)
     thinker.close()
 
@@ -227,6 +234,66 @@ def test_a_helper_that_was_killed_is_started_again_and_learns_all_answers(helper
     process.wait()
     assert far.think(some_answers(4), (), "information", 5).n_heard == 4
     assert helper._process is not process
+
+
+def test_a_reply_that_cannot_be_read_is_not_left_for_somebody_else(
+    helper: Helper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (FarMind(helper, key, ITEMS, "full", SEED) for key in "ab")
+    first.think(some_answers(6), (), "information", 5)
+    load, times = pickle.load, iter(range(100))
+
+    def fail_once(*given: object) -> object:
+        if next(times) == 0:
+            raise MemoryError
+        return load(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("coombs.web.helper.pickle.load", fail_once)
+    for _ in range(2):
+        assert first.think(some_answers(6), (), "information", 5).n_heard == 6
+        assert second.think(some_answers(2), (), "information", 5).n_heard == 2
+
+
+def test_a_helper_takes_no_module_from_the_folder_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, helper: Helper
+) -> None:
+    (tmp_path / "random.py").write_text("raise SystemExit('taken from the folder')")
+    monkeypatch.chdir(tmp_path)
+    assert FarMind(helper, "a", ITEMS, "full", SEED).think([], (), "information", 5).n_heard == 0
+
+
+def test_what_is_printed_in_a_helper_is_not_taken_for_a_reply() -> None:
+    """Also by what prints below Python."""
+    script = "import runpy; runpy.run_module('coombs.web.helper', run_name='__main__')"
+    job = pickle.dumps(("a", ([], set(), "information", 2), (b"x", "full", (0,), np.eye(4))))
+    noisy = (
+        "import os, coombs.study.mind as mind\n"
+        "old = mind.Mind.think\n"
+        "def think(*given):\n"
+        "    os.write(1, b'noise')\n"
+        "    print('more')\n"
+        "    return old(*given)\n"
+        "mind.Mind.think = think\n"
+    )
+    found = subprocess.run([sys.executable, "-c", noisy + script], input=job, capture_output=True, check=True)
+    key, thought = pickle.loads(found.stdout)
+    assert key == "a" and thought.n_heard == 0 and b"noise" in found.stderr
+
+
+def test_a_helper_that_does_not_answer_does_not_keep_the_server_from_ending(study: Study) -> None:
+    thinker = Thinker(processes=1)
+    record = study.respondent("Ann").record
+    one = Respondent(study, record, thinker.make_mind(record.token))
+    thinker.consider(one, 60)
+    helper = thinker._lanes[0].helper
+    assert helper is not None and helper._process is not None
+    helper._process.send_signal(signal.SIGSTOP)
+    answer(one)
+    thinker.consider(one, 0.01)
+    thinker.close()
+    thinker.consider(one, 60)
+    assert one.turn()[1].n_answers == 1 and one.think().n_heard == 1
+    thinker.close()
 
 
 def test_a_fault_in_a_helper_is_raised_here_and_it_goes_on(helper: Helper) -> None:

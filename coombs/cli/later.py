@@ -35,5 +35,7 @@ class Later:
 
 def put_off() -> None:
     """From now on, in this process; not for one with several threads, as two could be first."""
-    if not all(name in sys.modules for name in SLOW):
+    if not all(name in sys.modules for name in SLOW) and not any(
+        isinstance(finder, Later) for finder in sys.meta_path
+    ):
         sys.meta_path.insert(0, Later())

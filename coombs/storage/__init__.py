@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TypeGuard
+
 from coombs.storage.contract import AnsweredError, Storage, StudyExistsError, UnknownStudyError
 from coombs.storage.records import (
     CHOICES,
@@ -33,6 +36,7 @@ __all__ = [
     "StudySummary",
     "UndoRecord",
     "UnknownStudyError",
+    "is_storage_error",
     "now",
     "open_storage",
 ]
@@ -78,6 +82,12 @@ def open_storage(url: str | Storage) -> Storage:
         return SqlStorage(SqliteDatabase(url.removeprefix(_SQLITE)))
     # What stands before an @ may be a password.
     raise _no_storage(repr(f"...@{url.rpartition('@')[2]}" if "@" in url else url))
+
+
+def is_storage_error(error: BaseException | None) -> TypeGuard[Exception]:
+    """Whether a database's driver raised it."""
+    drivers = (sys.modules.get(name) for name in ("sqlite3", "psycopg"))
+    return any(driver is not None and isinstance(error, driver.Error) for driver in drivers)
 
 
 def _passed(storage: Storage) -> Storage:

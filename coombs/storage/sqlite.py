@@ -19,6 +19,20 @@ _PATIENCE = 30.0
 """Seconds to wait for other writers."""
 
 
+class _Turn:
+    """Threads that write, one after another: SQLite's own way to wait is to sleep and try again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(timeout=_PATIENCE):
+            raise sqlite3.OperationalError("database is locked")
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
 class SqliteDatabase(Database):
     """A database file."""
 
@@ -62,8 +76,7 @@ class SqliteDatabase(Database):
         return connection
 
     def _new_turn(self) -> AbstractContextManager[Any]:
-        # SQLite's own way to wait is to sleep and try again, which many threads do badly.
-        return threading.Lock()
+        return _Turn()
 
     def _inserted(self, statement: str, values: Row) -> int:
         return int(self.execute(statement, values).lastrowid)

@@ -15,7 +15,7 @@ from coombs.solvers.belief import Belief
 from coombs.storage.records import AnswerRecord
 from coombs.tables import FloatArray
 
-KEPT = 12
+KEPT = 6
 """Earlier beliefs that are kept, for undoing."""
 CHUNK, MANY = 3, 16
 """Answers that are learned from at once, and from how many new ones on all are."""

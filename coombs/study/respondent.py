@@ -121,17 +121,25 @@ class Respondent:
         study, asked = self.study, self._log.pairs
         if thought is None:
             pairs = questions.random_pairs(study.n_items, asked, self._rng).tolist()
-            return (*pairs[0], "probe", None) if pairs else None
+            return (*pairs[0], "random", None) if pairs else None
         new = next((one for one in thought.choices if unordered(*one[:2]) not in asked), None)
-        probe = self._rng.random() < study.settings.probes or (new is None and not again)
-        strategy = "random" if probe else study.settings.strategy
-        if probe or new is None:
+        probe = self._rng.random() < study.settings.probes
+        at_random = probe or (new is None and not again)
+        strategy = "random" if at_random else study.settings.strategy
+        if at_random or new is None:
             k, _ = study.settings.goal(study.n_items)
             found = questions.choose(thought.belief, strategy, study.n_items, asked, self._rng, k)
             new = found[0] if found else None
         if new is None:
             return None
         return new.first, new.second, "probe" if probe else strategy, new.probability
+
+    def last_answer(self) -> Answer | None:
+        """The latest that stands, which `undo` takes back."""
+        with self._lock:
+            self._sync()
+            last = self._log.last_answer
+            return None if last is None else self._answer(last)
 
     def current(self) -> Question | None:
         """The question that waits for an answer, after coming back or an undo; a new one if none does."""

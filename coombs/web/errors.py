@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from coombs.storage import AnsweredError, StudyExistsError, UnknownStudyError
+from coombs.storage import AnsweredError, StudyExistsError, UnknownStudyError, is_storage_error
 from coombs.tables import InputError
 from coombs.web.pages import render
 from coombs.web.safety import COOKIE, COOKIE_SECONDS, Policy
@@ -73,12 +73,6 @@ def described(error: Exception) -> tuple[int, str]:
         return 422, str(error)
     status = 503 if is_storage_error(error) else 500
     return status, SENTENCES[status]
-
-
-def is_storage_error(error: Exception) -> bool:
-    """Whether a database's driver raised it."""
-    psycopg = sys.modules.get("psycopg")
-    return isinstance(error, sqlite3.Error) or (psycopg is not None and isinstance(error, psycopg.Error))
 
 
 async def pause(request: Request) -> None:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
+from weakref import WeakValueDictionary
 
 from coombs.storage import Storage, UnknownStudyError
 from coombs.study import Respondent, Study, load_study
@@ -44,13 +45,6 @@ class Cache(Generic[Value]):
                 self._values.popitem(last=False)
         return value
 
-    def put_new(self, key: str, value: Value) -> Value:
-        """Keep it, unless another thread was first: then what that one kept."""
-        with self._lock:
-            if key in self._values:
-                return self._values[key]
-        return self.put(key, value)
-
     def drop(self, matches: Callable[[Value], bool]) -> None:
         """Forget some."""
         with self._lock:
@@ -75,6 +69,9 @@ class Registry:
         self.storage, self.thinker, self.pictures = storage, thinker, pictures
         self._studies: Cache[Shown] = Cache(MOST_STUDIES)
         self._people: Cache[Respondent] = Cache(MOST_PEOPLE)
+        # Somebody who fell out may still be thought of, and must not be there twice.
+        self._alive: WeakValueDictionary[str, Respondent] = WeakValueDictionary()
+        self._lock = threading.Lock()
         self._findings: Cache[Findings] = Cache(MOST_FINDINGS)
 
     def shown(self, name: str) -> Shown:
@@ -90,14 +87,17 @@ class Registry:
 
     def respondent(self, token: str) -> Respondent:
         """Whose link that is, or UnknownStudyError."""
-        kept = self._people.get(token)
-        if kept is not None:
-            return kept
-        name, record = self.storage.by_token(token)
-        study = self.study(name)
-        if study.record.id != record.study_id:
-            raise UnknownStudyError("This study was deleted while it was opened; ask for a new link.")
-        return self._people.put_new(token, Respondent(study, record, self.thinker.make_mind(token)))
+        with self._lock:
+            kept = self._alive.get(token)
+        if kept is None:
+            name, record = self.storage.by_token(token)
+            study = self.study(name)
+            if study.record.id != record.study_id:
+                raise UnknownStudyError("This study was deleted while it was opened; ask for a new link.")
+            made = Respondent(study, record, self.thinker.make_mind(token))
+            with self._lock:
+                kept = self._alive.setdefault(token, made)
+        return self._people.put(token, kept)
 
     def cards(self, respondent: Respondent) -> Cards:
         """The cards of a respondent's study."""
@@ -120,4 +120,8 @@ class Registry:
         """After it was deleted."""
         self._studies.drop(lambda shown: shown.study.record.id == study.record.id)
         self._people.drop(lambda person: person.record.study_id == study.record.id)
+        with self._lock:
+            gone = [one for one in self._alive.values() if one.record.study_id == study.record.id]
+            for one in gone:
+                del self._alive[one.record.token]
         self._findings.drop(lambda findings: findings.study_id == study.record.id)

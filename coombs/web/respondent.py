@@ -41,6 +41,7 @@ class Turn:
     cards: tuple[Card, Card] | None
     progress: Progress
     reached: bool
+    last: int | None
     notice: str = ""
 
     @property
@@ -62,7 +63,15 @@ def turn(request: Request, respondent: Respondent, notice: str = "", patience: f
     question, found = respondent.turn()
     cards = None if question is None else registry_of(request).cards(respondent).pair(*question.positions)
     few = found.n_answers < LEAST * len(respondent.study.catalogue.features)
-    return Turn(question, cards, found, found.probability >= found.goal and not few, notice)
+    last = respondent.last_answer()
+    return Turn(
+        question,
+        cards,
+        found,
+        found.probability >= found.goal and not few,
+        None if last is None else last.id,
+        notice,
+    )
 
 
 @router.get("")
@@ -95,7 +104,8 @@ def undo(request: Request, token: str, answer: Annotated[int | None, Form()] = N
     try:
         if respondent.undo(answer) is None:
             notice = "There is no answer to take back."
-    except AnsweredError:
+    except InputError:
+        # Most likely this was sent twice, the first reply being lost.
         notice = "That answer was taken back already."
     return _next(request, respondent, notice)
 

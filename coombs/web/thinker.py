@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import zlib
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 
+from coombs.storage import is_storage_error
 from coombs.study import Respondent
 from coombs.study.mind import Mind
 from coombs.study.respondent import MakeMind
+from coombs.tables import InputError
 from coombs.web.helper import FarMind, Helper
 
 PATIENCE, AT_FIRST = 0.08, 0.3
@@ -25,10 +28,12 @@ class Lane:
 
     def close(self) -> None:
         """Drop what is queued; what comes later starts anew."""
-        self.thread.shutdown(wait=False, cancel_futures=True)
+        if self.helper is not None:
+            self.helper.stop()
+        self.thread.shutdown(wait=self.helper is not None, cancel_futures=True)
         self.thread = ThreadPoolExecutor(1, "coombs-think")
         if self.helper is not None:
-            self.helper.close()
+            self.helper.reopen()
 
 
 class Thinker:
@@ -49,18 +54,19 @@ class Thinker:
         return Mind if helper is None else partial(FarMind, helper, token)
 
     def consider(self, respondent: Respondent, patience: float = PATIENCE) -> None:
-        """Think of all answers so far, and wait for it so long."""
+        """Think of all answers so far, and wait for it so long; a reply can do without."""
         token = respondent.record.token
         with self._lock:
             future = self._queued.get(token)
             if future is None:
                 future = self._lane(token).thread.submit(self._think, respondent)
                 self._queued[token] = future
-        try:
-            future.result(patience)
-        except TimeoutError:
-            if future.done():
-                raise
+        wait([future], patience)
+        error = future.exception() if future.done() and not future.cancelled() else None
+        if isinstance(error, InputError) or is_storage_error(error):
+            raise error
+        if error is not None:
+            logging.getLogger("coombs.web").error("Thinking failed.", exc_info=error)
 
     def _lane(self, token: str) -> Lane:
         return self._lanes[zlib.crc32(token.encode()) % len(self._lanes)]
@@ -75,5 +81,5 @@ class Thinker:
         """Think no more of what is queued."""
         with self._lock:
             self._queued.clear()
-            for lane in self._lanes:
-                lane.close()
+        for lane in self._lanes:
+            lane.close()

@@ -52,7 +52,7 @@ async function answer(form, button) {
   if (busy || !form || !button || button.disabled) return;
   busy = true;
   const undo = button.classList.contains("undo");
-  const body = new URLSearchParams(undo ? {} : { question: form.elements.question.value, choice: button.value });
+  const body = new URLSearchParams(undo ? { answer: button.value } : { question: form.elements.question.value, choice: button.value });
   const card = button.closest(".card");
   if (card) card.classList.add("chosen");
   place.setAttribute("aria-busy", "true");
