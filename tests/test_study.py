@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from coombs import (
 from coombs.storage import AnsweredError, Storage, StudyExistsError, UnknownStudyError, open_storage
 from coombs.study import Answer, Question, Respondent, Settings
 from coombs.study import respondent as respondent_module
+from coombs.study.mind import Top, Way
 
 Floats = NDArray[np.float64]
 POINTS = np.random.default_rng(0).normal(size=(30, 2))
@@ -598,25 +599,39 @@ def test_progress_before_any_answer() -> None:
     found = made().progress()
     assert found.n_answers == 0 and len(found.top) == 5
     assert 0 < found.probability < 0.2 and 0 < found.share < 0.6
-    assert 0 < found.gain <= 1 and found.questions_left is None
-    assert found.goal == 0.8
+    assert 0 < found.gain <= 1 and found.questions_left > 10
+    assert (found.goal, found.far, found.reached) == (0.8, 0, False)
     assert str(found).startswith("top 5 is ")
 
 
 def test_progress_rises_until_it_is_done() -> None:
     study = made(certainty=0.7, top=3)
-    lefts, count = [], 0
+    lefts, fars = [], [0.0]
     while not study.done():
         answered(study, 1)
         found = study.progress()
-        lefts.append(found.questions_left)
         assert 0 < found.probability < 1 and 0 <= found.share <= 1 and 0 <= found.gain <= 1
-        assert found.questions_left is None or found.questions_left >= 0
-        count += 1
-    assert count < 80
+        assert found.far >= fars[-1] and found.reached == (found.questions_left == 0)
+        lefts.append(found.questions_left)
+        fars.append(found.far)
+    assert len(lefts) < 80
     assert study.progress().probability >= 0.7
-    assert study.progress().questions_left == 0
-    assert any(left is not None and left > 0 for left in lefts)
+    assert lefts[-1] == 0 and all(left > 0 for left in lefts[:-1]) and fars[-1] == 1
+    # What is guessed does not jump.
+    assert max(abs(one - other) for one, other in pairwise(lefts[:-1])) <= 8
+
+
+def test_a_goal_that_was_reached_stays_so_until_answers_are_undone() -> None:
+    way = Way(2)
+    for count, probability in enumerate([0.1, 0.3, 0.5, 0.6, 0.7, 0.85, 0.6], start=1):
+        left, far = way.step(count, Top((0, 1), probability, 0.9), 0.8)
+        assert (left == 0) == (probability > 0.8)
+    assert way.reached and far == 1
+    left, far = way.step(5, Top((0, 1), 0.7, 0.9), 0.8)
+    assert not way.reached and left > 0 and far < 0.5
+    # Of few answers nothing is certain.
+    sure = Top((0, 1), 0.95, 0.97)
+    assert Way(3).step(5, sure, 0.8)[0] > 0 == Way(3).step(6, sure, 0.8)[0]
 
 
 def test_done_by_goal_by_number_and_by_default() -> None:

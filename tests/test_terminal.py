@@ -36,7 +36,7 @@ from coombs.terminal.screen import help_screen, pause_screen, question_screen
 
 ROOT = Path(__file__).resolve().parents[1]
 WINDOW = Look(80, 24, moves=True, colour=True)
-FOUND = Progress(12, ("Elm Row 7", "Mill Court 5"), 0.43, 0.7, 0.2, 12, 0.8)
+FOUND = Progress(12, ("Elm Row 7", "Mill Court 5"), 0.43, 0.7, 0.2, 12, 0.8, 0.5)
 FLATS = """flat,rent,size,distance,about
 Abbey St 1,950,62,3.2,Quiet courtyard
 Canal St 14,1180,81,1.1,Over a bakery
@@ -163,7 +163,7 @@ def test_nothing_but_ascii_goes_where_nothing_else_can_be_shown() -> None:
 
 
 def test_progress_is_a_bar_towards_the_goal_and_a_sentence() -> None:
-    """43 % of 80 % is a little over half of the bar."""
+    """Half of the way is half of the bar."""
     first = screen(flats(), Look())[0]
     assert first == "█" * 12 + "░" * 12 + "  top 2 is 43 % certain, about 12 more · 12 answers"
 

@@ -23,10 +23,14 @@ AHEAD = 4
 """Questions that are chosen at once, in case the next is wanted before its turn to be chosen comes."""
 NEAR = 60
 """Items that may be among the best, at least."""
-SEVERAL = 6
-"""Points of the way here that are needed to say how far it still is."""
-LATEST = 30
-FARTHEST = 300
+AT_LEAST, FOR_EACH, MOST = 10, 10, 4.0
+"""Questions that a goal is guessed to take, for each feature and besides; and how much more at most."""
+SEVERAL, LATEST, TRUST, FLAT = 6, 30, 0.1, 0.005
+"""Points of the way that say how far it is, how much a new one corrects the guess, and the least rise."""
+LATE = 0.05
+"""Questions left for each answer, when all that were guessed are gone."""
+LEAST = 2
+"""Answers for each feature before anything counts as certain."""
 
 
 class Top(NamedTuple):
@@ -136,24 +140,46 @@ class Mind:
 
 
 class Way:
-    """How far it was to a goal lately, and so how far it is."""
+    """How far it is to a goal: a guess at first, which what is seen on the way corrects little by little."""
 
-    def __init__(self) -> None:
+    def __init__(self, n_features: int) -> None:
+        self._guess = float(AT_LEAST + FOR_EACH * n_features)
+        self._least = LEAST * n_features
+        self._restart()
+
+    def _restart(self) -> None:
         self._points: deque[tuple[int, float]] = deque(maxlen=LATEST)
+        self._total, self._far, self.reached = self._guess, 0.0, False
 
-    def left(self, count: int, probability: float, goal: float) -> int | None:
-        """Questions until the probability reaches the goal, if its log odds go on as they did lately."""
-        way, odds = self._points, _log_odds(probability)
-        if not way or way[-1][0] != count:
-            way.append((count, odds))
-        if odds >= _log_odds(goal):
-            return 0
-        if len(way) < SEVERAL:
-            return None
-        x, y = np.array(way).T
-        slope = float(np.polyfit(x, y, 1)[0])
-        needed = (_log_odds(goal) - odds) / slope if slope > 1e-4 else math.inf
-        return max(1, math.ceil(needed)) if needed <= FARTHEST else None
+    def step(self, count: int, top: Top, goal: float) -> tuple[int, float]:
+        """Questions until the probability of the top reaches the goal, and how far it is, from 0 to 1.
+
+        How far never goes back, nor is a goal that was reached lost again, unless answers are undone.
+        """
+        if self._points and count < self._points[-1][0]:
+            self._restart()
+        if not self._points or self._points[-1][0] != count:
+            self._points.append((count, _log_odds(top.share)))
+            self._total += TRUST * (self._seen(1 - (1 - goal) / len(top.positions)) - self._total)
+        left = max(1, math.ceil(self._total - count), math.ceil(LATE * count), self._least - count)
+        if top.probability >= goal and count >= self._least:
+            left, self.reached = 0, True
+        self._far = max(self._far, count / (count + left) if count else 0.0)
+        return left, self._far
+
+    def _seen(self, wanted: float) -> float:
+        """Questions in all until the share is as wanted, if its log odds go on as they did lately.
+
+        The share moves with less chance than the probability; one item of the top being wrong, it says
+        the same. As guessed while there is nothing to see.
+        """
+        if len(self._points) < SEVERAL:
+            return self._total
+        x, y = np.array(self._points).T
+        slope, level = np.polyfit(x, y, 1)
+        if slope < FLAT:
+            return self._total
+        return float(np.clip((_log_odds(wanted) - level) / slope, x[-1], MOST * self._guess))
 
 
 def oriented(
@@ -174,4 +200,5 @@ def oriented(
 
 
 def _log_odds(p: float) -> float:
+    p = min(max(p, 1e-3), 1 - 1e-3)
     return math.log(p / (1 - p))

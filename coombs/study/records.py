@@ -7,6 +7,9 @@ from datetime import datetime
 
 from coombs.storage.records import Choice
 
+VAGUE = 0.2
+"""Probabilities below this are not told: they go up and down by chance."""
+
 
 @dataclass(frozen=True)
 class Question:
@@ -59,8 +62,11 @@ class Progress:
     probability : that the best k are just these
     share : of these that are among the best k, on average
     gain : what the answer to the next question tells, in bits; 0 where there is nothing left to ask
-    questions_left : about so many more until `probability` reaches the goal; None where it cannot be told
+    questions_left : about so many more until `probability` reaches the goal: by rule of thumb at first, by
+        how it went so far later; None while nothing was learned yet
     goal : that probability
+    far : how far it is, from 0 to 1; it never goes back, unless answers are undone
+    reached : whether the goal was reached, now or at an earlier answer
     """
 
     n_answers: int
@@ -70,9 +76,14 @@ class Progress:
     gain: float
     questions_left: int | None
     goal: float
+    far: float = 0.0
+    reached: bool = False
 
     def __str__(self) -> str:
         if not self.top:
             return "nothing is certain yet"
         left = f", about {self.questions_left} more" if self.questions_left else ""
-        return f"top {len(self.top)} is {100 * self.probability:.0f} % certain{left}"
+        certain = (
+            f"{100 * self.probability:.0f} % certain" if self.probability >= VAGUE else "not certain yet"
+        )
+        return f"top {len(self.top)} is {certain}{left}"

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 MakeMind = Callable[["FloatArray", str, Sequence[int]], Thinking]
 MOST_ANSWERS = 2_000
 """Questions are chosen by the latest answers, of which so many say enough."""
-LEAST = 2
-"""Answers for each feature before anything counts as certain."""
 REFUSED = 20
 """So many pairs that turn out to have been asked long ago, and all of those are read."""
 
@@ -52,7 +50,7 @@ class Respondent:
         self._earlier = 0
         self._thought: Thought | None = None
         self._heard: list[int] = []
-        self._ways: dict[int, Way] = {}
+        self._ways: dict[tuple[int, float], Way] = {}
 
     @property
     def name(self) -> str:
@@ -226,13 +224,10 @@ class Respondent:
     def _progress(self, thought: Thought | None, k: int, goal: float) -> Progress:
         count = self._earlier + sum(one.choice != "skip" for one in self._log.answers.values())
         if thought is None:
-            return Progress(count, (), 0.0, 0.0, 0.0, None, goal)
+            return Progress(count, (), 0.0, 0.0, 0.0, None, goal, 0.0, False)
         top, names = thought.top(k), self.study.catalogue.names
-        left = self._ways.setdefault(k, Way()).left(thought.n_heard, top.probability, goal)
-        # Of a small table the prior alone may be rather sure.
-        needed = LEAST * len(self.study.catalogue.features) - count
-        if needed > 0 and left is not None:
-            left = max(left, needed)
+        way = self._ways.setdefault((k, goal), Way(len(self.study.catalogue.features)))
+        left, far = way.step(thought.n_heard, top, goal)
         gain = self._next_gain(thought)
         return Progress(
             count,
@@ -242,6 +237,8 @@ class Respondent:
             gain or 0.0,
             0 if gain is None else left,
             goal,
+            far,
+            way.reached,
         )
 
     def _next_gain(self, thought: Thought) -> float | None:

@@ -106,7 +106,7 @@ def help_screen(look: Look) -> list[str]:
 
 def progress_lines(found: Progress, look: Look) -> list[str]:
     """A bar towards the goal, how certain the best items are, and the number of answers."""
-    filled = int(BAR * min(found.probability / found.goal, 1.0))
+    filled = int(BAR * found.far)
     bar = look.style(look.signs("█" * filled), GREEN) + look.style(look.signs("░" * (BAR - filled)), DIM)
     text = look.signs(f"{found} · {count(found.n_answers, 'answer')}")
     if BAR + 2 + cells(text) <= look.width:

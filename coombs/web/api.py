@@ -190,7 +190,8 @@ def _turn(request: Request, respondent: Respondent, patience: float = PATIENCE) 
             probability=found.probability,
             goal=found.goal,
             questions_left=found.questions_left,
-            reached=shown.reached,
+            far=found.far,
+            reached=found.reached,
         ),
     )
 

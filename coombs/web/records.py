@@ -78,6 +78,7 @@ class Progress(BaseModel):
     probability: float
     goal: float
     questions_left: int | None
+    far: float
     reached: bool
 
 

@@ -14,7 +14,6 @@ from starlette.responses import FileResponse, Response
 
 from coombs.storage import AnsweredError
 from coombs.study import Progress, Question, Respondent
-from coombs.study.respondent import LEAST
 from coombs.tables import InputError
 from coombs.web import downloads
 from coombs.web.cards import Card, is_image_file
@@ -40,20 +39,8 @@ class Turn:
     question: Question | None
     cards: tuple[Card, Card] | None
     progress: Progress
-    reached: bool
     last: int | None
     notice: str = ""
-
-    @property
-    def share(self) -> float:
-        """How far, for the bar: by certainty or by questions, whichever is farther."""
-        found = self.progress
-        if not found.n_answers:
-            return 0.0
-        certain = min(found.probability / found.goal, 1.0)
-        # How many more cannot always be told; the share of the best that is right is known from the first.
-        left = found.questions_left
-        return max(certain, found.share**2 if left is None else found.n_answers / (found.n_answers + left))
 
 
 def turn(request: Request, respondent: Respondent, notice: str = "", patience: float = PATIENCE) -> Turn:
@@ -62,16 +49,8 @@ def turn(request: Request, respondent: Respondent, notice: str = "", patience: f
     thinker.consider(respondent, patience)
     question, found = respondent.turn()
     cards = None if question is None else registry_of(request).cards(respondent).pair(*question.positions)
-    few = found.n_answers < LEAST * len(respondent.study.catalogue.features)
     last = respondent.last_answer()
-    return Turn(
-        question,
-        cards,
-        found,
-        found.probability >= found.goal and not few,
-        None if last is None else last.id,
-        notice,
-    )
+    return Turn(question, cards, found, None if last is None else last.id, notice)
 
 
 @router.get("")
