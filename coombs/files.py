@@ -6,9 +6,11 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib import import_module
+from io import BytesIO, StringIO
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from uuid import uuid4
 
 import numpy as np
@@ -31,9 +33,22 @@ from coombs.tables import (
 PathType: TypeAlias = str | PathLike[str]
 
 _NAME_HEADERS = {"item", "name", "id", ""}
+# Columns by these names call something: what looks like a number in them is a name, and stays as it is.
+_LABEL_HEADERS = _NAME_HEADERS | {"left", "right", "winner", "loser", "user"}
 _BOOLEAN_WORDS = {"true": 1.0, "false": 0.0}
+_SEPARATORS = ",;\t"
+_DECIMAL = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
 # Spreadsheets run a cell that begins so as a formula; apostrophes before it are kept apart by one more.
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
+
+
+class CsvTable(NamedTuple):
+    """The columns of a CSV file as text, the lines that its rows end on, and how it is written."""
+
+    columns: Columns
+    lines: list[int]
+    separator: str
+    decimal_commas: bool
 
 
 def csv_items(path: PathType) -> ItemTable:
@@ -55,25 +70,77 @@ def csv_columns(path: PathType) -> tuple[Columns, Where]:
     """The columns of a CSV file as text, and how messages call its rows."""
     name = path_text(path)
     try:
-        with open(name, newline="", encoding="utf-8-sig") as file:
-            header, rows, lines = _csv_rows(csv.reader(file, skipinitialspace=True), name)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        content = Path(name).read_bytes()
+    except OSError as error:
+        raise _unreadable(name, error) from error
+    table = csv_table(utf8(content, name), name)
+    return table.columns, lambda i: f"line {table.lines[i]} of {name}"
+
+
+def utf8(content: bytes, name: str) -> str:
+    """The text in a CSV file."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is not UTF-8 text; in Excel: Save as → CSV UTF-8.") from error
+
+
+def csv_table(text: str, name: str) -> CsvTable:
+    """The table in the text of a CSV file; where no comma separates the header, semicolons or tabs do.
+
+    In the latter case a comma in a number is its decimal point.
+
+    Examples
+    --------
+    >>> table = csv_table("flat;size\\nMill Rd;12,5\\nBell St;8\\n", "flats.csv")
+    >>> {name: column.tolist() for name, column in table.columns.items()}
+    {'flat': ['Mill Rd', 'Bell St'], 'size': ['12.5', '8']}
+    """
+    try:
+        separator = _separator(text)
+        header, rows, lines = _csv_rows(_reader(text, separator), name)
+    except csv.Error as error:
         raise _unreadable(name, error) from error
     refuse_repeats(header, f"column of {name}")
     cells = np.array(rows, dtype=object)
-    return {h: cells[:, j] for j, h in enumerate(header)}, lambda i: f"line {lines[i]} of {name}"
+    decimal = [j for j, head in enumerate(header) if separator != "," and _has_decimals(head, cells[:, j])]
+    for j in decimal:
+        cells[:, j] = [cell.replace(",", ".") if _DECIMAL.fullmatch(cell) else cell for cell in cells[:, j]]
+    return CsvTable({h: cells[:, j] for j, h in enumerate(header)}, lines, separator, bool(decimal))
 
 
 def parquet_frame(path: PathType) -> tuple[Any, Where]:
     """The frame in a Parquet file, and how messages call its rows."""
     name = path_text(path)
-    try:
-        frame = pandas().read_parquet(name)
-    except (OSError, ValueError) as error:
-        raise _unreadable(name, error) from error
+    frame = read_parquet(name, name)
+    return frame, lambda i: f"row {i} of {name}"
+
+
+def read_parquet(source: str | BytesIO, name: str) -> Any:
+    """The frame in a Parquet file that messages call by this name."""
+    with _readable_parquet(name):
+        frame = pandas().read_parquet(source)
     if len(frame) == 0:
         raise InputError(f"{name} has no rows; it needs at least one.")
-    return frame, lambda i: f"row {i} of {name}"
+    return frame
+
+
+def parquet_shape(source: BytesIO, name: str) -> tuple[int, int]:
+    """How many rows and columns a Parquet file has, without reading them."""
+    with _readable_parquet(name):
+        about = import_module("pyarrow.parquet").read_metadata(source)
+    return about.num_rows, about.num_columns
+
+
+@contextmanager
+def _readable_parquet(name: str) -> Iterator[None]:
+    """Say that a file cannot be read, whatever a damaged one makes pyarrow raise."""
+    try:
+        yield
+    except ImportError:
+        raise
+    except Exception as error:
+        raise _unreadable(name, error) from error
 
 
 def numbered_lines(path: PathType) -> Iterator[tuple[int, str]]:
@@ -158,6 +225,27 @@ def _typed_cell(cell: str) -> float | str | None:
         return _BOOLEAN_WORDS.get(cell.strip().lower(), cell) if cell.strip() else None
 
 
+def _reader(text: str, separator: str) -> Any:
+    return csv.reader(StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
+
+
+def _separator(text: str) -> str:
+    """What separates the fields of a header: a comma if there is one outside of quotes."""
+    found = (mark for mark in _SEPARATORS if len(next(_reader(text, mark), [])) > 1)
+    return next(found, ",")
+
+
+def _has_decimals(header: str, column: NDArray[Any]) -> bool:
+    """Whether most of a column is numbers with decimal commas, and the rest, if any, is mistakes in it."""
+    if header.lower() in _LABEL_HEADERS:
+        return False
+    found = [cell for cell in column if _DECIMAL.fullmatch(cell)]
+    rest = [cell for cell in column if cell.strip() and not _DECIMAL.fullmatch(cell)]
+    # Beside 12,5 a number with a point may be one of thousands: such a column stays as it is.
+    pointed = any(isinstance(_typed_cell(cell), float) for cell in rest)
+    return len(found) > len(rest) and not pointed and any("," in cell for cell in found)
+
+
 def _csv_rows(reader: Any, name: str) -> tuple[list[str], list[list[str]], list[int]]:
     """Header, rows and their line numbers; blank lines are passed over."""
     header = [cell.strip() for cell in next(reader, [])]
@@ -182,13 +270,13 @@ def _unreadable(name: str, error: Exception) -> InputError:
     """The error for a file that is absent or not what it should be."""
     if isinstance(error, FileNotFoundError):
         return InputError(f"There is no file {name}; give the path of one that exists.")
-    reason = str(error).splitlines()[0]
+    reason = (str(error) or type(error).__name__).splitlines()[0]
     return InputError(f"{name} cannot be read ({reason}); give a valid file of its kind.")
 
 
 def _check_header(header: list[str], name: str) -> None:
     """Refuse a first line that is data, or that another character separates."""
-    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
+    if len(header) == 1 and "|" in header[0]:
         raise InputError(f"Line 1 of {name} has no commas ({header[0]!r}); separate the fields by commas.")
     if all(isinstance(_typed_cell(cell), float) for cell in header):
         raise InputError(f"Line 1 of {name} is all numbers; it must hold the names of the columns.")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from coombs.tables import FloatArray
+
+DIGITS = 4
+THIN = "\u202f"
+"""A space that does not break."""
 
 
 def percent(share: float) -> str:
@@ -31,6 +36,34 @@ def number(value: float, spread: float) -> str:
     """A number with as many decimals as tell a fiftieth of the spread."""
     decimals = int(np.clip(np.ceil(np.log10(50 / spread)), 0, 12)) if spread > 0 else 2
     return f"{round(value, decimals) + 0.0:.{decimals}f}"
+
+
+def plain(value: float) -> str:
+    """A number as people write it: four digits, or all before the point; as 335594, 12.75, 0.0286."""
+    if not 1e-5 <= abs(value) < 1e12:
+        return f"{value:.{DIGITS}g}"
+    decimals = max(0, DIGITS - 1 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def grouped(text: str) -> str:
+    """A number's text with thin spaces between thousands, from five digits on."""
+    whole, point, rest = text.partition(".")
+    digits = whole.removeprefix("-")
+    if len(digits) < 5 or not digits.isdecimal():
+        return text
+    return f"{'-' if whole.startswith('-') else ''}{int(digits):,}".replace(",", THIN) + point + rest
+
+
+def numbers(first: float, second: float) -> tuple[str, str]:
+    """Two numbers as people write them, with as many digits as tell them apart."""
+    texts = plain(first), plain(second)
+    for digits in (6, 9, 12, 17):
+        if texts[0] != texts[1] or first == second:
+            break
+        texts = f"{first:.{digits}g}", f"{second:.{digits}g}"
+    return texts
 
 
 def loadings(direction: FloatArray, least: float) -> list[tuple[int, float]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from coombs import InputError
+from coombs import InputError, files
 from coombs.catalogue import Catalogue, catalogue
+from coombs.tables import Columns
 
 COLUMNS: dict[str, list[Any]] = {
     "shoe": ["Pegasus", "Ghost", "Kayano"],
@@ -220,6 +223,55 @@ def test_categories_and_strings_of_pandas_are_details() -> None:
     found = catalogue(frame)
     assert found.features == ["price"]
     assert found.details == ({"kind": "a", "note": "x"}, {"kind": "b", "note": ""})
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.floats(-1e9, 1e9), st.integers(-999, 999), st.text("ab;,'\"=\n -", min_size=1)),
+        min_size=2,
+        unique_by=lambda row: row[2],
+    ),
+    st.sampled_from(";\t"),
+)
+def test_a_file_with_semicolons_and_decimal_commas_is_the_file_with_commas_and_points(
+    rows: list[tuple[float, int, str]], separator: str
+) -> None:
+    """Whatever must be quoted or looks like a formula."""
+
+    def written(mark: str, point: str) -> Columns:
+        text = io.StringIO()
+        writer = csv.writer(text, delimiter=mark, quoting=csv.QUOTE_ALL)
+        writer.writerow(["price", "drop", "note"])
+        writer.writerows([str(x).replace(".", point), str(n), files.guard(note)] for x, n, note in rows)
+        return files.csv_table(text.getvalue(), "items.csv").columns
+
+    expected, found = written(",", "."), written(separator, ",")
+    for name in ("price", "drop"):
+        assert files.typed(found[name]).tolist() == files.typed(expected[name]).tolist()
+    assert found["note"].tolist() == expected["note"].tolist() == [note for _, _, note in rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        ("a,b;c\n1,2\n", ["a", "b;c"]),
+        ('"a, b";c\n1;2\n', ["a, b", "c"]),
+        ('"a\nb";c\n1;2\n', ["a\nb", "c"]),
+        ('"a;b"\n1\n', ["a;b"]),
+        ("a;b\tc\n1;2\n", ["a", "b\tc"]),
+    ],
+)
+def test_the_header_says_what_separates_the_columns(
+    text: str, header: list[str], write: Callable[[str], Path]
+) -> None:
+    """A comma goes before a semicolon, that before a tab; what is quoted separates nothing."""
+    columns, where = files.csv_columns(write(text))
+    assert list(columns) == header and where(0).startswith(f"line {text.count(chr(10))} of")
+
+
+def test_commas_in_numbers_are_not_guessed_in_a_file_with_commas(write: Callable[[str], Path]) -> None:
+    assert catalogue(write('item,price,size\na,1,"12,5"\nb,2,"1,200"\n')).features == ["price"]
 
 
 @pytest.mark.parametrize("features", ["price", 5])

@@ -591,6 +591,24 @@ ITEMS_CSV = "item,price\nlatte,1\nmocha,2\n"
 ANSWERS_CSV = "left,right,winner\nlatte,mocha,left\n"
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_files_with_semicolons_or_tabs_are_read(tmp_path: Path, separator: str) -> None:
+    """Commas in their numbers are decimal points; names and users that look like numbers stay as they are."""
+    items = [["item", "price", "milk"], ["1,5", "12,5", "3"], ["2,5", "-0,75", "4"], ["tea", "1,5E+2", " 2"]]
+    answers = [
+        ["winner", "loser", "user", "weight"],
+        ["2,5", "1,5", "0,1", "0,5"],
+        ["1,5", "2,5", "0,1", "2"],
+    ]
+    for name, rows in (("i.csv", items), ("a.csv", answers)):
+        (tmp_path / name).write_text("\ufeff" + "\r\n".join(separator.join(row) for row in rows), "utf-8")
+    data = Comparisons.read_csv(tmp_path / "i.csv", tmp_path / "a.csv")
+    assert data.items.tolist() == [[12.5, 3], [-0.75, 4], [150, 2]]
+    assert data.item_names is not None and data.item_names.tolist() == ["1,5", "2,5", "tea"]
+    assert data.pairs.tolist() == [[1, 0], [0, 1]] and data.weights.tolist() == [0.5, 2]
+    assert data.users is not None and data.users.tolist() == ["0,1", "0,1"]
+
+
 @pytest.mark.parametrize(
     ("items", "answers", "message"),
     [
@@ -610,10 +628,19 @@ ANSWERS_CSV = "left,right,winner\nlatte,mocha,left\n"
         (ITEMS_CSV + "tea,\n", ANSWERS_CSV, "Feature 'price' of item 'tea' is nan"),
         (ITEMS_CSV + "tea,cheap\n", ANSWERS_CSV, "Feature 'price' of item 'tea' is 'cheap'"),
         ("price,milk\n1,2\n3,\n", ANSWERS_CSV, r"Feature 'milk' of line 3 of .*items\.csv is nan"),
+        (
+            'price;milk\n"1";"a\nb"\n\n3;\n',
+            ANSWERS_CSV,
+            r"Feature 'milk' of line 3 of .*items\.csv is 'a\\nb'",
+        ),
+        ('price;milk\n"1";"\n2"\n\n3;\n', ANSWERS_CSV, r"Feature 'milk' of line 5 of .*items\.csv is nan"),
+        ("item;price\nlatte;1;2\n", ANSWERS_CSV, r"Line 2 of .*items\.csv has 3 fields; the header has 2"),
+        ("item;price\nlatte;1,5\nmocha;12,5 EUR\ntea;2\n", ANSWERS_CSV, "'mocha' is '12,5 EUR'"),
+        ("item;price\nlatte;1,5\nmocha;2.5\ntea;2\n", ANSWERS_CSV, "'latte' is '1,5'; it must be a number"),
         ("item,a,a\nlatte,1,2\n", ANSWERS_CSV, r"More than one column of .*items\.csv is named 'a'"),
         ("item\nlatte\nmocha\n", ANSWERS_CSV, "no feature columns"),
         ("item,price\nlatte,1\n", ANSWERS_CSV, "fewer than two items"),
-        (b"item,price\n\xff\xfe,1\n", ANSWERS_CSV, r"items\.csv cannot be read"),
+        (b"item,price\n\xff\xfe,1\n", ANSWERS_CSV, r"items\.csv is not UTF-8 text; in Excel: Save as"),
     ],
 )
 def test_bad_csv_files_are_refused_by_line(tmp_path: Path, items: Any, answers: Any, message: str) -> None:
@@ -684,7 +711,7 @@ def test_columns_called_loser_and_winner_are_not_taken_by_their_order() -> None:
     ("text", "words"),
     [
         ("1,4\n2,5\n3,6\n", "Line 1 of .* is all numbers"),
-        ("item;price\na;1\n", "has no commas"),
+        ("item|price\na|1\n", "has no commas"),
         ("left,right,Winner,winner\na,b,a,b\n", "More than one column of the answers"),
     ],
 )

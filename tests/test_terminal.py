@@ -31,8 +31,9 @@ from coombs.terminal.cells import cells, cut, harmless, pad, wrap
 from coombs.terminal.keys import Keys, Lines, Unknown, single_keys
 from coombs.terminal.look import Look
 from coombs.terminal.page import come_back, fitted
-from coombs.terminal.pair import numbers, rows
+from coombs.terminal.pair import rows
 from coombs.terminal.screen import help_screen, pause_screen, question_screen
+from coombs.words import numbers
 
 ROOT = Path(__file__).resolve().parents[1]
 WINDOW = Look(80, 24, moves=True, colour=True)
@@ -172,7 +173,7 @@ def test_numbers_are_the_users_and_are_told_apart() -> None:
     """No exponents for what people write without, no digits that come from the machine."""
     assert numbers(950.0, 1250000.0) == ("950", "1250000")
     assert numbers(0.1 + 0.2, 3.2) == ("0.3", "3.2")
-    assert numbers(1 / 3, 2 / 3) == ("0.333333", "0.666667")
+    assert numbers(1 / 3, 2 / 3) == ("0.3333", "0.6667")
     assert len(set(numbers(1.0, 1.0 + 2**-52))) == 2
 
 

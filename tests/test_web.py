@@ -7,6 +7,7 @@ import io
 import json
 import re
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from urllib.parse import unquote
 import numpy as np
 import postgres
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 pytest.importorskip("fastapi")
 pytest.importorskip("httpx2")
@@ -28,8 +31,8 @@ from coombs import InputError, Model, create_study, web
 from coombs.storage import open_storage
 from coombs.study import Study
 from coombs.web import checks, errors, gate, start
-from coombs.web.cards import Cards, is_image_file, web_address
-from coombs.web.drafts import Choices, read_upload
+from coombs.web.cards import Cards, Column, is_image_file, web_address
+from coombs.web.drafts import Choices, numbered, read_upload
 from coombs.web.pages import study_called, study_path
 from coombs.web.registry import Cache
 
@@ -281,12 +284,12 @@ def test_warnings_name_rows_and_columns() -> None:
     assert draft.guess().features == ("a", "b", "c")
     told = " ".join(checks.warnings(draft, draft.guess()))
     assert "same is left out, as it is the same for all items" in told
-    assert "mixed is left out" in told and "line 8 of things.csv" in told and "'oops'" in told
+    assert "mixed is left out" in told and "in line 8 it is 'oops'" in told
     assert "gap is left out" in told
     assert "shown on the cards and not learned from: text" in told
     assert "only 7 items" in told
-    assert "a and b rise and fall together" in told
-    assert "Line 2 of things.csv and line 8 of things.csv have the same features" in told
+    assert "a and b go up and down together, so that which of the two matters will be hard to tell" in told
+    assert "Lines 2 and 8 have the same features" in told
 
 
 def test_gaps_are_refused_or_left_out() -> None:
@@ -294,17 +297,221 @@ def test_gaps_are_refused_or_left_out() -> None:
     choices = Choices(("a", "b"), "name")
     with pytest.raises(InputError, match="'a' of item 'y'"):
         draft.catalogue(choices)
-    assert any("a is missing in line 3 of t.csv:" in one for one in checks.warnings(draft, choices))
+    assert any("a is missing in line 3:" in one for one in checks.problems(draft, choices))
+    assert not checks.problems(draft, Choices(("a", "b"), "name", complete=True))
     assert draft.catalogue(Choices(("a", "b"), "name", complete=True)).names == ["x", "z"]
 
 
 def test_repeated_names_are_told_and_refused(client: TestClient) -> None:
     table = b"shoe,price,weight\nx,1,2\nx,2,3\ny,4,5\n"
     draft = read_upload(table, "t.csv")
-    assert any("Several items are called 'x'" in one for one in checks.warnings(draft, draft.guess()))
+    assert any("Several items are called 'x'" in one for one in checks.problems(draft, draft.guess()))
     made = make(client, table)
     assert made.status_code == 422 and "names must differ" in made.text
     assert make(client, table, names="").status_code == 303
+
+
+def test_repeated_names_can_be_numbered(client: TestClient) -> None:
+    table = b"shoe,price,weight\nPlain 1,1,2\nPlain 1,2,3\nPlain 1,3,1\nPlain 1 (2),4,5\n"
+    preview = client.post("/drafts", files={"file": ("shoes.csv", table)}).headers["location"]
+    assert 'name="numbered"' in client.get(preview).text
+    draft = read_upload(table, "t.csv")
+    choices = Choices(("price", "weight"), "shoe", numbered=True)
+    assert draft.catalogue(choices).names == ["Plain 1", "Plain 1 (3)", "Plain 1 (4)", "Plain 1 (2)"]
+    assert not checks.problems(draft, choices)
+    assert "numbered: Plain 1, Plain 1 (2)" in " ".join(checks.warnings(draft, choices))
+    assert make(client, table, numbered="true").status_code == 303
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(["a", "b", "a (2)", "a (3)", "b (2) (2)", "b (2)"])))
+def test_numbered_names_differ_and_the_first_of_each_stays(names: list[str]) -> None:
+    found = numbered(names)
+    assert len(set(found)) == len(names)
+    assert all(found[names.index(name)] == name for name in names)
+
+
+@pytest.mark.parametrize(
+    ("table", "choices", "words"),
+    [
+        ("name,a\nx,1\n", {"features": ("a",)}, "has one row; two or more are needed"),
+        ("name,a\nx,1\ny,2\n", {}, "No feature is ticked"),
+        ("name,a\nx,red\ny,blue\n", {}, "There is no column of numbers to learn from"),
+        ("name,a\nx,1\ny,1\n", {"features": ("a",)}, "All items are the same in a"),
+        ("name,a\nx,1\ny,\nz,2\nw,\n", {"features": ("a",)}, "a is missing in lines 3 and 5:"),
+        ("name,a,b\nx,1,\ny,2,3\n", {"features": ("a", "b"), "complete": True}, "Fewer than two rows"),
+        ("name,a\nx,1\nx,2\n", {"features": ("a",)}, "Several items are called 'x'"),
+        ("name,a\n,1\nx,2\n,3\n", {"features": ("a",)}, "There is no name in lines 2 and 4"),
+        ("name,a\nx,1\ny,2\n", {"features": ("a",), "names": "a"}, "'a' is ticked as a feature and chosen"),
+    ],
+)
+def test_what_must_be_mended_first_is_what_is_refused(
+    client: TestClient, table: str, choices: dict[str, Any], words: str
+) -> None:
+    """It stands in a list of its own, before what is good to know, and no study is made."""
+    made = Choices(**({"names": "name"} | choices))
+    first, *_ = checks.problems(read_upload(table.encode(), "t.csv"), made)
+    assert words in first
+    data = {"name": "t", "feature": made.features, "names": made.names, "complete": made.complete}
+    preview = client.post("/drafts", files={"file": ("t.csv", table.encode())}).headers["location"]
+    page = client.post(preview, data=data).text
+    problem = page.index("Must be mended first")
+    assert 'class="problem field"' in page and problem < page.find("Good to know") % len(page)
+    assert client.post(preview, data=data | {"create": "yes"}).status_code == 422
+
+
+def test_of_one_row_nothing_else_is_said() -> None:
+    draft = read_upload(b"name,a,b\nx,1,\n", "t.csv")
+    assert len(checks.problems(draft, draft.guess())) == 1 and not checks.warnings(draft, draft.guess())
+
+
+def test_many_places_are_counted() -> None:
+    table = "name,a,b\n" + "".join(f"n{i},{i},{'' if i % 2 else i}\n" for i in range(20))
+    told = checks.warnings(draft := read_upload(table.encode(), "t.csv"), draft.guess())
+    assert "b is left out, as it is missing in lines 3, 5, 7, 9, 11 and 5 more." in told
+
+
+def test_checking_again_comes_back_to_the_choices(client: TestClient) -> None:
+    preview = client.post("/drafts", files={"file": ("shoes.csv", TABLE)}).headers["location"]
+    page = client.get(preview).text
+    assert f'formaction="{preview}#columns"' in page and 'id="columns"' in page
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "names", "features"),
+    [
+        ("id,name,price", "{i},Shoe {i},{i}", "name", ("price",)),
+        ("id,Title,price", "A-{i},Shoe {i},{i}", "Title", ("price",)),
+        ("price,size,item", "{i},{i},Shoe {i}", "item", ("price", "size")),
+        ("id,price", "{i},{i}", "id", ("price",)),
+        ("shoe,name,price", "Shoe {i},Brand {i},{i}", "shoe", ("price",)),
+        ("id,name,price", "{i},{i},{i}", "id", ("name", "price")),
+        ("shoe,brand_id,price", "Shoe {i},{i},{i}", "shoe", ("price",)),
+        ("price,size", "{i},{i}", None, ("price", "size")),
+    ],
+)
+def test_names_are_text_rather_than_numbers_or_ids(
+    header: str, row: str, names: str | None, features: tuple[str, ...]
+) -> None:
+    """And ids are nothing to learn from."""
+    rows = "".join(row.format(i=i) + "\n" for i in range(4))
+    guess = read_upload(f"{header}\n{rows}".encode(), "t.csv").guess()
+    assert (guess.names, guess.features) == (names, features)
+
+
+@pytest.mark.parametrize("path", ["img/{}.png", "C:\\img\\{}.JPG", "/home/me/{}.webp", "{}.gif"])
+def test_pictures_in_files_are_not_uploaded_and_that_is_said(path: str) -> None:
+    table = "name,a,photo\n" + "".join(f"n{i},{i},{path.format(i)}\n" for i in range(3))
+    draft = read_upload(table.encode(), "t.csv")
+    guess = draft.guess()
+    assert guess.picture is None
+    told = checks.warnings(draft, guess)
+    assert (
+        "photo names files on your disk, which an upload does not bring; use web addresses, "
+        "or start with: coombs serve t.csv"
+    ) in told
+    assert not [one for one in told if "shown on the cards" in one]
+    online = read_upload(TABLE, "shoes.csv")
+    assert online.guess().picture == "photo" and not online.on_disk
+
+
+@pytest.mark.parametrize(
+    ("cells", "sentence"),
+    [
+        (["$950", '"€1,200"'], "with a sign (€1,200); leave the sign and the thousands comma out"),
+        (["$950", "$ 800.50"], "with a sign ($950); leave the sign out"),
+        (["950 EUR", "-20 EUR"], "with a sign (950 EUR); leave the sign out"),
+        (['"1,200"', '"12,000.50"'], "with commas (1,200); leave the thousands comma out"),
+    ],
+)
+def test_prices_with_signs_are_told(cells: list[str], sentence: str) -> None:
+    table = "name,a,price\n" + "".join(f"n{i},{i},{cell}\n" for i, cell in enumerate(cells))
+    draft = read_upload(table.encode(), "t.csv")
+    assert f"price looks like numbers {sentence} to learn from it." in checks.warnings(draft, draft.guess())
+
+
+def test_words_with_numbers_are_text() -> None:
+    draft = read_upload(b"name,a,model\nx,1,BMW 320\ny,2,3a\n", "t.csv")
+    assert "Text is shown on the cards and not learned from: model." in checks.warnings(draft, draft.guess())
+
+
+# Files of other kinds than CSV with commas.
+
+
+@pytest.mark.parametrize(("separator", "word"), [(";", "semicolons"), ("\t", "tabs")])
+def test_other_separators_and_decimal_commas_are_understood_and_said(
+    client: TestClient, separator: str, word: str
+) -> None:
+    rows = ["name,size,price,note", "a,12.5,3,x", "b,-0.75,4,y", "c,2,5,z"]
+    text = "".join(row.replace(",", separator).replace(".", ",") + "\n" for row in rows)
+    preview = client.post("/drafts", files={"file": ("t.csv", text.encode())}).headers["location"]
+    page = client.get(preview).text
+    assert f"The file has {word} between its columns and commas in its numbers; both were understood." in page
+    assert re.findall(r'name="feature" value="([^"]+)" checked', page) == ["size", "price"]
+    draft = read_upload(text.encode(), "t.csv")
+    assert draft.catalogue(draft.guess()).table.matrix.tolist() == [[12.5, 3], [-0.75, 4], [2, 5]]
+    made = client.post("/api/studies", json={"name": "t", "csv": text})
+    assert made.status_code == 201 and made.json()["features"] == ["size", "price"]
+    plain = read_upload(text.replace(",", "").encode(), "t.csv")
+    assert f"The file has {word} between its columns, which was understood." in checks.warnings(
+        plain, plain.guess()
+    )
+
+
+def _parquet(frame: Any, **options: Any) -> bytes:
+    pytest.importorskip("pyarrow")
+    content: bytes = frame.to_parquet(**options)
+    return content
+
+
+def test_a_parquet_file_is_read_as_the_same_table_in_csv(client: TestClient) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(io.BytesIO(TABLE))
+    frame["new"] = frame["price"] > 100
+    frame["gap"] = frame["weight"].where(frame.index != 3).astype("float32") + 0.5
+    text, file = read_upload(frame.to_csv(index=False).encode(), "t.csv"), read_upload(_parquet(frame), "t")
+    assert text.texts(20) == file.texts(20) and text.guess() == file.guess()
+    assert "gap is left out, as it is missing in row 3." in checks.warnings(file, file.guess())
+    indexed = read_upload(_parquet(frame.set_index("shoe")), "t")
+    assert indexed.texts(20) == text.texts(20) and indexed.guess() == text.guess()
+    unnamed = read_upload(_parquet(frame[2:].drop(columns="shoe")), "t")
+    assert unnamed.guess().names == "item" and unnamed.texts(1)[0][0] == "2"
+    assert make(client, _parquet(frame)).status_code == 303
+
+
+def test_parquet_has_the_limits_of_csv(client: TestClient) -> None:
+    pandas = pytest.importorskip("pandas")
+    wide = pandas.DataFrame({f"c{i}": [1] for i in range(300)})
+    for content, words in (
+        (_parquet(pandas.DataFrame({"a": range(20_001)})), "has 20001 rows"),
+        (_parquet(wide), "has 300 columns"),
+        (
+            _parquet(pandas.concat([wide.iloc[:, :100]] * 10_001, ignore_index=True)),
+            "more than 1000000 cells",
+        ),
+        (_parquet(pandas.DataFrame({"a": []})), "has no rows"),
+        (_parquet(pandas.DataFrame(index=range(3))), "has no rows"),
+        (_parquet(wide)[:-9], "cannot be read"),
+    ):
+        reply = client.post("/drafts", files={"file": ("bad.parquet", content)})
+        assert reply.status_code == 422 and "bad.parquet" in reply.text and words in reply.text
+
+
+@pytest.mark.parametrize("absent", ["pandas", "pyarrow.parquet"])
+def test_parquet_without_its_libraries_says_what_to_install(
+    absent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    content = _parquet(pandas.DataFrame({"a": [1, 2]}))
+    monkeypatch.setitem(sys.modules, absent, None)
+    with pytest.raises(InputError, match=r'pip install "coombs\[frames\]"'):
+        read_upload(content, "t.parquet")
+
+
+def test_start_offers_csv_and_parquet(client: TestClient) -> None:
+    page = client.get("/").text
+    (accepted,) = re.findall(r'accept="([^"]+)"', page)
+    assert {".csv", ".parquet"} <= set(accepted.split(",")) and "CSV or Parquet" in page
 
 
 def test_choices_are_checked_again_and_nothing_is_lost(client: TestClient) -> None:
@@ -667,8 +874,9 @@ def test_formulas_are_guarded_in_every_csv(client: TestClient) -> None:
         (b"", "is empty"),
         (b"PK\x03\x04rest", "workbook"),
         (b"\xff\xfea\x00,\x00", "not UTF-8"),
+        ("name,a\nKäse,1\n".encode("latin-1"), "in Excel: Save as → CSV UTF-8"),
         (b"name,a\nx,\x001\n", "zero bytes"),
-        (b"a;b\n1;2\n", "separate the fields by commas"),
+        (b"a|b\n1|2\n", "separate the fields by commas"),
         (b"name,a\nx,1,2\n", "the header has 2"),
         (b"name,a\n", "no rows"),
         (b"1,2\n3,4\n", "all numbers"),
@@ -676,6 +884,7 @@ def test_formulas_are_guarded_in_every_csv(client: TestClient) -> None:
         (b"name," + b",".join(b"c%d" % i for i in range(300)) + b"\n" + b"1," * 300 + b"1\n", "301 columns"),
         (b"name,a\n" + b"x,1\n" * 20_001, "20001 rows"),
         (b"," * 1_200_000, "more than 1000000 cells"),
+        (b";" * 1_200_000, "more than 1000000 cells"),
         (b'name,a\n"' + b"x" * 200_000 + b'",1\n', "cannot be read"),
     ],
 )
@@ -788,6 +997,81 @@ def test_pages_have_nothing_inline_or_from_elsewhere(client: TestClient, study: 
         assert not re.findall(r'(?:src|href)="(?:https?:)?//(?!127\.0\.0\.1)', page)
 
 
+def test_a_fault_while_thinking_costs_nobody_an_answer(
+    client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> None:
+        raise MemoryError("a fault of ours")
+
+    monkeypatch.setattr("coombs.study.mind.Mind.think", fail)
+    base = f"/api/respondents/{study.respondent().record.token}"
+    for number in range(1, 4):
+        asked = client.get(f"{base}/question").json()["question"]["id"]
+        told = client.post(f"{base}/tell", json={"question": asked, "choice": "left"})
+        assert told.status_code == 200 and told.json()["progress"]["n_answers"] == number
+    assert "a fault of ours" in caplog.text
+
+
+def test_an_undo_that_is_sent_twice_takes_back_one_answer(client: TestClient, study: Study) -> None:
+    """As a page does when the reply to the first was lost."""
+    token = answered(study, "Ann", 5)
+    page = client.get(f"/a/{token}").text
+    (last,) = re.findall(r'class="undo"[^>]* name="answer" value="(\d+)"', page)
+    for _ in range(2):
+        assert client.post(f"/a/{token}/undo", data={"answer": last}).status_code == 303
+    assert len(study.respondent("Ann").history()) == 4
+
+
+# Words for people.
+
+
+def test_answers_without_a_pattern_are_not_made_into_a_taste(client: TestClient, study: Study) -> None:
+    person, rng = study.respondent("Ann"), np.random.default_rng(3)
+    for _ in range(40):
+        person.tell(person.ask(), "left" if rng.random() < 0.5 else "right")
+    page = client.get(f"/a/{person.record.token}/result?whole=true").text
+    assert "do not rely on this order" in page and "fit together" not in page
+    for word in ("R-hat", "random_state", "log loss", "metric=", "anti-ideal", "kind in use", "Bradley"):
+        assert word not in page
+    steady = client.get(f"/a/{answered(study, 'Bob', 30)}/result?whole=true").text
+    assert "do not rely" not in steady
+
+
+def test_ties_alone_are_no_pattern(client: TestClient, study: Study) -> None:
+    person = study.respondent("Ann")
+    for _ in range(4):
+        person.tell(person.ask(), "tie")
+    assert "do not rely on this order" in client.get(f"/a/{person.record.token}/result").text
+
+
+def test_the_owner_reads_of_somebody_elses_taste_as_theirs(client: TestClient, study: Study) -> None:
+    page = client.get(f"/a/{answered(study, 'Ann')}/result?whole=true").text
+    assert "Ann\u2019s ranking" in page and "What matters to Ann" in page and "Your" not in page
+    mine = client.get(f"/a/{answered(study, 'me')}/result?whole=true").text
+    assert "Your ranking" in mine and "<title>What you want" in mine
+
+
+def test_an_ideal_is_told_as_far_as_items_go() -> None:
+    column = Column(np.array([5.0, 10.0, 56.0]))
+    assert (column.ideal(-4.0), column.ideal(80.0), column.ideal(17.94)) == ("5 or less", "56 or more", "18")
+    assert [column.between(*ends) for ends in ((-12.0, 32.2), (30.0, 70.0), (9.0, 21.0), (-5.0, 99.0))] == [
+        "up to 32",
+        "30 or more",
+        "9 to 21",
+        "",
+    ]
+    assert Column(np.array([7.0, 7.0])).ideal(7.0) == "-"
+    assert Column(np.array([335594.22, 1.0])).text(335594.22) == "335\u202f594"
+
+
+def test_links_of_this_computer_are_said_to_be_so(client: TestClient, study: Study) -> None:
+    study.respondent("Ann")
+    assert "These links open on this computer only" in client.get("/studies/points").text
+    for other in _client(web.create_app(study.storage, token="geheim"), base_url="http://192.0.2.7"):
+        other.get("/?token=geheim")
+        assert "on this computer only" not in other.get("/studies/points").text
+
+
 # Another storage.
 
 
@@ -827,14 +1111,13 @@ def test_errors_are_pages_for_people_and_json_for_programs(client: TestClient) -
     assert client.post("/a/unknown/tell", data={"question": "x"}).status_code == 422
 
 
-@pytest.mark.parametrize("method", ["think", "turn"])
 def test_a_fault_shows_no_traceback(
-    method: str, client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(f"coombs.study.respondent.Respondent.{method}", fail)
+    monkeypatch.setattr("coombs.study.respondent.Respondent.turn", fail)
     token = study.respondent().record.token
     page = client.get(f"/a/{token}")
     assert page.status_code == 500 and "secret" not in page.text and "stored" in page.text
@@ -873,7 +1156,6 @@ def test_cache_keeps_the_latest_used() -> None:
     assert cache.get("a") == 1
     cache.put("c", 3)
     assert (cache.get("a"), cache.get("b"), cache.get("c")) == (1, None, 3)
-    assert cache.put_new("a", 9) == 1
 
 
 def test_people_that_fell_out_come_back_as_they_were(

@@ -28,6 +28,13 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 FLAGS += ["--disable-background-networking", "--disable-component-update"]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+HIDDEN = "of => (it => it.scrollWidth - it.clientWidth)(document.querySelector(of))"
+LOOKS = """of => {
+  const card = getComputedStyle(document.querySelector(of));
+  const button = getComputedStyle(document.querySelector(`${of} .choose`));
+  const { borderTopColor: border, backgroundColor: ground } = card;
+  return { border, ground, button: button.backgroundColor, ring: button.outlineStyle };
+}"""
 TABLE = "tea,price,strength,sweetness\n" + "".join(
     f"Tea {i},{3 + i * 7 % 10},{i * 3 % 8},{i * 5 % 9}\n" for i in range(16)
 )
@@ -213,10 +220,79 @@ def test_a_phone(new_page: Callable[..., Any], server: Server, tmp_path: Path) -
     page.goto(f"{page.url}/result")
     page.wait_for_selector("#unknown")
     check(page)
+    # All of the ranking is there at once, with the certainty; the map is wider, and says so.
+    assert page.evaluate(HIDDEN, ".scroll:has(.ranking)") == 0 < page.evaluate(HIDDEN, ".map .scroll")
     for path in ("/", "/studies/phone", "/docs"):
         page.goto(server.address + path)
         check(page)
         assert page.evaluate("document.documentElement.scrollWidth <= 390")
+
+
+def test_no_card_looks_chosen_on_the_next_question(
+    new_page: Callable[..., Any], server: Server, tmp_path: Path
+) -> None:
+    create(new_page(), server, "looks", tmp_path)
+    page, phone = new_page(reduced_motion="reduce"), new_page(**PHONE, reduced_motion="reduce")
+    page.goto(person_link(server, "looks", "Ann"))
+    phone.goto(person_link(server, "looks", "Bob"))
+    fresh = page.evaluate(LOOKS, ".card:nth-of-type(2)")
+    accent = page.evaluate("getComputedStyle(document.querySelector('.choose')).backgroundColor")
+    for side in (1, 2):
+        card = f".card:nth-of-type({side})"
+        after(page, lambda card=card: page.click(card, position={"x": 30, "y": 30}))
+        looks = page.evaluate(LOOKS, card)
+        # Under the pointer the border may be darker, but it has not the colour of what is chosen.
+        assert looks["border"] != accent and {**looks, "border": fresh["border"]} == fresh
+        after(phone, lambda card=card: phone.tap(card))
+        assert phone.evaluate(LOOKS, card) == fresh
+    # With keys: a ring around the button, and no more.
+    page.mouse.move(1, 1)
+    page.focus("button[value=left]")
+    after(page, lambda: page.keyboard.press("Enter"))
+    assert page.evaluate(LOOKS, ".card:nth-of-type(1)") == {**fresh, "ring": "solid"}
+
+
+def test_buttons_stay_in_sight_where_there_is_room(
+    new_page: Callable[..., Any], server: Server, tmp_path: Path
+) -> None:
+    page = new_page(viewport={"width": 1280, "height": 800})
+    file = tmp_path / "many.csv"
+    header = ",".join(["thing", *(f"feature {k}" for k in range(30))])
+    rows = [",".join([f"Thing {i}", *(str((7 * i + k * k) % 23) for k in range(30))]) for i in range(12)]
+    file.write_text("\n".join([header, *rows]) + "\n")
+    page.goto(server.address)
+    page.set_input_files("#file", str(file))
+    page.get_by_role("button", name="Make the study").click()
+    page.goto(person_link(server, "many", "Ann"))
+    for value in ("left", "right", "tie"):
+        box = page.locator(f"button[value={value}]").bounding_box()
+        assert box["y"] + box["height"] <= 800
+        after(page, lambda box=box: page.mouse.click(box["x"] + 10, box["y"] + 10))
+    # The card is still one large button, and ends where it ends.
+    after(page, lambda: page.mouse.click(300, 300))
+    before = question(page)
+    page.mouse.click(100, 300)
+    page.mouse.click(640, 300)
+    # At 200 % there is no room: the buttons come after the cards.
+    page.set_viewport_size({"width": 640, "height": 400})
+    assert page.evaluate("getComputedStyle(document.querySelector('.others')).position") == "static"
+    assert question(page) == before
+
+
+def test_the_size_of_letters_that_a_reader_has_set(browser: Any, server: Server, tmp_path: Path) -> None:
+    flags = [*FLAGS, "--blink-settings=defaultFontSize=32"]
+    large = browser.browser_type.launch(executable_path=chromium(), args=flags)
+    try:
+        page = large.new_page(viewport={"width": 1280, "height": 800})
+        create(page, server, "large", tmp_path)
+        assert page.evaluate("getComputedStyle(document.body).fontSize") == "32px"
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 800})
+            for address in (f"{server.address}/studies/large", person_link(server, "large", "Ann")):
+                page.goto(address)
+                assert page.evaluate("document.documentElement.scrollWidth") <= width
+    finally:
+        large.close()
 
 
 def test_come_back_later(new_page: Callable[..., Any], tmp_path: Path) -> None:

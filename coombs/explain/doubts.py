@@ -99,10 +99,8 @@ def _copies_and_unseen(case: Case) -> Iterator[Unknown]:
     """Features that say the same, and directions along which the answers say nothing."""
     copies = list(_copies(case))
     for one, other, correlation in copies:
-        text = (
-            f"{other} is as good as a copy of {one} (correlation {correlation:.3f}), so that how the two "
-            "share their weight is not known."
-        )
+        copy = f"a copy of {one}" if correlation > 0 else f"a copy of {one}, turned around"
+        text = f"{other} is as good as {copy}, so that how the two share their weight is not known."
         yield Unknown("copies", text)
     copied = {name for one, other, _ in copies for name in (one, other)}
     for direction in _unseen(case):
@@ -141,6 +139,7 @@ def trust(case: Case, directions: tuple[Direction, ...]) -> Trust:
     # A pair cannot be foretold from itself.
     rungs = case.est.ladder() if case.compare else case.est.rung_in_use()
     kinds = tuple(_kind(case, rung) for rung in rungs) if pairs > 1 else ()
+    warnings = dict(_warnings(case, kinds, directions))
     return Trust(
         kinds=kinds,
         advice=_advice(kinds, len(case.data)) if case.compare else "",
@@ -152,7 +151,8 @@ def trust(case: Case, directions: tuple[Direction, ...]) -> Trust:
         lapse=float(case.est.lapse_),
         effects=_effects(case),
         surprises=_surprises(case),
-        warnings=tuple(_warnings(case, kinds, directions)),
+        warnings=tuple(warnings.values()),
+        cautions=tuple(warnings),
     )
 
 
@@ -242,33 +242,46 @@ def _surprises(case: Case) -> tuple[Surprise, ...]:
     return tuple(found.values())
 
 
-def _warnings(case: Case, kinds: tuple[Kind, ...], directions: tuple[Direction, ...]) -> Iterator[str]:
-    """Sentences of caution."""
+def _warnings(
+    case: Case, kinds: tuple[Kind, ...], directions: tuple[Direction, ...]
+) -> Iterator[tuple[str, str]]:
+    """Sentences of caution, each after its kind."""
     losses = {kind.metric: kind.log_loss for kind in kinds if not kind.item_effects}
     posterior, status = case.posterior, case.est.status_
     if posterior is not None and posterior.rhat > CHAINS_APART:
         yield (
-            f"The sampler's chains did not agree (R-hat {posterior.rhat:.2f}, 1 being perfect): "
-            "numbers here may change with random_state."
+            "chains apart",
+            (
+                f"The sampler's chains did not agree (R-hat {posterior.rhat:.2f}, 1 being perfect): "
+                "numbers here may change with random_state."
+            ),
         )
     elif status not in GOOD_ENDS:
-        yield f"The fit did not converge (it ended as {status})."
+        yield "not converged", f"The fit did not converge (it ended as {status})."
     if posterior is not None and not posterior.sampled:
-        yield "Answers are many, so that intervals come from a Gaussian about the best fit."
+        text = "Answers are many, so that intervals come from a Gaussian about the best fit."
+        yield "not sampled", text
     anti = sum(direction.share for direction in directions if direction.anti_ideal)
     if case.rung == "signed" and anti > ANTI_IDEAL:
-        yield f"{percent(anti)} of what matters is anti-ideal: there the middle is the worst, not the best."
+        text = f"{percent(anti)} of what matters is anti-ideal: there the middle is the worst, not the best."
+        yield "anti-ideal", text
     elif case.has_ideal and _looks_anti_ideal(losses, len(case.data)):
         yield (
-            "Some direction looks anti-ideal, the middle being the worst: metric='signed' foretells "
-            f"answers clearly better (log loss {losses['signed']:.3f} against {losses['full']:.3f})."
+            "anti-ideal",
+            (
+                "Some direction looks anti-ideal, the middle being the worst: metric='signed' foretells "
+                f"answers clearly better (log loss {losses['signed']:.3f} against {losses['full']:.3f})."
+            ),
         )
     if losses.get(case.rung, 0.0) > COIN - ALIKE and case.est.item_effects_ is None:
-        yield "The kind in use foretells answers no better than a coin does."
+        yield "coin", "The kind in use foretells answers no better than a coin does."
     elif len(case.data) >= ENOUGH and case.est.score(case.data) < AGREED * _ceiling(case.data):
         yield (
-            "More than a fifth of the answers go against what was learned from them: several tastes or "
-            "people may be behind them, or something that no feature says."
+            "several tastes",
+            (
+                "More than a fifth of the answers go against what was learned from them: several tastes or "
+                "people may be behind them, or something that no feature says."
+            ),
         )
 
 

@@ -53,6 +53,7 @@ UNLEARNED = 0.75
 """Nothing is known where an interval has this share of its width before any answer, or the data's."""
 SURE = 0.9
 """Share of draws that must agree where the interval alone says nothing."""
+NOT_YET = "not known yet"
 SAMPLE = 200
 """Items at which slopes are looked at."""
 MOST_TRADE_OFFS, ENOUGH_TRADE_OFFS, STRONGEST, NEAREST = 6, 3, 5, 10
@@ -261,6 +262,23 @@ def _ideal(case: Case) -> tuple[Ideal, ...]:
     matters = what_matters_data(case.est, items=case.data.item_table)
     weights = dict(zip(matters.positions.tolist(), matters.importance.tolist(), strict=True))
     return tuple(replace(one, share=float(weights[j])) for j, one in enumerate(found))
+
+
+def wishes(est: IdealPoint, level: float = 0.9) -> tuple[str, ...]:
+    """What is wanted of each feature, in a few words: the verdicts of `explain`, for pictures and pages."""
+    case = _case(est, None, level, 1, compare=False)
+    if case.rung == "items":
+        return tuple(NOT_YET for _ in case.features)
+    found = _quadratic_ideal(case) if case.has_ideal else _linear_ideal(case)
+    return tuple(map(_in_few_words, case.features, found))
+
+
+def _in_few_words(feature: Feature, one: Ideal) -> str:
+    if one.verdict not in (SWEET_SPOT, WORST) or one.value is None:
+        return NOT_YET if one.verdict == NOT_KNOWN else one.verdict
+    what = "ideal" if one.verdict == SWEET_SPOT else "worst"
+    between = "" if one.low is None or one.high is None else feature.between(one.low, one.high)
+    return f"{what} about {feature.text(one.value)}{between and f' ({between})'}"
 
 
 def _linear_ideal(case: Case) -> Iterator[Ideal]:

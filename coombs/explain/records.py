@@ -44,6 +44,15 @@ class Feature:
         text = f"{value:.{decimals}f}"
         return text if float(text) else text.removeprefix("-")
 
+    def between(self, low: float, high: float) -> str:
+        """An interval as far as items go: as 3 to 5, up to 5, 3 or more, or nothing if it has no end."""
+        if low < self.lowest and high > self.highest:
+            return ""
+        first, last = self.text(low), self.text(high)
+        if low < self.lowest:
+            return f"up to {last}"
+        return f"{first} or more" if high > self.highest else f"{first} to {last}"
+
 
 @dataclass(frozen=True)
 class Direction:
@@ -140,7 +149,7 @@ class Trust:
 
     `agreement` is the share of its own answers that the model has right, `ceiling` the most that
     any model could have, pairs being contradicted or tied; `effects` the spread of the items' own
-    effects over that of their distances.
+    effects over that of their distances; `cautions` are the kinds of the warnings.
     """
 
     kinds: tuple[Kind, ...]
@@ -154,6 +163,7 @@ class Trust:
     effects: float | None
     surprises: tuple[Surprise, ...]
     warnings: tuple[str, ...]
+    cautions: tuple[str, ...]
 
 
 @dataclass(frozen=True)

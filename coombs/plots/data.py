@@ -216,10 +216,11 @@ def what_matters_data(est: PairEstimator, *, items: TableLike = None, level: flo
         some = _thin(len(posterior), min(MOST_DRAWS, 1 + MOST_NUMBERS // matrix.size))
         metrics, slopes = posterior.metrics[some], _gradients(posterior, middle)[some]
         interval = quantiles(_importance(metrics, slopes, matrix), level)[order]
-    wishes = [_wish(est, table, int(j), level) for j in order]
+    wishes = _wishes(est, table, level)
+    wished = tuple(wishes[j] for j in order)
     shares, directions = _directions(est, gradient)
     return WhatMatters(
-        tuple(names[j] for j in order), order, importance[order], interval, tuple(wishes), shares, directions
+        tuple(names[j] for j in order), order, importance[order], interval, wished, shares, directions
     )
 
 
@@ -440,6 +441,16 @@ def _importance(metrics: FloatArray, gradients: FloatArray, away: FloatArray) ->
     change = np.sqrt(np.maximum(squares + 2 * own[:, 0] * mixed + slopes, 0.0))
     result: FloatArray = change / np.maximum(change.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     return result
+
+
+def _wishes(est: PairEstimator, table: ItemTable, level: float) -> Sequence[str]:
+    """What is wanted of each feature, in a few words."""
+    if _posterior(est) is None:
+        return [_wish(est, table, j, level) for j in range(table.matrix.shape[1])]
+    # It is built on this module.
+    from coombs.explain.learned import wishes
+
+    return wishes(est, level)
 
 
 def _wish(est: PairEstimator, table: ItemTable, j: int, level: float) -> str:

@@ -6,9 +6,7 @@ from typing import NamedTuple
 
 from coombs.catalogue import Catalogue
 from coombs.terminal.cells import harmless
-
-LONG = 12
-"""Characters of a number above which its last digits are left out."""
+from coombs.words import numbers
 
 
 class Row(NamedTuple):
@@ -44,13 +42,3 @@ def share(value: float, column: list[float]) -> float:
     """Where a value is between the lowest and the highest of a column; 0 if all are alike."""
     lowest, highest = min(column), max(column)
     return (value - lowest) / (highest - lowest) if highest > lowest else 0.0
-
-
-def numbers(first: float, second: float) -> tuple[str, str]:
-    """Two numbers as people write them, with as many digits as tell them apart."""
-    for digits in (15, 6, 9, 12, 17):
-        texts = f"{first:.{digits}g}", f"{second:.{digits}g}"
-        told_apart = texts[0] != texts[1] or first == second
-        if told_apart and (digits != 15 or max(map(len, texts)) <= LONG):
-            break
-    return texts

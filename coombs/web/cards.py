@@ -7,8 +7,11 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from coombs.catalogue import Catalogue
-from coombs.terminal.pair import numbers
+from coombs.tables import FloatArray
+from coombs.words import grouped, number, numbers, plain
 
 PICTURE, LINK = "picture", "link"
 """Details by these names are shown as such; so are those that look like it."""
@@ -24,6 +27,38 @@ class Value(NamedTuple):
     text: str
     differs: bool
     share: float
+
+
+class Column:
+    """A feature of all items, and its values as people write them."""
+
+    def __init__(self, values: FloatArray) -> None:
+        self.lowest, self.highest = float(values.min()), float(values.max())
+
+    def text(self, value: float) -> str:
+        """A value that an item has."""
+        return grouped(plain(value))
+
+    def ideal(self, value: float) -> str:
+        """A value that need not be an item's: not beyond them all, where only its side is known."""
+        if not np.isfinite(value) or self.lowest == self.highest:
+            return "-"
+        if value < self.lowest:
+            return f"{self.text(self.lowest)} or less"
+        return f"{self.text(self.highest)} or more" if value > self.highest else self._between_items(value)
+
+    def between(self, low: float, high: float) -> str:
+        """Where the ideal may lie, as far as items go."""
+        if not np.isfinite([low, high]).all() or (low < self.lowest and high > self.highest):
+            return ""
+        if low < self.lowest:
+            return "" if high < self.lowest else f"up to {self._between_items(high)}"
+        if high > self.highest:
+            return "" if low > self.highest else f"{self._between_items(low)} or more"
+        return f"{self._between_items(low)} to {self._between_items(high)}"
+
+    def _between_items(self, value: float) -> str:
+        return grouped(number(value, self.highest - self.lowest))
 
 
 class Card(NamedTuple):
@@ -55,7 +90,7 @@ class Cards:
     def pair(self, first: int, second: int) -> tuple[Card, Card]:
         """Two cards; what differs between them is marked."""
         rows = zip(*(self.items.table.matrix[i].tolist() for i in (first, second)), strict=True)
-        texts = [numbers(*row) for row in rows]
+        texts = [(grouped(one), grouped(other)) for one, other in (numbers(*row) for row in rows)]
         return self._card(first, texts, 0), self._card(second, texts, 1)
 
     def one(self, position: int) -> Card:

@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from coombs.tables import InputError
 from coombs.web.drafts import Choices, Draft
 from coombs.words import count
 
 FEW_ITEMS, MANY_FEATURES = 10, 12
 CORRELATED = 0.95
 MOST_TOLD = 5
+SEPARATORS = {";": "semicolons", "\t": "tabs"}
+_SIGN = r"(?:[$€£¥₹₽₺%]|kr|EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY)"
+_NUMBER_WITH_SIGN = re.compile(
+    rf"[+-]?{_SIGN}\s*[+-]?\d[\d.,']*|[+-]?\d[\d.,']*\s*{_SIGN}|[+-]?\d{{1,3}}(,\d{{3}})+(\.\d+)?"
+)
+_THOUSANDS = re.compile(r"\d,\d{3}(?!\d)")
+
+
+def problems(draft: Draft, choices: Choices) -> list[str]:
+    """What must be mended before there can be a study; of a single row nothing else is said."""
+    if draft.n_rows < 2:
+        return _refusal(draft.check, choices)
+    told = [*_all_alike(draft, choices), *_missing(draft, choices), *_unclear_names(draft, choices)]
+    # What is told already would be refused once more when the items are put together.
+    return [*_refusal(draft.check if told else draft.catalogue, choices), *told]
 
 
 def warnings(draft: Draft, choices: Choices) -> list[str]:
-    """Sentences about columns left out, gaps, repeats and what cannot be told apart."""
+    """What is good to know: how the file was read, columns left out, what cannot be told apart."""
+    if draft.n_rows < 2:
+        return []
     return [
+        *_file(draft),
         *_left_out(draft, choices),
         *_gaps(draft, choices),
         *_names(draft, choices),
@@ -25,20 +45,63 @@ def warnings(draft: Draft, choices: Choices) -> list[str]:
     ]
 
 
+def _refusal(step: Callable[[Choices], object], choices: Choices) -> list[str]:
+    """What a step on the way to the study says against the choices."""
+    try:
+        step(choices)
+    except InputError as error:
+        return [str(error)]
+    return []
+
+
+def _missing(draft: Draft, choices: Choices) -> Iterator[str]:
+    """Gaps in features, unless rows with gaps are left out."""
+    for name in () if choices.complete else choices.features:
+        rows = draft.gaps(name)
+        if len(rows):
+            places = _places(draft, rows.tolist())
+            yield f"{name} is missing in {places}: fill it in, untick it, or leave out such rows."
+
+
+def _unclear_names(draft: Draft, choices: Choices) -> Iterator[str]:
+    """Names that are missing or not one item's alone."""
+    if choices.names is None:
+        return
+    repeated = [repr(name) for name in draft.repeated(choices.names)]
+    if repeated and not choices.numbered:
+        yield (
+            f"Several items are called {_list(repeated)}: tick below to number them, "
+            "or choose another column for the name."
+        )
+    blank = np.flatnonzero(draft.columns[choices.names] == "").tolist()
+    if blank:
+        yield f"There is no name in {_places(draft, blank)}; every item needs one."
+
+
+def _all_alike(draft: Draft, choices: Choices) -> Iterator[str]:
+    if choices.features and all(_is_constant(draft, name) for name in choices.features):
+        yield f"All items are the same in {_list(choices.features)}; tick a column in which they differ."
+
+
+def _file(draft: Draft) -> Iterator[str]:
+    """What stands between the columns, if that is no comma."""
+    marks = SEPARATORS.get(draft.separator)
+    if marks and draft.decimal_commas:
+        yield f"The file has {marks} between its columns and commas in its numbers; both were understood."
+    elif marks:
+        yield f"The file has {marks} between its columns, which was understood."
+
+
 def _left_out(draft: Draft, choices: Choices) -> Iterator[str]:
     """Columns that are no features, and why."""
+    for name in draft.on_disk:
+        yield (
+            f"{name} names files on your disk, which an upload does not bring; use web addresses, "
+            f"or start with: coombs serve {draft.file}"
+        )
     special = {choices.names, choices.picture, choices.link}
     others = [name for name in draft.columns if name not in choices.features and name not in special]
-    texts = [name for name in others if name not in draft.numeric]
-    mixed = {name: cell for name in texts if (cell := _mistake(draft, name)) is not None}
-    plain = [name for name in texts if name not in mixed]
-    if plain:
-        yield f"Text is shown on the cards and not learned from: {_list(plain)}."
-    for name, (row, wrong) in mixed.items():
-        yield (
-            f"{name} is left out, as it is not all numbers: in {draft.where(row)} it is {wrong!r}. "
-            "Correct the file if it should count."
-        )
+    yield from _texts(draft, [name for name in others if name not in draft.numeric])
     for name in others:
         if name in draft.numeric and not len(draft.gaps(name)) and _is_constant(draft, name):
             yield f"{name} is left out, as it is the same for all items."
@@ -46,6 +109,40 @@ def _left_out(draft: Draft, choices: Choices) -> Iterator[str]:
     whole = [name for name in unticked if not len(draft.gaps(name))]
     if whole:
         yield f"Numbers that are not ticked are shown and not learned from: {_list(whole)}."
+
+
+def _texts(draft: Draft, names: Sequence[str]) -> Iterator[str]:
+    """Columns of text, and those that should perhaps be numbers."""
+    plain = []
+    for name in names:
+        signed, mistake = _signed(draft, name), _mistake(draft, name)
+        if signed is not None:
+            yield signed
+        elif mistake is not None:
+            row, wrong = mistake
+            yield (
+                f"{name} is left out, as it is not all numbers: in {_places(draft, [row])} it is {wrong!r}. "
+                "Correct the file if it should count."
+            )
+        elif name not in draft.on_disk:
+            plain.append(name)
+    if plain:
+        yield f"Text is shown on the cards and not learned from: {_list(plain)}."
+
+
+def _signed(draft: Draft, name: str) -> str | None:
+    """How to write a column most of which is numbers with a sign, or with commas for thousands."""
+    cells = [cell for cell in draft.typed[name].tolist() if cell is not None]
+    texts = [cell.strip() for cell in cells if isinstance(cell, str)]
+    found = [text for text in texts if _NUMBER_WITH_SIGN.fullmatch(text)]
+    if not found or len(found) < len(cells) / 2:
+        return None
+    signs = any(re.search(_SIGN, text) for text in found)
+    commas = [text for text in found if _THOUSANDS.search(text)]
+    out = " and ".join(["the sign"] * signs + ["the thousands comma"] * bool(commas))
+    example = (commas or found)[0]
+    having = "a sign" if signs else "commas"
+    return f"{name} looks like numbers with {having} ({example}); leave {out} out to learn from it."
 
 
 def _mistake(draft: Draft, name: str) -> tuple[int, str] | None:
@@ -58,33 +155,25 @@ def _mistake(draft: Draft, name: str) -> tuple[int, str] | None:
 
 
 def _gaps(draft: Draft, choices: Choices) -> Iterator[str]:
-    """Missing cells by row and column."""
+    """What is left out for its gaps: columns, or rows."""
     special = {choices.names, choices.picture, choices.link}
     for name in draft.numeric:
         rows = draft.gaps(name)
         if not len(rows) or name in special:
             continue
-        places = _list([draft.where(int(i)) for i in rows], MOST_TOLD)
+        places = _places(draft, rows.tolist())
         if name not in choices.features:
             yield f"{name} is left out, as it is missing in {places}."
         elif choices.complete:
             yield f"Left out, as {name} is missing: {places}."
-        else:
-            yield f"{name} is missing in {places}: fill it in, untick it, or leave out such rows."
 
 
 def _names(draft: Draft, choices: Choices) -> Iterator[str]:
-    """Names that are missing or not one item's alone."""
+    """What items are called, if that is not what the file says."""
     if choices.names is None:
         yield "No column holds the names, so that items are called by their numbers."
-        return
-    cells = [str(cell) for cell in draft.columns[choices.names]]
-    names, counts = np.unique(np.array(cells, dtype=object), return_counts=True)
-    repeated = [f"{name!r}" for name in names[counts > 1] if name]
-    if repeated:
-        yield f"Several items are called {_list(repeated)}; every item needs a name of its own."
-    if "" in cells:
-        yield f"The item of {draft.where(cells.index(''))} has no name; every item needs one."
+    elif choices.numbered and (repeated := draft.repeated(choices.names)):
+        yield f"Items of the same name are numbered: {repeated[0]}, {repeated[0]} (2)."
 
 
 def _sizes(draft: Draft, choices: Choices) -> Iterator[str]:
@@ -109,10 +198,9 @@ def _features(draft: Draft, choices: Choices) -> Iterator[str]:
     if len(columns) > 1 and draft.n_rows > 2:
         matrix = np.corrcoef(np.array(columns))
         for i, j in np.argwhere(np.triu(np.abs(matrix) > CORRELATED, 1))[:MOST_TOLD].tolist():
-            way = "rise and fall together" if matrix[i, j] > 0 else "go opposite ways"
+            way = "go up and down together" if matrix[i, j] > 0 else "go opposite ways"
             yield (
-                f"{varied[i]} and {varied[j]} {way} (correlation {matrix[i, j]:.2f}), so that answers "
-                "can hardly tell which of the two matters."
+                f"{varied[i]} and {varied[j]} {way}, so that which of the two matters will be hard to tell."
             )
     if columns:
         yield from _alike(draft, np.column_stack(columns))
@@ -126,7 +214,7 @@ def _alike(draft: Draft, matrix: np.ndarray[tuple[int, ...], np.dtype[np.float64
         i, j = int(first[place.ravel()[twins[0]]]), twins[0]
         others = f", and {count(len(twins) - 1, 'more pair')} like that" if len(twins) > 1 else ""
         yield (
-            f"{draft.where(i).capitalize()} and {draft.where(j)} have the same features{others}: "
+            f"{_places(draft, [i, j]).capitalize()} have the same features{others}: "
             "answers cannot tell them apart."
         )
 
@@ -136,6 +224,13 @@ def _is_constant(draft: Draft, name: str) -> bool:
     return len(set(cells)) == 1
 
 
+def _places(draft: Draft, rows: Sequence[int]) -> str:
+    """As line 5, or lines 5 and 9."""
+    numbers = [str(draft.numbers[i]) for i in rows]
+    return f"{draft.noun}{'s' if len(rows) > 1 else ''} {_list(numbers, MOST_TOLD)}"
+
+
 def _list(words: Sequence[str], most: int = 8) -> str:
-    more = f" and {len(words) - most} more" if len(words) > most else ""
-    return ", ".join(words[:most]) + more
+    """As a, b and c, or a, b and 7 more."""
+    *first, last = words if len(words) <= most else [*words[:most], f"{len(words) - most} more"]
+    return f"{', '.join(first)} and {last}" if first else last

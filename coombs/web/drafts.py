@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import secrets
-import tempfile
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,37 +17,52 @@ from numpy.typing import NDArray
 from coombs import files, tables
 from coombs.catalogue import Catalogue
 from coombs.tables import Columns, InputError
-from coombs.web.cards import LINK, PICTURE, link_column, picture_column
+from coombs.web.cards import IMAGE_ENDINGS, LINK, PICTURE, link_column, picture_column, web_address
 from coombs.words import count
 
 MOST_ROWS, MOST_COLUMNS, MOST_FEATURES, MOST_CELLS = 20_000, 200, 30, 1_000_000
 LONGEST_NAME = 120
+NAME_COLUMNS = ("name", "title", "item")
+ID_COLUMNS = ("", "id", "nr", "no", "key", "index")
+LOOKED_AT = 200
+"""Rows by which a column is taken for pictures or links."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """Which column is what; `complete` leaves out rows in which a feature is missing."""
+    """Which column is what.
+
+    `complete` leaves out rows in which a feature is missing; `numbered` numbers names that come again.
+    """
 
     features: tuple[str, ...] = ()
     names: str | None = None
     picture: str | None = None
     link: str | None = None
     complete: bool = False
+    numbered: bool = False
 
 
 @dataclass(frozen=True)
 class Draft:
-    """The columns of an uploaded file, as text."""
+    """The columns of an uploaded file as text, the numbers of its lines or rows, and how it is written."""
 
     file: str
     columns: Columns
-    where: Callable[[int], str]
+    numbers: Sequence[int]
+    noun: str = "line"
+    separator: str = ","
+    decimal_commas: bool = False
     id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
 
     @property
     def n_rows(self) -> int:
         """How many items there are."""
         return len(next(iter(self.columns.values())))
+
+    def where(self, row: int) -> str:
+        """How messages call a row."""
+        return f"{self.noun} {self.numbers[row]} of {self.file}"
 
     @cached_property
     def typed(self) -> Columns:
@@ -65,42 +82,57 @@ class Draft:
         """The first rows."""
         return [[str(column[i]) for column in self.columns.values()] for i in range(min(rows, self.n_rows))]
 
+    def repeated(self, name: str) -> list[str]:
+        """What comes more than once in a column."""
+        return [cell for cell, times in Counter(self.columns[name].tolist()).items() if cell and times > 1]
+
+    @cached_property
+    def on_disk(self) -> tuple[str, ...]:
+        """Columns of pictures in files, which an upload does not bring."""
+        return tuple(name for name in self.columns if _are_files(self._cells(name)))
+
     def guess(self) -> Choices:
         """What the columns probably are."""
-        names, _ = files.split_names(self.columns, self.typed)
-        first = next(iter(self.columns)) if names is not None else None
+        names = self._names()
         others = {
-            name: [str(cell) for cell in column[:200]]
-            for name, column in self.columns.items()
-            if name != first and name not in self.numeric
+            name: self._cells(name) for name in self.columns if name != names and name not in self.numeric
         }
-        picture = picture_column(others)
+        # Without any web address there is nothing to show.
+        pictures = {name: cells for name, cells in others.items() if any(map(web_address, cells))}
+        picture = picture_column(pictures)
         link = link_column({name: cells for name, cells in others.items() if name != picture})
-        whole = [name for name in self.numeric if name != first and not len(self.gaps(name))]
+        whole = [name for name in self.numeric if name != names and not len(self.gaps(name))]
         varied = [name for name in whole if len(np.unique(self.typed[name].astype(float))) > 1]
-        return Choices(tuple(varied[:MOST_FEATURES]), first, picture, link)
+        features = [name for name in varied if not _is_id(name)]
+        return Choices(tuple(features[:MOST_FEATURES]), names, picture, link)
 
     def catalogue(self, choices: Choices) -> Catalogue:
         """The items, or an InputError that says what to choose instead."""
-        self._check(choices)
+        self.check(choices)
         rows = np.arange(self.n_rows)
         if choices.complete:
-            gaps = [self.gaps(name) for name in choices.features]
-            rows = np.setdiff1d(rows, np.concatenate(gaps)) if gaps else rows
-        if not len(rows):
-            raise InputError("Every row has a gap in one of the features; untick the columns with gaps.")
+            rows = np.setdiff1d(rows, np.concatenate([self.gaps(name) for name in choices.features]))
+        if len(rows) < 2:
+            raise InputError("Fewer than two rows have all the features; untick the columns with gaps.")
         names = None if choices.names is None else self.columns[choices.names][rows]
+        if names is not None and choices.numbered:
+            names = np.array(numbered(names.tolist()), dtype=object)
         features = {name: self.typed[name][rows] for name in self.columns if name in choices.features}
         table = tables.assemble(names, features, lambda i: self.where(int(rows[i])))
         shown = self._details(choices)
         details = tuple({name: str(column[i]) for name, column in shown.items()} for i in rows.tolist())
         return Catalogue(table, details)
 
-    def _check(self, choices: Choices) -> None:
+    def check(self, choices: Choices) -> None:
+        """Refuse what no study can be made of, whatever the cells are."""
+        if self.n_rows < 2:
+            raise InputError(f"{self.file} has one row; two or more are needed, as things are compared.")
         roles = (choices.names, choices.picture, choices.link)
         for name in (*choices.features, *(role for role in roles if role is not None)):
             if name not in self.columns:
                 raise InputError(f"There is no column {name!r}; the columns are {', '.join(self.columns)}.")
+        if not self.numeric:
+            raise InputError("There is no column of numbers to learn from; add one, such as price or size.")
         if not choices.features:
             raise InputError("No feature is ticked; tick at least one column of numbers to learn from.")
         if len(choices.features) > MOST_FEATURES:
@@ -109,6 +141,21 @@ class Draft:
             raise InputError(
                 f"{choices.names!r} is ticked as a feature and chosen as the name; one of the two."
             )
+
+    def _cells(self, name: str) -> list[str]:
+        return [str(cell) for cell in self.columns[name][:LOOKED_AT]]
+
+    def _names(self) -> str | None:
+        """The first column if it is text or called so; one called name goes before numbers and ids."""
+        first = next(iter(self.columns))
+        if first in self.numeric or _is_id(first):
+            texts = [name for name, column in self.typed.items() if tables.holds_text(column)]
+            called = {name.strip().lower(): name for name in reversed(texts)}
+            better = [called[word] for word in NAME_COLUMNS if word in called]
+            if better:
+                return better[0]
+        names, _ = files.split_names(self.columns, self.typed)
+        return None if names is None else first
 
     def _details(self, choices: Choices) -> Columns:
         """The columns that are shown; the picture and the link by names that the cards know."""
@@ -122,37 +169,78 @@ class Draft:
 
 
 def read_upload(content: bytes, file: str) -> Draft:
-    """A draft of an uploaded CSV file, or an InputError in words."""
+    """A draft of an uploaded CSV or Parquet file, or an InputError in words."""
     file = Path(file.replace("\\", "/")).name[:LONGEST_NAME] or "the file"
-    _refuse_what_is_no_csv(content, file)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "upload.csv"
-        path.write_bytes(content)
-        try:
-            columns, where = files.csv_columns(path)
-        except InputError as error:
-            raise InputError(str(error).replace(str(path), file)) from None
-    if len(columns) > MOST_COLUMNS:
-        raise InputError(f"{file} has {len(columns)} columns; {MOST_COLUMNS} are the most.")
-    draft = Draft(file, columns, lambda i: where(i).replace(str(path), file))
-    if draft.n_rows > MOST_ROWS:
-        raise InputError(f"{file} has {draft.n_rows} rows; {MOST_ROWS} are the most.")
-    return draft
-
-
-def _refuse_what_is_no_csv(content: bytes, file: str) -> None:
     if not content.strip():
         raise InputError(f"{file} is empty; it needs a header line and at least two rows.")
+    return (_of_parquet if content.startswith(b"PAR1") else _of_csv)(content, file)
+
+
+def _of_csv(content: bytes, file: str) -> Draft:
     if content.startswith(b"PK\x03\x04"):
         raise InputError(f"{file} is a workbook or an archive; save it as 'CSV UTF-8' and choose that file.")
-    try:
-        content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(f"{file} is not UTF-8 text; save it as 'CSV UTF-8' and choose it again.") from None
-    if b"\0" in content:
+    text = files.utf8(content, file)
+    if "\0" in text:
         raise InputError(f"{file} has zero bytes in it, so it is no text; save it as 'CSV UTF-8'.")
-    if content.count(b",") + content.count(b"\n") > MOST_CELLS:
+    _refuse_cells(max(map(text.count, ",;\t")) + text.count("\n"), file)
+    table = files.csv_table(text, file)
+    _refuse_large(len(table.lines), len(table.columns), file)
+    return Draft(file, table.columns, table.lines, "line", table.separator, table.decimal_commas)
+
+
+def _of_parquet(content: bytes, file: str) -> Draft:
+    try:
+        rows, columns = files.parquet_shape(BytesIO(content), file)
+        _refuse_large(rows, columns, file)
+        frame = files.read_parquet(BytesIO(content), file)
+    except ImportError as error:
+        raise InputError(
+            f'{file} is a Parquet file, which needs: pip install "coombs[frames]"; or bring it as CSV.'
+        ) from error
+    return Draft(file, _text_columns(frame), range(rows), "row")
+
+
+def _text_columns(frame: Any) -> Columns:
+    """The columns of a frame as text; an index that was saved with them comes first."""
+    columns = tables.frame_columns(frame)
+    if not tables.is_default(frame.index):
+        columns = {str(frame.index.name or "item"): frame.index.to_numpy()} | columns
+    return {name: _texts(column) for name, column in columns.items()}
+
+
+def _texts(column: NDArray[Any]) -> NDArray[Any]:
+    cells = column.astype(np.float64).tolist() if column.dtype.kind == "f" else column
+    return np.array([tables.cell_text(cell) for cell in cells], dtype=object)
+
+
+def _refuse_large(rows: int, columns: int, file: str) -> None:
+    if columns > MOST_COLUMNS:
+        raise InputError(f"{file} has {columns} columns; {MOST_COLUMNS} are the most.")
+    if rows > MOST_ROWS:
+        raise InputError(f"{file} has {rows} rows; {MOST_ROWS} are the most.")
+    _refuse_cells(rows * columns, file)
+
+
+def _refuse_cells(cells: int, file: str) -> None:
+    if cells > MOST_CELLS:
         raise InputError(f"{file} has more than {count(MOST_CELLS, 'cell')}; leave out rows or columns.")
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """The names, those that come again with a number.
+
+    Examples
+    --------
+    >>> numbered(["Plain", "Plain", "Plain (2)", "Fancy", "Plain"])
+    ['Plain', 'Plain (3)', 'Plain (2)', 'Fancy', 'Plain (4)']
+    """
+    taken, times, result = set(names), Counter[str](), []
+    for name in names:
+        times[name] += 1
+        while times[name] > 1 and f"{name} ({times[name]})" in taken:
+            times[name] += 1
+        result.append(name if times[name] == 1 else f"{name} ({times[name]})")
+    return result
 
 
 def study_name(text: str) -> str:
@@ -187,3 +275,15 @@ def _is_numeric(column: NDArray[np.generic]) -> bool:
 
 def _is_number(cell: object) -> bool:
     return isinstance(cell, float) and bool(np.isfinite(cell))
+
+
+def _is_id(name: str) -> bool:
+    """Whether a column is called as those that number things."""
+    name = name.strip().lower()
+    return name in ID_COLUMNS or name.endswith((" id", "_id"))
+
+
+def _are_files(cells: Sequence[str]) -> bool:
+    """Whether there are pictures, and all of them in files."""
+    filled = [cell.strip().lower() for cell in cells if cell.strip()]
+    return bool(filled) and all(cell.endswith(IMAGE_ENDINGS) and "//" not in cell for cell in filled)

@@ -11,7 +11,8 @@ import numpy as np
 
 from coombs.plots.data import item_names, what_matters_data
 from coombs.study import Answer, Respondent, Result
-from coombs.words import number, percent
+from coombs.web.cards import Column
+from coombs.words import percent
 
 if TYPE_CHECKING:
     from coombs.explain import Explanation
@@ -20,6 +21,21 @@ MOST_ROWS = 500
 """Items of a ranking on a page; the download has all."""
 BESIDE = 4
 """Best items beside the ideal."""
+FITS, FOLLOWS, ENOUGH = 0.95, 0.7, 10
+"""Shares of the answers that agree with what was learned from which on all fit, and below which there is no
+pattern, if there are enough of them."""
+MOST_UNKNOWNS, LEAST_PROBES = 5, 5
+"""Unknowns that are told, and random questions from which on a share of them says something."""
+HARD = ("pieces", "unseen direction", "no intervals")
+"""Unknowns that only a statistician would make something of: the report has them."""
+CAUTIONS = {
+    "chains apart": "The numbers on this page are still shaky; some more answers will settle them.",
+    "not converged": "The numbers on this page are still shaky; some more answers will settle them.",
+    "anti-ideal": "In some respect the middle seems to be the worst, and both ends better.",
+    "coin": "The answers could not be foretold any better than by tossing a coin.",
+    "several tastes": "More than a fifth of the answers go against what was learned: more than one taste "
+    "may be behind them, or something that no column says.",
+}
 
 
 class Place(NamedTuple):
@@ -85,6 +101,45 @@ class Findings:
             return self.result.explain()
 
     @cached_property
+    def agreement(self) -> float:
+        """The share of the answers that what was learned agrees with."""
+        return float(self.result.model.score(self.respondent.comparisons()))
+
+    @property
+    def is_pattern(self) -> bool:
+        """Whether there is more in the answers than chance, as far as they can tell by themselves."""
+        clear = [one for one in self.answers if one.choice in ("left", "right")]
+        return bool(clear) and (len(clear) < ENOUGH or self.agreement >= FOLLOWS)
+
+    @property
+    def is_more(self) -> bool:
+        """Whether there are pairs left to ask about."""
+        return len({frozenset(one.positions) for one in self.answers}) < self.respondent.study.n_pairs
+
+    @property
+    def fit_together(self) -> bool:
+        """Whether (nearly) all answers agree with what was learned."""
+        return self.agreement >= FITS
+
+    @property
+    def foretold(self) -> float | None:
+        """The share of answers to random questions that were foretold, if those are not too few."""
+        found = self.result
+        return found.probes_right / found.n_probes if found.n_probes >= LEAST_PROBES else None
+
+    @property
+    def cautions(self) -> list[str]:
+        """What should make one careful, for people."""
+        return list(dict.fromkeys(CAUTIONS[kind] for kind in self.told.trust.cautions if kind in CAUTIONS))
+
+    @property
+    def unknowns(self) -> list[str]:
+        """What the answers do not tell, for people."""
+        few = "These are few answers for so many features, so that much here is a guess."
+        told = [one for one in self.told.unknowns if one.kind not in HARD]
+        return [few if one.kind == "few answers" else one.text for one in told][:MOST_UNKNOWNS]
+
+    @cached_property
     def ranking(self) -> list[Place]:
         """All items, best first."""
         model, names = self.result.model, self.respondent.study.catalogue.names
@@ -115,12 +170,10 @@ class Findings:
         rows = []
         for matter in self.matters:
             j = names.index(matter.feature)
-            spread = float(np.ptp(matrix[:, j]))
-            known = bool(np.isfinite(point[j]))
-            text = number(float(point[j]), spread) if known else "-"
-            between = " to ".join(number(float(end), spread) for end in ends[j]) if known else ""
-            values = tuple(f"{matrix[place.position, j]:.6g}" for place in self.best)
-            rows.append(IdealRow(matter.feature, text, between, values))
+            column = Column(matrix[:, j])
+            text, between = column.ideal(float(point[j])), column.between(*ends[j].tolist())
+            values = tuple(column.text(matrix[place.position, j]) for place in self.best)
+            rows.append(IdealRow(matter.feature, text, between if text != "-" else "", values))
         return rows
 
     def surprises(self) -> list[Surprise]:

@@ -91,7 +91,13 @@ def level_map(model: IdealPoint, x: str, y: str) -> Map:
     if data.inside and data.kind == "ideal":
         ideal = _at(data.turning[0], data.xs, across), _at(data.turning[1], data.ys, down)
     return Map(
-        *data.features, lines, dots, ideal, _ticks(data.xs, across), _ticks(data.ys, down), _sentence(ideal)
+        *data.features,
+        lines,
+        dots,
+        ideal,
+        _ticks(data.xs, across),
+        _ticks(data.ys, down),
+        _sentence(ideal, len(model.model_.ideal_point) > 2),
     )
 
 
@@ -124,9 +130,11 @@ def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
-def _sentence(ideal: tuple[float, float] | None) -> str:
+def _sentence(ideal: tuple[float, float] | None, others: bool) -> str:
     rest = "Everything along a line is equally good; the stronger the line, the better. Dots are the items"
-    return f"{rest}, the cross is the ideal." if ideal else f"{rest}; the ideal lies outside the picture."
+    told = f"{rest}, the cross is the ideal." if ideal else f"{rest}; the ideal lies outside the picture."
+    more = " The lines take the other features as ideal; items are judged by those, too." if others else ""
+    return told + more
 
 
 def _scale(values: FloatArray, first: float, last: float) -> FloatArray:

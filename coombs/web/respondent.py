@@ -145,11 +145,11 @@ async def result_page(request: Request, token: str, whole: bool = False) -> Resp
 @router.get("/result/words")
 async def words_part(request: Request, token: str) -> Response:
     """Trade-offs, surprises, doubts: the part of the result that takes longer."""
-    _, found = await _findings(request, token)
+    respondent, found = await _findings(request, token)
     if found is None:
         raise HTTPException(404, NOTHING)
     await slowly(request, _words, found)
-    return render(request, "_words.html", found=found, token=token)
+    return render(request, "_words.html", found=found, token=token, person=respondent)
 
 
 @router.get("/result/map")

@@ -68,7 +68,7 @@ def upload(
                 raise InputError(f"There is no example {example!r}.")
             draft = read_upload(examples()[example], f"{example}.csv")
         elif file is None or not file.filename:
-            raise InputError("No file was chosen; choose a CSV file, or take an example.")
+            raise InputError("No file was chosen; choose a CSV or Parquet file, or take an example.")
         else:
             draft = read_upload(file.file.read(), file.filename)
     except InputError as error:
@@ -94,11 +94,13 @@ def settle(
     picture: Annotated[str, Form()] = "",
     link: Annotated[str, Form()] = "",
     complete: Annotated[bool, Form()] = False,
+    numbered: Annotated[bool, Form()] = False,
     create: Annotated[str, Form()] = "",
 ) -> Response:
     """Check the choices again, or make the study."""
     draft = _draft(request, number)
-    choices = Choices(tuple(feature or ()), names or None, picture or None, link or None, complete)
+    roles = (names or None, picture or None, link or None)
+    choices = Choices(tuple(feature or ()), *roles, complete, numbered)
     if not create:
         return _preview(request, draft, choices, name)
     try:
@@ -126,8 +128,10 @@ def _preview(
         draft=draft,
         rows=draft.texts(FIRST_ROWS),
         choices=choices,
+        problems=checks.problems(draft, choices),
         warnings=checks.warnings(draft, choices),
         has_gaps=any(len(draft.gaps(column)) for column in draft.numeric),
+        has_repeats=choices.names is not None and bool(draft.repeated(choices.names)),
         name=name,
         problem=problem,
     )

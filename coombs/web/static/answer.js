@@ -45,7 +45,7 @@ function show(html, value) {
     spoken.textContent = "";
     requestAnimationFrame(() => { spoken.textContent = text; });
   }
-  if (window.scrollY > 0 && window.matchMedia("(max-width: 640px)").matches) window.scrollTo(0, 0);
+  if (window.scrollY > 0 && window.matchMedia("(max-width: 40em)").matches) window.scrollTo(0, 0);
 }
 
 async function answer(form, button) {
@@ -91,7 +91,10 @@ document.addEventListener("keydown", (event) => {
   answer(form, button);
 });
 
-// A picture that cannot be had leaves no hole.
+// A picture that cannot be had leaves no hole, also one that failed before this script was there.
+for (const image of place.querySelectorAll("img")) {
+  if (image.complete && !image.naturalWidth) image.hidden = true;
+}
 place.addEventListener("error", (event) => {
   if (event.target.matches && event.target.matches("img")) event.target.hidden = true;
 }, true);
