@@ -130,7 +130,7 @@ def _ideal(told: Explanation) -> Iterator[Block]:
             one.feature,
             feature.text(one.value),
             _between(feature, one.low, one.high),
-            _between(feature, feature.lowest, feature.highest),
+            f"{_value(feature, feature.lowest)} to {_value(feature, feature.highest)}",
             percent(one.share),
             one.verdict,
         )

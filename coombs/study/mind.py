@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -13,6 +12,7 @@ import numpy as np
 from coombs import questions
 from coombs.solvers.belief import Belief
 from coombs.storage.records import AnswerRecord
+from coombs.study.records import VAGUE
 from coombs.tables import FloatArray
 
 KEPT = 6
@@ -23,12 +23,10 @@ AHEAD = 4
 """Questions that are chosen at once, in case the next is wanted before its turn to be chosen comes."""
 NEAR = 60
 """Items that may be among the best, at least."""
-AT_LEAST, FOR_EACH, MOST = 10, 10, 4.0
-"""Questions that a goal is guessed to take, for each feature and besides; and how much more at most."""
-SEVERAL, LATEST, TRUST, FLAT = 6, 30, 0.1, 0.005
-"""Points of the way that say how far it is, how much a new one corrects the guess, and the least rise."""
-LATE = 0.05
-"""Questions left for each answer, when all that were guessed are gone."""
+AT_LEAST, FOR_EACH, TRUST = 10, 10, 0.1
+"""Questions that a goal is guessed to take, for each feature and besides; what an answer corrects of that."""
+FOR_WRONG, FOR_UNSURE = 4.0, 1.2
+"""Questions still to come for each answer, if all of the top were wrong, and if it were all unsure."""
 LEAST = 2
 """Answers for each feature before anything counts as certain."""
 
@@ -148,38 +146,32 @@ class Way:
         self._restart()
 
     def _restart(self) -> None:
-        self._points: deque[tuple[int, float]] = deque(maxlen=LATEST)
-        self._total, self._far, self.reached = self._guess, 0.0, False
+        self._count, self._total, self._far, self.reached = 0, self._guess, 0.0, False
 
     def step(self, count: int, top: Top, goal: float) -> tuple[int, float]:
         """Questions until the probability of the top reaches the goal, and how far it is, from 0 to 1.
 
         How far never goes back, nor is a goal that was reached lost again, unless answers are undone.
         """
-        if self._points and count < self._points[-1][0]:
+        if count < self._count:
             self._restart()
-        if not self._points or self._points[-1][0] != count:
-            self._points.append((count, _log_odds(top.share)))
-            self._total += TRUST * (self._seen(1 - (1 - goal) / len(top.positions)) - self._total)
-        left = max(1, math.ceil(self._total - count), math.ceil(LATE * count), self._least - count)
+        for _ in range(self._count, count):
+            # Of the first answers there is little to see.
+            trust = TRUST * min(1.0, count / self._guess)
+            self._total += trust * (_in_all(count, top, goal) - self._total)
+        self._count = count
+        left = max(1, math.ceil(self._total - count), self._least - count)
         if top.probability >= goal and count >= self._least:
             left, self.reached = 0, True
         self._far = max(self._far, count / (count + left) if count else 0.0)
         return left, self._far
 
-    def _seen(self, wanted: float) -> float:
-        """Questions in all until the share is as wanted, if its log odds go on as they did lately.
 
-        The share moves with less chance than the probability; one item of the top being wrong, it says
-        the same. As guessed while there is nothing to see.
-        """
-        if len(self._points) < SEVERAL:
-            return self._total
-        x, y = np.array(self._points).T
-        slope, level = np.polyfit(x, y, 1)
-        if slope < FLAT:
-            return self._total
-        return float(np.clip((_log_odds(wanted) - level) / slope, x[-1], MOST * self._guess))
+def _in_all(count: int, top: Top, goal: float) -> float:
+    """Questions that it takes in all, by rules of thumb that simulated people gave."""
+    if top.probability < VAGUE:
+        return count * (1 + FOR_WRONG * (1 - top.share))
+    return count * (1 + FOR_UNSURE * max(0.0, 1 - top.probability / goal))
 
 
 def oriented(
@@ -197,8 +189,3 @@ def oriented(
             rows.append((left, right, weight) if answer.choice == "left" else (right, left, weight))
     table = np.array(rows).reshape(-1, 3)
     return table[:, 0].astype(np.intp), table[:, 1].astype(np.intp), table[:, 2]
-
-
-def _log_odds(p: float) -> float:
-    p = min(max(p, 1e-3), 1 - 1e-3)
-    return math.log(p / (1 - p))
