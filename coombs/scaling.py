@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from coombs.estimators.base import Fit
     from coombs.tables import FloatArray
 
-ROUNDING = 1e-13
+LARGEST, ROUNDING = 1e50, 1e-13
+"""Features beyond the first overflow when squared; one that varies by less than the second is constant."""
 
 
 @dataclass(frozen=True)

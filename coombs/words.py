@@ -21,6 +21,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def chance(share: float) -> str:
+    """As 62 %; what draws give is never quite sure."""
+    return percent(min(max(share, 0.001), 0.999))
+
+
 def ordinal(rank: int) -> str:
     """As 1st, 2nd, 11th."""
     ending = "th" if 10 <= rank % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")

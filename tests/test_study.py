@@ -1016,3 +1016,8 @@ def test_threads_never_get_the_same_pair_and_lose_nothing(
     for name in names:
         told = [one for one in asked if one.respondent == name]
         assert {one.question for one in study.respondent(name).history()} == {one.id for one in told}
+
+
+def test_features_that_overflow_are_refused() -> None:
+    with pytest.raises(InputError, match="Feature .* reaches [0-9]e.200; give it in larger units"):
+        create_study(POINTS * 1e200, storage="memory:")

@@ -1064,6 +1064,17 @@ def test_an_ideal_is_told_as_far_as_items_go() -> None:
     assert Column(np.array([335594.22, 1.0])).text(335594.22) == "335\u202f594"
 
 
+def test_how_people_differ_begins_with_who_agrees(client: TestClient, study: Study) -> None:
+    for name, flip in (("Ann", 1.0), ("Bob", 1.0), ("Cy", -1.0)):
+        answered(study, name, 14, flip)
+    page = client.get("/studies/points/differences").text
+    found = re.search(
+        r"<p>(Ann and Bob) would rank (\d+) % of all pairs alike, the most of all\. (.*)</p>", page
+    )
+    assert found is not None and int(found[2]) > 70
+    assert "Cy would rank" in found[3] and "they differ most about feature" in found[3]
+
+
 def test_links_of_this_computer_are_said_to_be_so(client: TestClient, study: Study) -> None:
     study.respondent("Ann")
     assert "These links open on this computer only" in client.get("/studies/points").text

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coombs.comparisons import Comparisons, InputError
 from coombs.model import Model
-from coombs.scaling import Scaler
+from coombs.scaling import LARGEST, Scaler
 from coombs.solvers.formulate import Answers
 from coombs.solvers.losses import LOSSES
 from coombs.solvers.minimise import SOLVERS
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from coombs.tables import FloatArray, ItemTable, Names, TableLike
 
 
-LARGEST = 1e50
 LARGEST_RATIO = 1e12
+"""Features whose spreads differ by more lose their digits to each other."""
 BLOCK = 50_000
-"""Features beyond these lose their digits to each other, or overflow when squared."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from coombs.catalogue import Catalogue, catalogue
 from coombs.comparisons import Comparisons
 from coombs.questions import STRATEGIES
-from coombs.scaling import Scaler
+from coombs.scaling import LARGEST, Scaler
 from coombs.solvers.ladder import METRICS
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.records import Item, StudyRecord, StudySummary, new_token
@@ -307,6 +307,10 @@ def _comparable(goods: Catalogue) -> Catalogue:
     matrix = goods.table.matrix
     if len(matrix) < 2:
         raise InputError(f"There are fewer than two items ({len(matrix)}); a comparison needs two.")
+    largest = np.abs(matrix).max(axis=0)
+    if largest.max() > LARGEST:
+        feature = goods.features[int(largest.argmax())]
+        raise InputError(f"Feature {feature!r} reaches {largest.max():.0e}; give it in larger units.")
     if not Scaler.of(matrix, standardize=True).varies.any():
         raise InputError(
             f"All {len(matrix)} items have the same features ({', '.join(goods.features)}); there is nothing "

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 import coombs
 from coombs.web.registry import Registry
 from coombs.web.safety import Policy
-from coombs.words import count, percent
+from coombs.words import chance, count, percent
 
 Done = TypeVar("Done")
 
@@ -31,7 +31,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters.update(percent=percent, study_path=study_path)
+    env.filters.update(percent=percent, chance=chance, study_path=study_path)
     env.globals.update(count=count, version=coombs.__version__)
     return env
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from coombs.evaluation import kendall_tau_distance
 from coombs.study import Study
 from coombs.web.findings import Findings
 from coombs.web.registry import Registry
+from coombs.words import percent
 
 LEAST_ANSWERS = 8
 MOST_PEOPLE = 12
@@ -37,6 +39,23 @@ class Differences(NamedTuple):
     features: tuple[Difference, ...]
     agreement: tuple[tuple[float, ...], ...]
     left_out: int
+
+    @property
+    def summary(self) -> str:
+        """Who agrees most and least, and about what those differ."""
+        pairs = sorted(
+            combinations(range(len(self.people)), 2), key=lambda pair: self.agreement[pair[0]][pair[1]]
+        )
+        one, other = pairs[0]
+        feature = max(
+            self.features, key=lambda row: abs(row.wishes[one].share - row.wishes[other].share)
+        ).feature
+        least = f"{self._alike(*pairs[0])}; they differ most about {feature}."
+        return least if len(pairs) == 1 else f"{self._alike(*pairs[-1])}, the most of all. {least}"
+
+    def _alike(self, one: int, other: int) -> str:
+        share = percent(self.agreement[one][other])
+        return f"{self.people[one]} and {self.people[other]} would rank {share} of all pairs alike"
 
 
 def enough(study: Study) -> int:
