@@ -1019,5 +1019,5 @@ def test_threads_never_get_the_same_pair_and_lose_nothing(
 
 
 def test_features_that_overflow_are_refused() -> None:
-    with pytest.raises(InputError, match="Feature .* reaches [0-9]e.200; give it in larger units"):
+    with pytest.raises(InputError, match=r"Feature .* reaches [0-9]e.200; give it in larger units"):
         create_study(POINTS * 1e200, storage="memory:")
