@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import zlib
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, cast
 
@@ -42,7 +43,7 @@ class Respondent:
     def __init__(self, study: Study, record: RespondentRecord, make_mind: MakeMind = Mind) -> None:
         self.study, self.record = study, record
         self._seed = (study.settings.seed, zlib.crc32(record.name.encode()))
-        self._mind = make_mind(study.scaled_items, study.settings.metric, self._seed)
+        self._make_mind = make_mind
         self._rng = np.random.default_rng(self._seed)
         # Whoever thinks may take the other lock, not the other way around: answers do not wait for thoughts.
         self._thinking, self._lock = threading.Lock(), threading.RLock()
@@ -56,6 +57,11 @@ class Respondent:
     def name(self) -> str:
         """What the respondent is called."""
         return self.record.name
+
+    @cached_property
+    def _mind(self) -> Thinking:
+        """Made by the first thought: those who are only listed need none."""
+        return self._make_mind(self.study.scaled_items, self.study.settings.metric, self._seed)
 
     @property
     def _storage(self) -> Storage:
