@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from coombs.solvers.cone import NesterovTodd, smat, svec
 from coombs.solvers.kkt import KKT
@@ -355,6 +354,9 @@ def _start_from_hinge(program: Program, max_iter: int) -> tuple[Point, int]:
 
     def value(log_scale: float) -> float:
         return program.value(np.exp(log_scale) * found.y, np.exp(log_scale) * found.rho)
+
+    # Asking questions goes without it, and starts sooner.
+    from scipy.optimize import minimize_scalar
 
     scale = np.exp(minimize_scalar(value, bounds=(-3.0, 6.0), method="bounded").x)
     y, rho = scale * found.y, scale * found.rho

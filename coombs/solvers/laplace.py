@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
-from scipy.optimize import minimize
 from scipy.sparse import diags_array
 
 from coombs.solvers.cone import congruence, outer_features, smat, svec, triangle
@@ -103,6 +102,9 @@ def climb(
         value, slope = target.both(at(y)[None])
         slope = slope[0, moved]
         return float(value[0]), slope if root is None else root.T @ slope
+
+    # Asking questions goes without it, and starts sooner.
+    from scipy.optimize import minimize
 
     least = LEAST_GAIN / max(1.0, float(target.value(start[None])[0]))
     options = {"maxiter": max_iter, "ftol": least, "gtol": FLAT, "maxcor": 20}
