@@ -15,7 +15,7 @@ from coombs.study.respondent import MakeMind
 from coombs.tables import InputError
 from coombs.web.helper import FarMind, Helper
 
-PATIENCE, AT_FIRST = 0.08, 0.3
+PATIENCE, AT_FIRST = 0.065, 0.3
 """Seconds that a reply waits; the first page of somebody who comes back may take longer."""
 
 
