@@ -174,7 +174,7 @@ def test_a_reply_does_not_wait_longer_than_its_patience_and_nobody_is_queued_twi
     may.set()
     thinker.consider(one, 20)
     _, found = one.turn()
-    assert found.n_answers == 5 and len(found.top) == 5 and one._mind.times == 2
+    assert found.n_answers == 5 and len(found.top) == 5 and one._mind.times <= 2
     thinker.close()
 
 

@@ -21,7 +21,7 @@ MOST_ROWS = 500
 """Items of a ranking on a page; the download has all."""
 BESIDE = 4
 """Best items beside the ideal."""
-FITS, FOLLOWS, ENOUGH = 0.95, 0.7, 10
+FITS, FOLLOWS, ENOUGH = 0.9, 0.7, 10
 """Shares of the answers that agree with what was learned from which on all fit, and below which there is no
 pattern, if there are enough of them."""
 MOST_UNKNOWNS, LEAST_PROBES = 5, 5
