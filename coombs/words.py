@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -50,6 +50,16 @@ def plain(value: float) -> str:
     decimals = max(0, DIGITS - 1 - math.floor(math.log10(abs(value))))
     text = f"{value:.{decimals}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def within(ends: tuple[float, float], items: tuple[float, float], text: Callable[[float], str]) -> str:
+    """An interval as far as items go: as 3 to 5, up to 5, 3 or more; nothing if they tell neither end."""
+    (low, high), (lowest, highest) = ends, items
+    if high < lowest or low > highest or (low < lowest and high > highest):
+        return ""
+    if low < lowest:
+        return f"up to {text(high)}"
+    return f"{text(low)} or more" if high > highest else f"{text(low)} to {text(high)}"
 
 
 def grouped(text: str) -> str:

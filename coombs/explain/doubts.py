@@ -246,7 +246,11 @@ def _warnings(
     case: Case, kinds: tuple[Kind, ...], directions: tuple[Direction, ...]
 ) -> Iterator[tuple[str, str]]:
     """Sentences of caution, each after its kind."""
-    losses = {kind.metric: kind.log_loss for kind in kinds if not kind.item_effects}
+    yield from _about_the_fit(case)
+    yield from _about_the_taste(case, kinds, directions)
+
+
+def _about_the_fit(case: Case) -> Iterator[tuple[str, str]]:
     posterior, status = case.posterior, case.est.status_
     if posterior is not None and posterior.rhat > CHAINS_APART:
         yield (
@@ -261,6 +265,12 @@ def _warnings(
     if posterior is not None and not posterior.sampled:
         text = "Answers are many, so that intervals come from a Gaussian about the best fit."
         yield "not sampled", text
+
+
+def _about_the_taste(
+    case: Case, kinds: tuple[Kind, ...], directions: tuple[Direction, ...]
+) -> Iterator[tuple[str, str]]:
+    losses = {kind.metric: kind.log_loss for kind in kinds if not kind.item_effects}
     anti = sum(direction.share for direction in directions if direction.anti_ideal)
     if case.rung == "signed" and anti > ANTI_IDEAL:
         text = f"{percent(anti)} of what matters is anti-ideal: there the middle is the worst, not the best."

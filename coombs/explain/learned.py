@@ -33,7 +33,7 @@ from coombs.plots.data import what_matters_data
 from coombs.scaling import Scaler
 from coombs.solvers.target import IDEAL
 from coombs.tables import InputError
-from coombs.words import loadings
+from coombs.words import loadings, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -277,7 +277,9 @@ def _in_few_words(feature: Feature, one: Ideal) -> str:
     if one.verdict not in (SWEET_SPOT, WORST) or one.value is None:
         return NOT_YET if one.verdict == NOT_KNOWN else one.verdict
     what = "ideal" if one.verdict == SWEET_SPOT else "worst"
-    between = "" if one.low is None or one.high is None else feature.between(one.low, one.high)
+    between = ""
+    if one.low is not None and one.high is not None:
+        between = within((one.low, one.high), (feature.lowest, feature.highest), feature.text)
     return f"{what} about {feature.text(one.value)}{between and f' ({between})'}"
 
 

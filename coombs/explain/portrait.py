@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from coombs.explain import text
+from coombs.explain import records, text
 from coombs.explain.text import Block, Points, Section, Table
 from coombs.model import Model
 from coombs.tables import FloatArray, InputError
@@ -52,14 +52,10 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class TradeOff:
+class TradeOff(records.TradeOff):
     """Where a feature is off by `change`, the other is best, or makes up for it, at `other_change`."""
 
-    feature: str
-    change: float
-    other: str
-    other_change: float
-    text: str
+    text: str = ""
 
 
 @dataclass(frozen=True)

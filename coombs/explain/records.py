@@ -44,15 +44,6 @@ class Feature:
         text = f"{value:.{decimals}f}"
         return text if float(text) else text.removeprefix("-")
 
-    def between(self, low: float, high: float) -> str:
-        """An interval as far as items go: as 3 to 5, up to 5, 3 or more, or nothing if it has no end."""
-        if low < self.lowest and high > self.highest:
-            return ""
-        first, last = self.text(low), self.text(high)
-        if low < self.lowest:
-            return f"up to {last}"
-        return f"{first} or more" if high > self.highest else f"{first} to {last}"
-
 
 @dataclass(frozen=True)
 class Direction:

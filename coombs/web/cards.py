@@ -11,7 +11,7 @@ import numpy as np
 
 from coombs.catalogue import Catalogue
 from coombs.tables import FloatArray
-from coombs.words import grouped, number, numbers, plain
+from coombs.words import grouped, number, numbers, plain, within
 
 PICTURE, LINK = "picture", "link"
 """Details by these names are shown as such; so are those that look like it."""
@@ -49,13 +49,9 @@ class Column:
 
     def between(self, low: float, high: float) -> str:
         """Where the ideal may lie, as far as items go."""
-        if not np.isfinite([low, high]).all() or (low < self.lowest and high > self.highest):
+        if not np.isfinite([low, high]).all():
             return ""
-        if low < self.lowest:
-            return "" if high < self.lowest else f"up to {self._between_items(high)}"
-        if high > self.highest:
-            return "" if low > self.highest else f"{self._between_items(low)} or more"
-        return f"{self._between_items(low)} to {self._between_items(high)}"
+        return within((low, high), (self.lowest, self.highest), self._between_items)
 
     def _between_items(self, value: float) -> str:
         return grouped(number(value, self.highest - self.lowest))
