@@ -62,7 +62,8 @@ class Posterior:
 
     def ideal_interval(self, level: float = LEVEL) -> FloatArray:
         """(d, 2) lower and upper ends for each coordinate of the ideal point."""
-        return quantiles(self.ideal_points, level)
+        # Of an average, the draws that have one.
+        return quantiles(self.ideal_points[~np.isnan(self.ideal_points).any(axis=1)], level)
 
     def distance_interval(
         self, items: FloatArray, effects: FloatArray | None = None, level: float = LEVEL
@@ -96,5 +97,7 @@ def quantiles(draws: FloatArray, level: float) -> FloatArray:
     if not isinstance(level, Real) or isinstance(level, bool) or not 0 < float(level) < 1:
         raise InputError(f"level is {level!r}; it must be between 0 and 1, as 0.9.")
     tails = [(1 - level) / 2, (1 + level) / 2]
+    if not len(draws):
+        return np.full((draws.shape[1], 2), np.nan)
     result: FloatArray = np.quantile(draws, tails, axis=0).T
     return result

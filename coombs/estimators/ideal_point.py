@@ -12,24 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from coombs.chance import generator
 from coombs.comparisons import Comparisons
 from coombs.estimators.base import Fit, PairEstimator
-from coombs.estimators.learned import Learned, embed, estimate, posterior_of, without_ideal
+from coombs.estimators.learned import Learned, Mixture, embed, estimate, posterior_of, without_ideal
 from coombs.posterior import LEVEL, Posterior, quantiles
 from coombs.progress import Progress
 from coombs.scaling import Scaler
 from coombs.solvers import lifted
 from coombs.solvers.formulate import Answers
-from coombs.solvers.infer import (
-    QUICK,
-    WHOLE,
-    Inference,
-    choose_effect_size,
-    cross_validate,
-    finish,
-    infer,
-    refresh,
-    rough,
-)
-from coombs.solvers.ladder import METRICS
+from coombs.solvers.infer import QUICK, SHARED, WHOLE, Inference, infer, refresh, rough
+from coombs.solvers.kinds import METRICS
+from coombs.solvers.left_out import leave_out
 from coombs.solvers.losses import LOSSES
 from coombs.solvers.program import Status
 from coombs.tables import InputError, item_table
@@ -40,9 +31,10 @@ if TYPE_CHECKING:
     from coombs.explain import Explanation
     from coombs.tables import FloatArray, ItemTable, TableLike
 
-EFFECTS_EVIDENCE = 3.0
+EFFECTS_EVIDENCE = 2.0
 """Deviations by which answers must disagree with the features before item effects are tried."""
-SMALLEST_EFFECT = 0.1
+WITH_EFFECTS = 2
+"""Kinds, of those with the largest weights, that are tried with item effects."""
 NEWS = 0.1
 """Up to this share of new answers, the chains go on from where they were."""
 
@@ -161,47 +153,38 @@ class IdealPoint(PairEstimator):
         """The posterior's mean, or the optimum of the convex program."""
         rng = generator(self.random_state)
         # Constant features say nothing; the prior must not speak for them.
+        answers = answers.canonical()
         seen = replace(answers, items=answers.items[:, scaler.varies])
         found = self._program(seen, rng) if self._convex else self._posterior(seen, rng)
         return embed(found, answers, scaler.varies)
 
     def _posterior(self, answers: Answers, rng: np.random.Generator) -> Learned:
-        """The rung asked for or the one that foretells best, with item effects if they are called for."""
+        """The kind asked for, or the average of all, with item effects if they are called for."""
         start, names = rough(answers, rng), self._candidates(answers)
-        effort = WHOLE if len(names) == 1 else QUICK
-        found = [self._infer(answers, name, rng, start=start, effort=effort) for name in names]
-        best = min(found, key=lambda one: one.leave_one_out()[1]) if len(found) > 1 else found[0]
-        size = self._effect_size(best, answers, start, rng)
-        if size:
-            best = self._infer(answers, best.target.rung.name, rng, effect_size=size, start=start)
-        elif effort is not WHOLE:
-            best = finish(best, rng)
-        return estimate(best)
-
-    def _effect_size(self, found: Inference, answers: Answers, start: Any, rng: np.random.Generator) -> float:
-        """Of item effects: zero unless asked for, or unless the answers call for them and they help."""
         # Where no feature differs, effects are all that there is.
-        wanted = self.item_effects is True or (self.item_effects == "auto" and not found.target.d)
-        if not wanted and (self.item_effects is False or found.disagreement() < EFFECTS_EVIDENCE):
-            return 0.0
-        size = choose_effect_size(answers, found.target.rung.name, rng, lapse=self._lapse, start=start)
-        return max(size, SMALLEST_EFFECT) if wanted else size
+        wanted = self.item_effects is True or (self.item_effects == "auto" and names == ("items",))
+
+        effort = WHOLE if len(names) == 1 else SHARED
+
+        def part(name: str, effects: bool) -> Inference:
+            return infer(answers, name, rng, lapse=self._lapse, effects=effects, start=start, effort=effort)
+
+        mixture = Mixture(tuple(part(name, wanted) for name in names))
+        tried = not wanted and self.item_effects == "auto"
+        if tried and mixture.main.disagreement() > EFFECTS_EVIDENCE:
+            largest = np.argsort(-mixture.weights, kind="stable")[:WITH_EFFECTS]
+            more = [part(mixture.parts[i].target.kind.name, True) for i in largest]
+            mixture = Mixture((*mixture.parts, *more))
+        return estimate(mixture if effort is WHOLE else mixture.extended(rng))
 
     @property
     def _lapse(self) -> float | None:
         return None if self.lapse == "auto" else float(self.lapse)
 
-    def _validate(self, answers: Answers, rung: str, effect_size: float) -> Rung:
-        measures = cross_validate(answers, rung, generator(0), lapse=self._lapse, effect_size=effect_size)
-        return Rung(rung, effect_size > 0, *measures)
-
     def _candidates(self, answers: Answers) -> tuple[str, ...]:
         if not answers.items.shape[1]:
             return ("items",)
         return METRICS if self.metric == "auto" else (self.metric,)
-
-    def _infer(self, answers: Answers, rung: str, rng: np.random.Generator, **settings: Any) -> Inference:
-        return infer(answers, rung, rng, lapse=self._lapse, **settings)
 
     def _program(self, answers: Answers, rng: np.random.Generator) -> Learned:
         """The lifted convex program."""
@@ -223,25 +206,31 @@ class IdealPoint(PairEstimator):
         assert isinstance(fit, Learned) and fit.linear is not None
         self.rung_, self.lapse_, self.strength_ = fit.rung, fit.lapse, fit.strength
         self.item_effects_ = fit.effects
+        self.kind_weights_ = _kind_weights(fit)
         self.slope_: FloatArray | None = None
-        if fit.rung in ("none", "signed", "items") or without_ideal(fit):
+        averaged = len(self.kind_weights_) > 1
+        if averaged or fit.rung in ("none", "signed", "items") or without_ideal(fit):
             self.slope_ = -2 * fit.linear / scaler.sizes
-            self.ideal_point_ = (
-                self.ideal_point_ if fit.rung == "signed" else np.full_like(scaler.sizes, np.nan)
-            )
+            if fit.rung != "signed" and not (averaged and np.isfinite(self.ideal_point_).all()):
+                self.ideal_point_ = np.full_like(scaler.sizes, np.nan)
+            predictor = fit.metric if fit.predictor is None else fit.predictor
             self.model_ = replace(
-                self.model_, ideal_point=self.ideal_point_, slope=self.slope_, centre=scaler.centre
+                self.model_,
+                metric=predictor / np.outer(scaler.sizes, scaler.sizes),
+                ideal_point=self.ideal_point_,
+                slope=self.slope_,
+                centre=scaler.centre,
             )
-        self.posterior_ = None if fit.inference is None else posterior_of(fit, scaler, data.n_items)
+        self.posterior_ = None if fit.mixture is None else posterior_of(fit, scaler, data.n_items)
         self._ladder: tuple[Rung, ...] = ()
-        self._inference, self._data, self._scaler = fit.inference, data, scaler
+        self._mixture, self._data, self._scaler = fit.mixture, data, scaler
         self.distances_ = self._distance_of(data.item_table)
 
     def _doubt(self, fit: Fit) -> str | None:
         if fit.status == Status.CHAINS_APART:
-            assert isinstance(fit, Learned) and fit.inference is not None
+            assert isinstance(fit, Learned) and fit.mixture is not None
             return (
-                f"The sampler's chains did not come together (R-hat {fit.inference.rhat:.1f}, 1 being "
+                f"The sampler's chains did not come together (R-hat {fit.mixture.rhat:.2f}, 1 being "
                 "perfect): intervals are rough, and numbers change with random_state."
             )
         if fit.status == Status.MAX_ITERATIONS:
@@ -267,16 +256,17 @@ class IdealPoint(PairEstimator):
             y=np.concatenate([old.y, new.y]),
             weights=np.concatenate([old.weights, new.weights]),
         )
-        before = self._inference
-        if before is None or not before.sampled or before.target.effects or len(new) > 1 + NEWS * len(old):
+        parts = () if self._mixture is None else self._mixture.parts
+        if len(parts) != 1 or not parts[0].sampled or parts[0].target.effects or len(new) > 1 + NEWS * len(old):
             return self.fit(data)
-        answers = self._answers(data)
-        fit = estimate(refresh(before, answers, generator(self.random_state, len(data))))
+        known, answers = self._answers(old), self._answers(data)
+        rng = generator(self.random_state, len(data))
+        fit = estimate(Mixture((refresh(parts[0], known, answers, rng),)))
         self._store(data, embed(fit, answers, self._scaler.varies), self._scaler)
         return self
 
     def ladder(self) -> tuple[Rung, ...]:
-        """How well each kind of preference foretells answers that it has not seen, simplest first.
+        """How well each kind of preference predicts answers that it has not seen, simplest first.
 
         The first is Bradley and Terry's: nothing of the features, an effect of each item.
         """
@@ -284,26 +274,32 @@ class IdealPoint(PairEstimator):
         if not self._ladder:
             answers = self._answers(self._data)
             names = METRICS if answers.items.shape[1] else ()
-            size = 1.0 if self._inference is None else self._inference.effect_size or 1.0
-            kinds = [("items", size), *((name, 0.0) for name in names)]
+            kinds = [("items", True), *((name, False) for name in names)]
             if self.item_effects_ is not None and self.rung_ != "items":
-                kinds.append((self.rung_, size))
+                kinds.append((self.rung_, True))
+            known = {} if self._mixture is None else {_kind_of(part): part for part in self._mixture.parts}
+            rng, start = generator(0), rough(answers, generator(0))
             with Progress(len(kinds), "comparing kinds of preference") as progress:
                 for kind in kinds:
-                    self._ladder += (self._validate(answers, *kind),)
+                    if kind not in known:
+                        settings = {"lapse": self._lapse, "start": start, "effort": QUICK}
+                        known[kind] = infer(answers, kind[0], rng, effects=kind[1], **settings)  # type: ignore[arg-type]
+                    left = leave_out(known[kind], generator(0))
+                    self._ladder += (Rung(*kind, left.accuracy, left.log_loss),)
                     progress.advance()
         return self._ladder
 
     def rung_in_use(self) -> tuple[Rung, ...]:
-        """How well the fit foretells each answer from the others, at no cost; nothing of a convex program."""
+        """How well the fit predicts each answer from the others; nothing of a convex program."""
         check_is_fitted(self)
-        if self._inference is None:
+        if self._mixture is None:
             return ()
-        return (Rung(self.rung_, self.item_effects_ is not None, *self._inference.leave_one_out()),)
+        left = self._mixture.predicted
+        return (Rung(self.rung_, self.item_effects_ is not None, left.accuracy, left.log_loss),)
 
     def _answers(self, data: Comparisons) -> Answers:
         """Distinct answers about standardised items, without the constant features."""
-        answers = Answers.collect(self._scaler.forward(data.items), *data.oriented())
+        answers = Answers.collect(self._scaler.forward(data.items), *data.oriented()).canonical()
         return replace(answers, items=answers.items[:, self._scaler.varies])
 
     def ideal_point_interval(self, level: float = LEVEL) -> FloatArray:
@@ -415,6 +411,19 @@ class IdealPoint(PairEstimator):
                 "use loss='logistic' with regularization='auto' and penalty='frobenius'."
             )
         return self.posterior_
+
+
+def _kind_of(inference: Inference) -> tuple[str, bool]:
+    """Its name, and whether it has item effects."""
+    return inference.target.kind.name, inference.target.effects
+
+
+def _kind_weights(fit: Learned) -> dict[str, float]:
+    """The weight of each kind of preference in the average; with item effects it has a plus."""
+    if fit.mixture is None:
+        return {fit.rung: 1.0}
+    names = [name + "+" * effects for name, effects in map(_kind_of, fit.mixture.parts)]
+    return dict(zip(names, fit.mixture.weights.tolist(), strict=True))
 
 
 def _same_names(one: ItemTable, other: ItemTable) -> bool:

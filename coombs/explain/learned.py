@@ -31,7 +31,7 @@ from coombs.explain.records import (
 )
 from coombs.plots.data import what_matters_data
 from coombs.scaling import Scaler
-from coombs.solvers.target import IDEAL
+from coombs.solvers.kinds import IDEAL_DISTANCE, LOG_IDEAL
 from coombs.tables import InputError
 from coombs.words import loadings, within
 
@@ -347,7 +347,7 @@ def _prior_width(case: Case) -> float:
         return np.inf
     scales, draws = np.random.default_rng(0).standard_normal((2, 20_000))
     tails = [(1 - case.level) / 2, (1 + case.level) / 2]
-    return float(np.ptp(np.quantile(np.exp(IDEAL[0] + IDEAL[1] * scales) * draws, tails)))
+    return float(np.ptp(np.quantile(IDEAL_DISTANCE * np.exp(LOG_IDEAL * scales) * draws, tails)))
 
 
 def _beyond(case: Case, points: FloatArray, metrics: FloatArray) -> FloatArray:

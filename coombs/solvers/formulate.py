@@ -87,6 +87,40 @@ class Answers:
             self, winners=self.winners[chosen], losers=self.losers[chosen], weights=self.weights[chosen]
         )
 
+    def canonical(self) -> Answers:
+        """The same with items in the order of their features and answers in that of their items.
+
+        What is computed from it then does not depend on the order in which they came. (Items that are alike
+        keep theirs.)
+        """
+        if not self.items.size:
+            return self
+        # One number an item: sums of the features times roots, which are hardly ever equal.
+        key = self.items @ np.sqrt(np.arange(2.0, 2.0 + self.items.shape[1]))
+        order = np.argsort(key, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        winners, losers = place[self.winners], place[self.losers]
+        by_items = np.argsort(winners * len(order) + losers, kind="stable")
+        return replace(
+            self,
+            items=self.items[order],
+            winners=winners[by_items],
+            losers=losers[by_items],
+            weights=self.weights[by_items],
+            touched=self.touched[order],
+        )
+
+    def weights_of(self, others: Answers) -> Vector:
+        """The weight that each of some other answers about the same table has here; zero if it is missing."""
+        codes, wanted = (
+            one.touched[one.winners] * one.n_items + one.touched[one.losers] for one in (self, others)
+        )
+        order = np.argsort(codes)
+        place = np.minimum(np.searchsorted(codes, wanted, sorter=order), len(codes) - 1)
+        found = codes[order[place]] == wanted
+        return np.where(found, self.weights[order[place]], 0.0)
+
     def scatter(self, distances: Vector) -> Vector:
         """Distances of all items; one that no answer touches has zero."""
         result = np.zeros(self.n_items)

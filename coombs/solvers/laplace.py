@@ -1,8 +1,6 @@
-"""The posterior near its mode: how to climb there, and the Gaussian that fits it there.
+"""The posterior near its mode: how to get there, and the Gaussian that fits it there.
 
 Where answers are many the posterior is narrow and this is as good as sampling, and much cheaper.
-The scales k and q only say how large the unknowns that they multiply are a priori, so they are
-set (`settled`), not climbed.
 """
 
 from __future__ import annotations
@@ -16,100 +14,72 @@ from scipy.sparse import diags_array
 
 from coombs.solvers.cone import congruence, outer_features, smat, svec, triangle
 from coombs.solvers.program import Status
-from coombs.solvers.target import EFFECT, IDEAL, LAPSE, SCALE, Scores
+from coombs.solvers.target import EFFECT_SIZE, EFFECT_WIDTH, LAPSE_WIDTH, Scores
 
 if TYPE_CHECKING:
     from coombs.solvers.graph import Index, Matrix, Vector
     from coombs.solvers.target import Target
 
-STIFF = 1e8
-"""Curvature put on turns of the metric's root, which change nothing."""
 MOST_ANSWERS = 12_000
 """Curvature is measured on this many answers, chosen at random where there are more."""
-LEAST_GAIN, FLAT = 0.02, 1e-4
-"""A climb ends where a step gains less than this log probability, or the slope is this flat."""
+LEAST_GAIN = 1e-4
+"""Maximising ends where a step gains less than this log probability."""
+FLAT = 1e-3
+"""Maximising ends where no slope is larger."""
+LEAST_CURVATURE = 1e-2
+"""The least curvature that the prior counts for along any direction."""
 MANY_ANSWERS = 100_000
 """Beyond this many answers a full metric is found by Newton's method, which needs no good start."""
-NEWTON_STEPS, NEWTON_GAIN, NEWTON_LAPSE = 60, 0.1, 1e-3
+NEWTON_STEPS = 60
+"""Newton's method ends after so many steps."""
+NEWTON_GAIN = 0.1
+"""Newton's method ends where a step gains less than this log probability."""
+NEWTON_LAPSE = 1e-3
+"""The lapse rate that Newton's method starts with."""
 BARRIER = 1.0
+"""Weight of log det M in Newton's method."""
 MOST_EFFECTS = 2_000
 """Up to this many item effects have a covariance; beyond, each has its own variance."""
 
 
 @dataclass(frozen=True)
 class Mode:
-    """Where the climb ended."""
+    """Where maximising ended."""
 
-    z: Vector
+    y: Vector
     value: float
     status: Status
     n_iter: int
 
 
-def free(target: Target) -> Index:
-    """The unknowns that are climbed and drawn: all but the scales; of a Euclidean metric, its scale too."""
-    fixed = [target.own, target.own + 1]
-    if target.rung.has_ideal and not target.rung.metric_size(target.d):
-        fixed = [target.own + 1]
-    # What is between the metric's root and v: a share that only a sampler can weigh.
-    fixed += range(target.rung.metric_size(target.d), target.own - target.d)
-    if target.effects:
-        fixed.append(target.n - len(target.items) - 1)
-    return np.setdiff1d(np.arange(target.n), fixed)
-
-
-def settled(target: Target, z: Vector) -> Vector:
-    """The same preferences, with scales at which the unknowns have their size a priori.
-
-    A full metric's root is left as it is: it also says how particular the metric is.
-    """
-    z, size = z.copy(), target.rung.metric_size(target.d)
-    shape, linear = z[:size], z[target.own - min(target.d, target.own) : target.own]
-    length = 1.0 if target.rung.turning(target.d) else _length(shape)
-    z[target.own] += target.rung.power * np.log(length) / SCALE[1]
-    shape /= length
-    if target.rung.power < 1:
-        # Its v is not a product with M, and would have grown with the scale.
-        linear /= length
-    length = _length(linear)
-    z[target.own + 1] += np.log(length) / IDEAL[1]
-    linear /= length
-    return z
-
-
-def _length(values: Vector) -> float:
-    """Root mean square; 1 of nothing."""
-    return float(np.linalg.norm(values) / np.sqrt(max(len(values), 1))) or 1.0
-
-
-def climb(
+def maximise(
     target: Target,
     start: Vector,
     *,
     max_iter: int = 500,
-    root: Matrix | None = None,
+    root: Any = None,
     moved: Index | None = None,
 ) -> Mode:
-    """The nearest mode, by L-BFGS in the coordinates that `root` makes round (z = start + root y)."""
-    moved = free(target) if moved is None else moved
+    """The nearest mode, by L-BFGS in the coordinates that `root` makes isotropic (y = start + root x)."""
+    moved = np.arange(target.n) if moved is None else moved
 
-    def at(y: Vector) -> Vector:
-        z = start.copy()
-        z[moved] += y if root is None else root @ y
-        return z
+    def at(x: Vector) -> Vector:
+        y = start.copy()
+        y[moved] += x if root is None else root @ x
+        return y
 
-    def objective(y: Vector) -> tuple[float, Vector]:
-        value, slope = target.both(at(y)[None])
-        slope = slope[0, moved]
-        return float(value[0]), slope if root is None else root.T @ slope
+    def objective(x: Vector) -> tuple[float, Vector]:
+        found = target.density(at(x)[None])
+        slope = found.gradient[0, moved]
+        return float(found.value[0]), slope if root is None else root.T @ slope
 
     # Asking questions goes without it, and starts sooner.
     from scipy.optimize import minimize
 
-    least = LEAST_GAIN / max(1.0, float(target.value(start[None])[0]))
+    least = LEAST_GAIN / max(1.0, abs(float(target.value(start[None])[0])))
     options = {"maxiter": max_iter, "ftol": least, "gtol": FLAT, "maxcor": 20}
     # A trial step may go so far that scores overflow; it is then shortened.
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = minimize(objective, np.zeros(len(moved)), jac=True, method="L-BFGS-B", options=options)
     status = Status.MAX_ITERATIONS if found.status == 1 else Status.CONVERGED
     return Mode(at(found.x), float(found.fun), status, int(found.nit))
@@ -200,43 +170,77 @@ def _lifted_rows(target: Target) -> Matrix:
     return rows.astype(np.float32)
 
 
-def climb_effects(target: Target, features: Vector, effect_size: float) -> Mode:
-    """Item effects of a given size on top of what the features tell, whose scale and lapse may change.
+def maximise_effects(target: Target, features: Vector, root: Matrix, effect_size: float) -> Mode:
+    """Item effects of a given size together with what the features tell, from the mode without effects.
 
-    `features` are the unknowns without effects. What the features tell stays: it is what holds for
-    an item never seen. The mode of the effects' size would be zero whatever the data, so it stays too.
+    The mode of the effects' size would be zero whatever the data, so it stays. `root` is that of the
+    features' unknowns.
     """
-    n = len(target.items)
-    z = np.concatenate([features, [(np.log(effect_size) - EFFECT[0]) / EFFECT[1]], np.zeros(n)])
-    hyper = [target.own] + [target.own + 2] * (target.lapse is None)
-    return climb(target, z, moved=np.concatenate([hyper, np.arange(target.n - n, target.n)]).astype(np.intp))
+    n, own = len(target.items), len(features)
+    y = np.concatenate([features, [(np.log(effect_size) - EFFECT_SIZE) / EFFECT_WIDTH], np.zeros(n)])
+    information = _information(target, y)[1]
+    ends = np.concatenate([target.graph.winners, target.graph.losers])
+    widths = 1 / np.sqrt(1 + effect_size**2 * np.bincount(ends, np.tile(information, 2), n))
+    moved = np.concatenate([np.arange(own), np.arange(own + 1, target.n)])
+    return maximise(target, y, root=_Blocks(root, widths), moved=moved)
 
 
-def curvature(target: Target, z: Vector, rng: np.random.Generator) -> Matrix:
-    """The Fisher information of the free unknowns at z, but for item effects, plus the prior's."""
+class _Blocks:
+    """A block-diagonal matrix: `root`, then `widths` on the diagonal."""
+
+    def __init__(self, root: Matrix, widths: Vector) -> None:
+        self.root, self.widths = root, widths
+
+    @property
+    def T(self) -> _Blocks:
+        """Transposed."""
+        return _Blocks(self.root.T, self.widths)
+
+    def __matmul__(self, x: Vector) -> Vector:
+        own = len(self.root)
+        return np.concatenate([self.root @ x[:own], self.widths * x[own:]])
+
+
+def curvature(target: Target, y: Vector, rng: np.random.Generator) -> Matrix:
+    """The Fisher information of all unknowns at y, but for item effects, plus the prior's curvature."""
     chosen, share = np.arange(target.graph.n_answers), 1.0
     if len(chosen) > MOST_ANSWERS:
         chosen = rng.choice(len(chosen), MOST_ANSWERS, replace=False)
         share = target.graph.n_answers / MOST_ANSWERS
-    to_margin, information, to_lapse = _information(target, z)
-    # Single precision is enough: the answers are a sample.
-    rows = _margin_rows(target, z, chosen).astype(np.float32)
+    to_margin, information, to_lapse = _information(target, y)
+    n = target.own + (target.lapse is None)
+    rows = _margin_rows(target, y, chosen)
     if target.lapse is None:
-        rows[:, target.own + 2] = to_lapse[chosen] / to_margin[chosen]
-    scaled = rows * np.sqrt(share * information[chosen], dtype=np.float32)[:, None]
-    hessian: Matrix = np.eye(target.n) + (scaled.T @ scaled).astype(float) + _turns(target, z)
-    moved = free(target)
-    return hessian[np.ix_(moved, moved)]
+        rows = np.column_stack([rows, to_lapse[chosen] / to_margin[chosen]])
+    # Single precision is enough: the answers are a sample.
+    scaled = rows.astype(np.float32) * np.sqrt(share * information[chosen], dtype=np.float32)[:, None]
+    hessian: Matrix = (scaled.T @ scaled).astype(float)
+    hessian[: target.own, : target.own] += _prior_curvature(target, y[: target.own])
+    hessian[target.own :, target.own :] += np.eye(n - target.own)
+    return hessian
+
+
+def _prior_curvature(target: Target, own: Vector) -> Matrix:
+    """Of the kind's prior, without what curves the wrong way."""
+    step, n = 1e-4, len(own)
+    if not n:
+        return np.zeros((0, 0))
+    points = np.concatenate([own + step * np.eye(n), own - step * np.eye(n)])
+    slopes = target.kind.prior(points, target.d, target.kind.expand(points, target.d))[1]
+    hessian = (slopes[:n] - slopes[n:]) / (2 * step)
+    values, vectors = np.linalg.eigh((hessian + hessian.T) / 2)
+    result: Matrix = (vectors * np.maximum(values, LEAST_CURVATURE)) @ vectors.T
+    return result
 
 
 def whitening(hessian: Matrix) -> Matrix:
-    """A root of the inverse: hessian^-1 = root root'. No eigenvalue is below the prior's, which is 1."""
+    """A root of the inverse: hessian^-1 = root root'."""
     try:
         lower = cholesky(hessian, lower=True)
         result: Matrix = solve_triangular(lower, np.eye(len(hessian)), lower=True).T
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(hessian)
-        result = vectors / np.sqrt(np.maximum(values, 1.0))
+        result = vectors / np.sqrt(np.maximum(values, LEAST_CURVATURE))
     return result
 
 
@@ -246,17 +250,19 @@ def draw(target: Target, mode: Vector, root: Matrix, count: int, rng: np.random.
     The scores that an answer is about are features' and effects' together: where a draw's features say
     more, s_draw - s_mode, its effects say less.
     """
-    z, moved = np.tile(mode, (count, 1)), free(target)
-    z[:, moved[: len(root)]] += rng.standard_normal((count, len(root))) @ root.T
+    y = np.tile(mode, (count, 1))
+    half = rng.standard_normal(((count + 1) // 2, len(root))) @ root.T
+    # Every draw has its mirror image, so that the draws' mean is the mode.
+    y[:, : len(root)] += np.concatenate([half, -half])[:count]
     if target.effects:
         n, (_, information, _) = len(target.items), _information(target, mode)
-        size = np.exp(EFFECT[0] + EFFECT[1] * mode[-n - 1])
-        told = target.of_items(replace(target.scores(z), effects=None))
+        size = np.exp(EFFECT_SIZE + EFFECT_WIDTH * mode[-n - 1])
+        told = target.of_items(replace(target.scores(y), effects=None))
         told -= target.of_items(replace(target.scores(mode[None]), effects=None))
         laplacian, spread = target.graph.laplacian(information), _effect_root(target, information, size)
         answer = -size * (spread @ (spread.T @ (laplacian @ told)))
-        z[:, -n:] += answer.T + rng.standard_normal((count, n)) @ spread.T
-    return z
+        y[:, -n:] += answer.T + rng.standard_normal((count, n)) @ spread.T
+    return y
 
 
 def _effect_root(target: Target, information: Vector, size: float) -> Any:
@@ -270,36 +276,22 @@ def _effect_root(target: Target, information: Vector, size: float) -> Any:
     return whitening(size**2 * dense + np.eye(n))
 
 
-def _information(target: Target, z: Vector) -> tuple[Vector, Vector, Vector]:
+def _information(target: Target, y: Vector) -> tuple[Vector, Vector, Vector]:
     """Of each answer: dp/d(margin), its weighted Fisher information there, dp/d(lapse's unknown)."""
-    p, sigma, lapse = target.probabilities(z)
+    p, sigma, lapse = target.probabilities(y)
     to_margin = np.maximum((1 - lapse) * sigma * (1 - sigma), 1e-12)
     information = target.weights * to_margin**2 / np.maximum(p * (1 - p), 1e-12)
-    return to_margin, information, (0.5 - sigma) * LAPSE[1] * lapse * (1 - lapse)
+    return to_margin, information, (0.5 - sigma) * LAPSE_WIDTH * lapse * (1 - lapse)
 
 
-def _margin_rows(target: Target, z: Vector, chosen: Index) -> Matrix:
-    """d(margin)/dz of the chosen answers, without item effects."""
-    step, n = 1e-5, target.n
-    moves = step * np.eye(n)
-    ahead, behind = target.scores(z + moves), target.scores(z - moves)
+def _margin_rows(target: Target, y: Vector, chosen: Index) -> Matrix:
+    """d(margin)/dy of the chosen answers along the kind's unknowns."""
+    step, own = 1e-5, y[: target.own]
+    moves = step * np.eye(len(own))
+    ahead, behind = target.kind.expand(own + moves, target.d), target.kind.expand(own - moves, target.d)
     metric, linear = (ahead.metric - behind.metric) / (2 * step), (ahead.linear - behind.linear) / (2 * step)
     losers, winners = target.graph.losers[chosen], target.graph.winners[chosen]
     products = outer_features(target.items[losers]) - outer_features(target.items[winners])
     away, table = target.items[losers] - target.items[winners], triangle(target.d)
     rows: Matrix = products @ (metric[:, table.rows, table.columns] * table.factors).T - 2 * (away @ linear.T)
     return rows
-
-
-def _turns(target: Target, z: Vector) -> Matrix:
-    """STIFF times the projection onto turns A -> (I + W) A, W' = -W."""
-    result, count, d = np.zeros((len(z), len(z))), target.rung.turning(target.d), target.d
-    if count:
-        root = z[:count].reshape(-1, d)
-        high, low = np.tril_indices(len(root), -1)
-        tangents = np.zeros((len(high), *root.shape))
-        tangents[np.arange(len(high)), high] = root[low]
-        tangents[np.arange(len(high)), low] = -root[high]
-        basis, _ = np.linalg.qr(tangents.reshape(len(high), -1).T)
-        result[:count, :count] = STIFF * basis @ basis.T
-    return result

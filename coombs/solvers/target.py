@@ -1,35 +1,39 @@
-"""The posterior of preferences: the log density that is climbed (its mode) or sampled.
+"""The posterior of preferences: the log density that is maximised (its mode) or sampled.
 
 Answer k with margin e = s_loser - s_winner has probability p = lapse / 2 + (1 - lapse) sigma(e):
-a careless person answers at random. Scores are s_i = e^2k (x_i' M x_i - 2 e^q v' x_i) + e^r t_i, with
-(M, v) from a rung of the ladder and t_i an effect of item i that its features miss. Every unknown,
-(rung's, k, q, lapse, r, t), is a standard normal a priori, up to the centres and widths below.
-All is done for many points z at once, (C, n), in O(C (P + N d^2)).
+a careless person answers at random. Scores are s_i = x_i' M x_i - 2 v' x_i + e^r t_i, with (M, v) of a
+kind of preference and t_i an effect of item i that its features miss. The unknowns are the kind's,
+the lapse's, and (r, t). All is done for many points y at once, (C, n), in O(C (P + N d^2)).
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from coombs.solvers.cone import triangle
 from coombs.solvers.graph import ComparisonGraph
 
 if TYPE_CHECKING:
-    from coombs.solvers.graph import Index, Matrix, Vector
-    from coombs.solvers.ladder import Rung
+    from coombs.solvers.graph import Matrix, Vector
+    from coombs.solvers.kinds import Kind, Quadratic
 
-SCALE = (0.1, 0.6)
-IDEAL = (math.log(0.6), 0.4)
-LAPSE = (math.log(0.01), 1.5)
-EFFECT = (math.log(0.5), 1.0)
-"""Centre and width of the logarithms: of the root of the metric's scale, of the ideal point's distance
-from the items' centre (items have unit spread), of the odds of a lapse, of the item effects."""
+LAPSE_ODDS = math.log(0.01)
+"""Prior centre of the log odds of a lapse."""
+LAPSE_WIDTH = 1.5
+"""Its prior deviation."""
+EFFECT_SIZE = math.log(0.5)
+"""Prior centre of the logarithm of the item effects' size, in logits."""
+EFFECT_WIDTH = 1.0
+"""Its prior deviation."""
 SMALLEST_LAPSE = 1e-9
+"""Added so that no answer is impossible."""
 LARGEST_PRODUCTS = 4_000_000
 """Products of features are kept up to this many; beyond, forms are computed from the items each time."""
 
@@ -57,28 +61,45 @@ class Products:
     """The same with all products of features at hand: one matrix product each way."""
 
     def __init__(self, items: Matrix) -> None:
-        n, self.d = items.shape
-        self.products = np.hstack([(items[:, :, None] * items[:, None, :]).reshape(n, self.d**2), -2 * items])
+        self._triangle = t = triangle(items.shape[1])
+        twice = np.where(t.rows == t.columns, 1, 2)
+        self.products = np.hstack([items[:, t.rows] * items[:, t.columns] * twice, -2 * items])
+        self.products = self.products.astype(items.dtype, copy=False)
+        self._half = np.where(t.rows == t.columns, 1, 0.5).astype(items.dtype)
 
     def values(self, metric: Matrix, linear: Matrix) -> Matrix:
         """(N, C), from (C, d, d) and (C, d)."""
-        result: Matrix = self.products @ np.hstack([metric.reshape(len(metric), self.d**2), linear]).T
+        t = self._triangle
+        result: Matrix = self.products @ np.hstack([metric[:, t.rows, t.columns], linear]).T
         return result
 
     def pull(self, to_score: Matrix) -> tuple[Matrix, Matrix]:
         """Gradients with respect to M and v, from that with respect to s, (N, C)."""
-        both, size = to_score.T @ self.products, self.d**2
-        return both[:, :size].reshape(len(both), self.d, self.d), both[:, size:]
+        joint, n = to_score.T @ self.products, len(self._half)
+        return (joint[:, :n] * self._half)[:, self._triangle.unpack], joint[:, n:]
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What points z mean: one (M, v, lapse) and the item effects (or none) of each."""
+    """What points y mean: one (M, v, lapse) and the item effects (or none) of each."""
 
     metric: Matrix
     linear: Matrix
     lapse: Vector
     effects: Matrix | None
+
+
+class Density(NamedTuple):
+    """Of each point: the negative log likelihood, the negative log prior, the gradient of their sum."""
+
+    likelihood: Vector
+    prior: Vector
+    gradient: Matrix
+
+    @property
+    def value(self) -> Vector:
+        """The negative log posterior, without its constant."""
+        return self.likelihood + self.prior
 
 
 class Target:
@@ -89,18 +110,18 @@ class Target:
         items: Matrix,
         graph: ComparisonGraph,
         weights: Vector,
-        rung: Rung,
+        kind: Kind,
         *,
         lapse: float | None = None,
         effects: bool = False,
         dtype: type[np.floating[Any]] = np.float64,
     ) -> None:
         self.items: Matrix = np.asarray(items, dtype)
-        self.graph, self.rung = graph, rung
+        self.graph, self.kind = graph, kind
         self.weights, self.lapse, self.effects, self.dtype = weights, lapse, effects, dtype
         self.d = items.shape[1]
-        self.own = rung.size(self.d)
-        self.n = self.own + 2 + (lapse is None) + (1 + len(items)) * effects
+        self.own = kind.size(self.d)
+        self.n = self.own + (lapse is None) + (1 + len(items)) * effects
         self._weights: Vector = np.asarray(weights, dtype)
         self._forms = (Products if items.size * self.d < LARGEST_PRODUCTS else Forms)(self.items)
         self._buffers: Matrix = np.empty((3, 0, 0), dtype)
@@ -115,20 +136,25 @@ class Target:
         shape = (len(self.items), graph.n_answers)
         return csr_array((np.concatenate([ones, -ones]), (ends, rows)), shape=shape)
 
-    @property
-    def dense(self) -> Index:
-        """Unknowns whose posterior has one shape: not the metric's root, which may turn, nor item effects."""
-        first = self.rung.turning(self.d)
-        return np.arange(first, self.n - len(self.items) * self.effects)
+    def like(self, graph: ComparisonGraph, weights: Vector, **changes: Any) -> Target:
+        """The same unknowns with other answers, or another precision."""
+        settings = {"lapse": self.lapse, "effects": self.effects, "dtype": self.dtype, **changes}
+        kind = settings.pop("kind", self.kind)
+        return Target(settings.pop("items", self.items), graph, weights, kind, **settings)
 
     def single(self) -> Target:
         """The same in single precision, which is enough to sample and twice as fast."""
-        settings = {"lapse": self.lapse, "effects": self.effects, "dtype": np.float32}
-        return Target(self.items, self.graph, self.weights, self.rung, **settings)  # type: ignore[arg-type]
+        return self.like(self.graph, self.weights, dtype=np.float32)
 
     def with_effects(self) -> Target:
         """The same with an effect of each item: an unknown for their size and one for each, at the end."""
-        return Target(self.items, self.graph, self.weights, self.rung, lapse=self.lapse, effects=True)
+        return self.like(self.graph, self.weights, effects=True)
+
+    def reweighted(self, weights: Vector) -> Self:
+        """The same with other weights of the same answers; arrays are shared."""
+        result = copy.copy(self)
+        result.weights, result._weights = weights, np.asarray(weights, self.dtype)
+        return result
 
     def some(self, count: int, rng: np.random.Generator) -> Target:
         """The posterior given only so many of the answers, chosen at random."""
@@ -136,37 +162,37 @@ class Target:
         ends = np.concatenate([self.graph.winners[chosen], self.graph.losers[chosen]])
         touched, place = np.unique(ends, return_inverse=True)
         graph = ComparisonGraph(place[:count], place[count:], len(touched))
-        return Target(self.items[touched], graph, self.weights[chosen], self.rung, lapse=self.lapse)
+        return self.like(graph, self.weights[chosen], items=self.items[touched])
 
     def part(self, rows: slice) -> Target:
         """The same items and unknowns, with some of the answers."""
         if rows.start == 0 and rows.stop >= self.graph.n_answers:
             return self
         graph = ComparisonGraph(self.graph.winners[rows], self.graph.losers[rows], len(self.items))
-        settings = {"lapse": self.lapse, "effects": self.effects, "dtype": self.dtype}
-        return Target(self.items, graph, self.weights[rows], self.rung, **settings)  # type: ignore[arg-type]
+        return self.like(graph, self.weights[rows])
 
-    def hyper(self, z: Matrix) -> tuple[Vector, Vector, Vector, Vector]:
-        """(k, q, lapse, r) of each point."""
-        rest = z[:, self.own :]
-        scale = SCALE[0] + SCALE[1] * rest[:, 0]
-        ideal = IDEAL[0] + IDEAL[1] * rest[:, 1]
-        if self.lapse is None:
-            lapse = 1 / (1 + np.exp(-LAPSE[0] - LAPSE[1] * rest[:, 2]))
-        else:
-            lapse = np.full(len(z), self.lapse, self.dtype)
-        lapse = np.maximum(lapse, SMALLEST_LAPSE)
-        effect = EFFECT[0] + EFFECT[1] * rest[:, 2 + (self.lapse is None)] if self.effects else lapse
-        return scale, ideal, lapse, effect
+    def draw_prior(self, count: int, rng: np.random.Generator) -> Matrix:
+        """Points of the prior, (count, n)."""
+        rest = rng.standard_normal((count, self.n - self.own))
+        return np.concatenate([self.kind.draw(count, self.d, rng), rest], axis=1)
 
-    def scores(self, z: Matrix) -> Scores:
+    def scores(self, y: Matrix) -> Scores:
         """What the points mean."""
-        k, q, lapse, r = self.hyper(z)
-        metric, linear = self.rung.expand(z[:, : self.own], self.d)
-        effects = np.exp(r)[:, None] * z[:, -len(self.items) :] if self.effects else None
-        return Scores(
-            np.exp(2 * k)[:, None, None] * metric, np.exp(2 * k + q)[:, None] * linear, lapse, effects
-        )
+        return self._scores(y, self.kind.expand(y[:, : self.own], self.d))
+
+    def _scores(self, y: Matrix, at: Quadratic) -> Scores:
+        effects = None
+        if self.effects:
+            n = len(self.items)
+            effects = np.exp(EFFECT_SIZE + EFFECT_WIDTH * y[:, -n - 1 : -n]) * y[:, -n:]
+        return Scores(at.metric, at.linear, self._lapse(y), effects)
+
+    def _lapse(self, y: Matrix) -> Vector:
+        if self.lapse is None:
+            lapse: Vector = 1 / (1 + np.exp(-LAPSE_ODDS - LAPSE_WIDTH * y[:, self.own]))
+        else:
+            lapse = np.full(len(y), self.lapse, self.dtype)
+        return np.maximum(lapse, SMALLEST_LAPSE)
 
     def of_items(self, scores: Scores) -> Matrix:
         """s, (N, C)."""
@@ -175,41 +201,58 @@ class Target:
             result += scores.effects.T
         return result
 
-    def value(self, z: Matrix) -> Vector:
+    def value(self, y: Matrix) -> Vector:
         """The negative log posterior at each point, without its constant."""
-        p, _ = self._probabilities(self.scores(z))
-        return self._total(z, p)
+        at = self.kind.expand(y[:, : self.own], self.d)
+        return self._likelihood(self._scores(y, at))[0] + self._prior(y, at)[0]
 
-    def gradient(self, z: Matrix) -> Matrix:
+    def gradient(self, y: Matrix) -> Matrix:
         """Its gradient at each point."""
-        scores = self.scores(z)
-        return self._pull(z, scores, *self._probabilities(scores))
+        at = self.kind.expand(y[:, : self.own], self.d)
+        scores = self._scores(y, at)
+        _, gradient = self._prior(y, at)
+        self._add_slope(gradient, y, at, scores, *self._probabilities(scores))
+        return gradient
 
-    def both(self, z: Matrix) -> tuple[Vector, Matrix]:
-        """Value and gradient."""
-        scores = self.scores(z)
+    def density(self, y: Matrix) -> Density:
+        """Value, in two parts, and gradient."""
+        at = self.kind.expand(y[:, : self.own], self.d)
+        scores = self._scores(y, at)
+        likelihood, p, sigma = self._likelihood(scores)
+        prior, gradient = self._prior(y, at)
+        self._add_slope(gradient, y, at, scores, p, sigma)
+        return Density(likelihood, prior, gradient)
+
+    def _prior(self, y: Matrix, at: Quadratic) -> tuple[Vector, Matrix]:
+        value, slope = self.kind.prior(y[:, : self.own], self.d, at)
+        rest = y[:, self.own :]
+        value = value.astype(float) + (rest * rest).sum(axis=1, dtype=float) / 2
+        return value, np.concatenate([slope, rest], axis=1)
+
+    def _likelihood(self, scores: Scores) -> tuple[Vector, Matrix, Matrix]:
+        """Negative log likelihood; p and sigma of each answer, (P, C)."""
         p, sigma = self._probabilities(scores)
-        return self._total(z, p), self._pull(z, scores, p, sigma)
+        logs = np.log(p, out=self._scratch(len(scores.lapse))[2])
+        return -(self._weights @ logs).astype(float), p, sigma
 
     def likelihood(self, scores: Scores) -> tuple[float, Matrix, Vector]:
         """Of one quadratic score: the negative log likelihood, and its slopes along M and v."""
-        p, sigma = self._probabilities(scores)
-        value = -float(self._weights @ np.log(p[:, 0]))
+        value, p, sigma = self._likelihood(scores)
         to_metric, to_linear = self._forms.pull(self._to_score(scores, p, sigma)[0])
-        return value, to_metric[0], to_linear[0]
+        return float(value[0]), to_metric[0], to_linear[0]
 
-    def probabilities(self, z: Vector) -> tuple[Vector, Vector, float]:
+    def probabilities(self, y: Vector) -> tuple[Vector, Vector, float]:
         """p and sigma of each answer at one point, and its lapse."""
-        return self.probabilities_of(self.scores(z[None]))
+        return self.probabilities_of(self.scores(y[None]))
 
     def probabilities_of(self, scores: Scores) -> tuple[Vector, Vector, float]:
         """The same of one quadratic score."""
         p, sigma = self._probabilities(scores)
         return p[:, 0].copy(), sigma[:, 0].copy(), float(scores.lapse[0])
 
-    def log_probabilities(self, z: Matrix) -> Matrix:
+    def log_probabilities(self, y: Matrix) -> Matrix:
         """log p of each answer at each point, (P, C)."""
-        result: Matrix = np.log(self._probabilities(self.scores(z))[0])
+        result: Matrix = np.log(self._probabilities(self.scores(y))[0])
         return result
 
     def _probabilities(self, scores: Scores) -> tuple[Matrix, Matrix]:
@@ -232,11 +275,6 @@ class Target:
             self._buffers = np.empty((3, self.graph.n_answers, n_points), self.dtype)
         return self._buffers
 
-    def _total(self, z: Matrix, p: Matrix) -> Vector:
-        logs = np.log(p, out=self._scratch(len(z))[2])
-        total: Vector = (z * z).sum(axis=1, dtype=float) / 2 - self._weights @ logs
-        return total
-
     def _to_score(self, scores: Scores, p: Matrix, sigma: Matrix) -> tuple[Matrix, Matrix]:
         """The slope along each item's score, and w / p, which takes the place of p."""
         ratio = np.divide(self._weights[:, None], p, out=p)
@@ -246,27 +284,20 @@ class Target:
         to_margin *= 1 - scores.lapse
         return self._incidence @ to_margin, ratio
 
-    def _pull(self, z: Matrix, scores: Scores, p: Matrix, sigma: Matrix) -> Matrix:
-        """The gradient, from p and sigma of each answer, both used up."""
+    def _add_slope(
+        self, gradient: Matrix, y: Matrix, at: Quadratic, scores: Scores, p: Matrix, sigma: Matrix
+    ) -> None:
+        """Add the likelihood's gradient, from p and sigma of each answer, both used up."""
         to_score, ratio = self._to_score(scores, p, sigma)
-        to_metric, to_linear = self._forms.pull(to_score)
-        k, q, lapse, r = self.hyper(z)
-        scale = np.exp(2 * k)[:, None]
-        result: Matrix = z.copy()
-        result[:, : self.own] += self.rung.pull(
-            z[:, : self.own], self.d, scale[:, None] * to_metric, scale * np.exp(q)[:, None] * to_linear
-        )
-        by_linear = (to_linear * scores.linear).sum(axis=1)
-        by_metric = (to_metric * scores.metric).sum(axis=(1, 2))
-        at = self.own
-        result[:, at] += SCALE[1] * 2 * (by_metric + by_linear)
-        result[:, at + 1] += IDEAL[1] * by_linear
+        own = y[:, : self.own]
+        gradient[:, : self.own] += self.kind.pull(own, self.d, at, *self._forms.pull(to_score))
         if self.lapse is None:
             sigma -= 0.5
             sigma *= ratio
-            result[:, at + 2] += LAPSE[1] * lapse * (1 - lapse) * sigma.sum(axis=0)
+            lapse = scores.lapse
+            gradient[:, self.own] += LAPSE_WIDTH * lapse * (1 - lapse) * sigma.sum(axis=0)
         if scores.effects is not None:
-            effects = scores.effects
-            result[:, -len(self.items) - 1] += EFFECT[1] * (to_score.T * effects).sum(axis=1)
-            result[:, -len(self.items) :] += np.exp(r)[:, None] * to_score.T
-        return result
+            n = len(self.items)
+            gradient[:, -n - 1] += EFFECT_WIDTH * (to_score.T * scores.effects).sum(axis=1)
+            size = np.exp(EFFECT_SIZE + EFFECT_WIDTH * y[:, -n - 1 : -n])
+            gradient[:, -n:] += size * to_score.T

@@ -123,7 +123,7 @@ class Mind:
         else:
             known, self.belief = (
                 0,
-                self.belief.prior(self.belief.items, self.belief.rung, self.belief.lapse, self.rng),
+                self.belief.prior(self.belief.items, self.belief.metric, self.belief.lapse, self.rng),
             )
         self._told = self._told[:known]
 

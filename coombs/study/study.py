@@ -16,7 +16,7 @@ from coombs.catalogue import Catalogue, catalogue
 from coombs.comparisons import Comparisons
 from coombs.questions import STRATEGIES
 from coombs.scaling import LARGEST, Scaler
-from coombs.solvers.ladder import METRICS
+from coombs.solvers.kinds import METRICS
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.records import Item, StudyRecord, StudySummary, new_token
 from coombs.study.records import Answer, Progress, Question

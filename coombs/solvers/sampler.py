@@ -1,0 +1,336 @@
+"""Many short Hamiltonian Monte Carlo chains, started by annealing (sequential Monte Carlo).
+
+All chains begin as draws of the prior, or of the posterior given other weights of the answers. The weights
+then change step by step to those asked for; at each step draws are resampled by how well they predict
+what is new (Del Moral, Doucet and Jasra, 2006) and moved once. So there is no mode to find, and no start
+to forget. The chains share a mass matrix, which is their own covariance, and a step size; they go on until
+the means that they report are known well enough, and are judged by nested R-hat (Margossian et al., 2022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coombs.progress import Progress
+from coombs.solvers.graph import ComparisonGraph
+
+if TYPE_CHECKING:
+    from coombs.solvers.graph import Matrix, Vector
+    from coombs.solvers.target import Density, Target
+
+ACCEPTANCE = 0.75
+"""The share of accepted moves that the step size aims at."""
+FIRST_STEP = 0.5
+"""The first step size, in deviations of the posterior."""
+LARGEST_STEP = 1.2
+"""The largest step size, in the same unit."""
+TRAJECTORY = 1.4
+"""How far a move goes, in deviations of the posterior."""
+FEWEST_LEAPFROGS = 3
+"""Leapfrog steps of a move, at least."""
+MOST_LEAPFROGS = 14
+"""Leapfrog steps of a move, at most."""
+RESAMPLE = 0.5
+"""An annealing step is as long as leaves this share of the chains effective."""
+MOST_STAGES = 400
+"""Annealing steps, at most."""
+PRIOR_SHARE = 3.0
+"""Weight of a chain in the mass matrix, beside one for each unknown of what was known before."""
+GROUPS = 16
+"""Groups of chains whose means are compared."""
+FEWEST_CHAINS = 96
+"""Chains, at least, where answers are many."""
+CHAIN_ANSWERS = 120_000
+"""Chains times answers, at most, but for that."""
+LEVEL_ANSWERS = 400
+"""Answers that the annealing begins with, if there are more."""
+LEVEL_RATIO = 3
+"""How many times as many answers the next level has."""
+CHECK_EVERY = 8
+"""Rounds between two looks at whether the means are known well enough."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How many chains, and how many moves of each.
+
+    Drawing ends after `least` rounds if the standard errors are small enough, and after `most` anyway.
+    """
+
+    chains: int
+    warm_up: int
+    least: int
+    most: int
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What the chains share: a root of their covariance (the inverse mass matrix) and a step size."""
+
+    root: Matrix
+    step: float = FIRST_STEP
+
+    @classmethod
+    def of(cls, y: Matrix, weights: Vector | None, n_dense: int, before: Tuning | None = None) -> Tuning:
+        """From where the chains are; unknowns after the first `n_dense` get variances only.
+
+        Chains are few for so many entries: what they say is averaged with what was known `before`, in its
+        shape, or with their variances.
+        """
+        covariance = np.atleast_2d(np.cov(y.T.astype(float), aweights=weights))
+        variances = np.maximum(np.diag(covariance), 1e-12) * (1 + 1e-6)
+        count = len(y) if weights is None else weights.sum() ** 2 / (weights @ weights)
+        known = np.diag(variances) if before is None else before.root @ before.root.T
+        known *= np.median(variances / np.diag(known))
+        share = n_dense / (n_dense + PRIOR_SHARE * count)
+        covariance = (1 - share) * covariance + share * known
+        covariance[n_dense:], covariance[:, n_dense:] = 0.0, 0.0
+        covariance[np.diag_indices(len(variances))] = np.maximum(np.diag(covariance), variances)
+        step = FIRST_STEP if before is None else before.step
+        return cls(np.linalg.cholesky(covariance).astype(float), step)
+
+    @property
+    def n_leapfrogs(self) -> int:
+        """Leapfrog steps of a move."""
+        return int(np.clip(np.ceil(TRAJECTORY / self.step), FEWEST_LEAPFROGS, MOST_LEAPFROGS))
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Draws (rounds, C, n), how the chains were tuned, and how well they agree."""
+
+    draws: Matrix
+    tuning: Tuning
+    acceptance: float
+    rhat: float
+    standard_errors: Vector
+    n_gradients: int
+    log_evidence: float
+
+
+class Ensemble:
+    """The chains: where they are, the density there, and how they are moved."""
+
+    def __init__(self, target: Target, y: Matrix, rng: np.random.Generator, tuning: Tuning | None) -> None:
+        self.target, self.rng = target, rng
+        self.y: Matrix = y.astype(target.dtype)
+        self.n_dense = target.n
+        if target.n > len(y) // 2:
+            self.n_dense = target.n - len(target.items) * target.effects
+        self.tuning = Tuning.of(self.y, None, self.n_dense) if tuning is None else tuning
+        self.n_gradients = 0
+        self.log_evidence = 0.0
+        self._at: Density | None = None
+
+    @property
+    def at(self) -> Density:
+        """The density where the chains are."""
+        if self._at is None:
+            self._at = self.target.density(self.y)
+        return self._at
+
+    def anneal(self, before: Vector) -> None:
+        """From draws given these weights of the answers to draws given the target's."""
+        whole, after = self.target, self.target.weights
+        news, share = np.asarray(after - before, whole.dtype), 0.0
+        for _ in range(MOST_STAGES):
+            gain = (news @ whole.log_probabilities(self.y)).astype(float)
+            step = min(1.0 - share, _longest_step(gain, RESAMPLE * len(gain)))
+            share = 1.0 if step >= (1.0 - share) * (1 - 1e-9) else share + step
+            weights = np.exp(step * (gain - gain.max()))
+            self.log_evidence += step * float(gain.max()) + float(np.log(weights.mean()))
+            self._resample(weights)
+            self.target = whole.reweighted(before + share * (after - before))
+            self._at = None
+            self.move(0.5)
+            if share == 1.0:
+                break
+        self.target = whole
+
+    def _resample(self, weights: Vector) -> None:
+        """Copies in proportion to the weights, next to each other (systematic resampling)."""
+        self.tuning = Tuning.of(self.y, weights, self.n_dense, self.tuning)
+        total = np.cumsum(weights)
+        ticks = (self.rng.random() + np.arange(len(weights))) / len(weights) * total[-1]
+        self.y = self.y[np.minimum(np.searchsorted(total, ticks), len(weights) - 1)]
+
+    def learn(self) -> None:
+        """The mass matrix from where the chains are now."""
+        self.tuning = Tuning.of(self.y, None, self.n_dense, self.tuning)
+
+    def move(self, gain: float = 0.0) -> float:
+        """Each chain moved once, or left where it was; `gain` says how much the step size adapts."""
+        target, dtype, tuning = self.target, self.target.dtype, self.tuning
+        root = tuning.root.astype(dtype)
+        across = np.ascontiguousarray(root.T)
+        step = (tuning.step * self.rng.uniform(0.6, 1.4, (len(self.y), 1))).astype(dtype)
+        momentum = self.rng.standard_normal(self.y.shape, dtype=dtype)  # type: ignore[arg-type]
+        energy = self.at.value + _kinetic(momentum)
+        y, at = self.y, self.at
+        # Half a momentum step, then position and momentum in turn, then half a momentum step.
+        momentum = momentum - step / 2 * (at.gradient @ root)
+        for _ in range(tuning.n_leapfrogs - 1):
+            y = y + step * (momentum @ across)
+            momentum = momentum - step * (target.gradient(y) @ root)
+        y = y + step * (momentum @ across)
+        at = target.density(y)
+        momentum = momentum - step / 2 * (at.gradient @ root)
+        self.n_gradients += tuning.n_leapfrogs
+        # A move that diverges ends in an infinite or undefined energy, and is not accepted.
+        probability = np.nan_to_num(np.exp(np.minimum(0.0, energy - at.value - _kinetic(momentum))))
+        moved = self.rng.random(len(y)) < probability
+        self.y = np.where(moved[:, None], y, self.y)
+        self._at = type(at)(
+            np.where(moved, at.likelihood, self.at.likelihood),
+            np.where(moved, at.prior, self.at.prior),
+            np.where(moved[:, None], at.gradient, self.at.gradient),
+        )
+        mean = float(probability.mean())
+        longer = tuning.step * float(np.exp(gain * (mean - ACCEPTANCE)))
+        self.tuning = replace(tuning, step=min(max(longer, 1e-3), LARGEST_STEP))
+        return mean
+
+
+def _longest_step(gain: Vector, effective: float) -> float:
+    """The longest step t <= 1 for which weights exp(t gain) leave so many chains effective."""
+
+    def enough(step: float) -> bool:
+        weights = np.exp(step * (gain - gain.max()))
+        return bool(weights.sum() ** 2 >= effective * (weights @ weights))
+
+    low, high = 0.0, 1.0
+    if enough(high):
+        return high
+    for _ in range(25):
+        middle = (low + high) / 2
+        low, high = (middle, high) if enough(middle) else (low, middle)
+    return max(low, 1e-6)
+
+
+def _kinetic(momentum: Matrix) -> Vector:
+    """|p|^2 / 2 of each chain."""
+    result: Vector = (momentum * momentum).sum(axis=1, dtype=float) / 2
+    return result
+
+
+class Monitor:
+    """Means of reported quantities by groups of chains, round by round."""
+
+    def __init__(self, quantities: Callable[[Matrix], Matrix]) -> None:
+        self._quantities = quantities
+        self._means: list[Matrix] = []
+        self._squares: list[Matrix] = []
+
+    def __len__(self) -> int:
+        return len(self._means)
+
+    def add(self, y: Matrix) -> None:
+        """One round of the chains."""
+        values = self._quantities(y)
+        n_groups = min(GROUPS, len(values))
+        groups = values[: len(values) // n_groups * n_groups].reshape(n_groups, -1, values.shape[1])
+        self._means.append(groups.mean(axis=1))
+        self._squares.append((groups**2).mean(axis=1))
+
+    def deviations(self) -> Vector:
+        """Posterior standard deviations of the quantities."""
+        means, squares = np.mean(self._means, axis=(0, 1)), np.mean(self._squares, axis=(0, 1))
+        result: Vector = np.sqrt(np.maximum(squares - means**2, 0.0))
+        return result
+
+    def standard_errors(self) -> Vector:
+        """Of the quantities' means, from how the groups differ."""
+        means = np.mean(self._means, axis=0)
+        result: Vector = means.std(axis=0, ddof=1) / np.sqrt(len(means)) if len(means) > 1 else means[0] * 0
+        return result
+
+    def rhat(self) -> float:
+        """Nested R-hat, each group cut in two halves in time, the worst over all quantities; 1 is perfect."""
+        half = len(self._means) // 2
+        if not half:
+            return 1.0
+        means, squares = np.array(self._means), np.array(self._squares)
+        halves = np.concatenate([means[:half].mean(axis=0), means[half : 2 * half].mean(axis=0)])
+        within = np.concatenate([squares[:half].mean(axis=0), squares[half : 2 * half].mean(axis=0)])
+        within = (within - halves**2).mean(axis=0)
+        varies = within > 1e-9 * np.maximum(squares.mean(axis=(0, 1)), 1e-300)
+        ratio = halves.var(axis=0)[varies] / within[varies]
+        return float(np.sqrt(1 + ratio.max(initial=0.0)))
+
+
+def sample(
+    levels: list[Target],
+    rng: np.random.Generator,
+    effort: Effort,
+    quantities: Callable[[Matrix], Matrix],
+    enough: Callable[[Monitor], bool],
+    *,
+    start: Matrix | None = None,
+    before: Vector | None = None,
+    tuning: Tuning | None = None,
+) -> Chains:
+    """Draws of the last of the `levels`, targets whose first answers are those of the one before.
+
+    From the prior, or from `start`, draws of the first level given the weights `before`. `quantities` are what
+    is reported of a round's points, (C, q); `enough` says when their means are known well enough.
+    """
+    with (
+        np.errstate(over="ignore", invalid="ignore", divide="ignore"),
+        Progress(effort.warm_up + effort.least, "sampling preferences") as progress,
+    ):
+        y = levels[0].draw_prior(effort.chains, rng) if start is None else start
+        weights, log_evidence = np.zeros(0) if before is None else before, 0.0
+        for target in levels:
+            n_new = target.graph.n_answers - len(weights)
+            ensemble = Ensemble(target, y[: affordable(effort, target)], rng, tuning)
+            ensemble.anneal(np.concatenate([weights, np.zeros(n_new)]))
+            y, weights, tuning = ensemble.y, target.weights, ensemble.tuning
+            log_evidence += ensemble.log_evidence
+        for _ in range(effort.warm_up):
+            ensemble.move(0.5)
+            ensemble.learn()
+            progress.advance()
+        draws, accepted, monitor = [], [], Monitor(quantities)
+        while len(draws) < effort.most:
+            accepted.append(ensemble.move())
+            draws.append(ensemble.y)
+            monitor.add(ensemble.y)
+            progress.advance()
+            if len(draws) >= effort.least and len(draws) % CHECK_EVERY == 0 and enough(monitor):
+                break
+    return Chains(
+        np.array(draws),
+        ensemble.tuning,
+        float(np.mean(accepted)),
+        monitor.rhat(),
+        monitor.standard_errors(),
+        ensemble.n_gradients,
+        log_evidence,
+    )
+
+
+def affordable(effort: Effort, target: Target) -> int:
+    """Fewer chains where answers are many: the posterior is the narrower then."""
+    most = CHAIN_ANSWERS // max(target.graph.n_answers, 1)
+    return min(effort.chains, max(FEWEST_CHAINS, most))
+
+
+def levels_of(target: Target, rng: np.random.Generator) -> list[Target]:
+    """The target, and before it the same given fewer and fewer of its answers, each with those of the next first.
+
+    So most of the annealing is done with few answers, which is cheap.
+    """
+    n = target.graph.n_answers
+    if n <= LEVEL_ANSWERS:
+        return [target]
+    sizes = [n]
+    while sizes[0] > LEVEL_ANSWERS:
+        sizes.insert(0, max(LEVEL_ANSWERS, sizes[0] // LEVEL_RATIO))
+    order = rng.permutation(n)
+    winners, losers, weights = target.graph.winners[order], target.graph.losers[order], target.weights[order]
+    graphs = [ComparisonGraph(winners[:size], losers[:size], len(target.items)) for size in sizes]
+    return [target.like(graph, weights[: graph.n_answers]) for graph in graphs]

@@ -1,0 +1,56 @@
+"""Averaging kinds of preference by how well they predict answers left out (Yao et al., 2018)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coombs.solvers.left_out import LeftOut
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from coombs.solvers.graph import Matrix, Vector
+
+PRIOR_ANSWERS = 4.0
+"""Answers that the equal weighting of all kinds counts for."""
+STEPS = 200
+"""Steps of the algorithm."""
+PARTS = 10
+"""Parts of the answers, each predicted with weights from the others."""
+
+
+def stack(left_out: Sequence[LeftOut]) -> Vector:
+    """Weights w of the kinds, adding up to 1, that maximise sum_k n_k log(sum_j w_j p_kj) + a sum_j log w_j.
+
+    p_kj is kind j's probability of answer k as predicted from the others. The second term is a prior for
+    equal weights, so that few answers do not decide; the maximum is unique, so nothing jumps.
+    """
+    return _weights(*_table(left_out))
+
+
+def average(left_out: Sequence[LeftOut]) -> LeftOut:
+    """How well the average predicts answers that neither the kinds nor the weights have seen."""
+    table, counts = _table(left_out)
+    predicted, part = np.empty(len(counts)), np.arange(len(counts)) % PARTS
+    for left in np.unique(part):
+        weights = _weights(table[part != left], counts[part != left])
+        predicted[part == left] = table[part == left] @ weights
+    return LeftOut(predicted, counts)
+
+
+def _table(left_out: Sequence[LeftOut]) -> tuple[Matrix, Vector]:
+    return np.column_stack([one.probabilities for one in left_out]), left_out[0].weights
+
+
+def _weights(table: Matrix, counts: Vector) -> Vector:
+    """By expectation and maximisation, which never leaves the simplex."""
+    n_kinds = table.shape[1]
+    weights = np.full(n_kinds, 1 / n_kinds)
+    prior = PRIOR_ANSWERS / n_kinds
+    total = counts.sum() + PRIOR_ANSWERS
+    for _ in range(STEPS):
+        joint = table * weights
+        weights = (counts @ (joint / joint.sum(axis=1, keepdims=True)) + prior) / total
+    return weights
