@@ -284,7 +284,7 @@ def test_answers_in_a_pipe_are_stored_and_the_next_time_goes_on(
     assert waiting is not None
     assert answer(monkeypatch, "quit\n") == 0
     second = capsys.readouterr().out
-    assert "Going on with 'flats': 3 answers so far by 'me'." in second
+    assert "Going on with 'flats': 3 answers so far." in second
     assert f"A ← {waiting.left}" in second and f"B → {waiting.right}" in second
 
 

@@ -170,7 +170,8 @@ def test_one_answer_has_a_result(client: TestClient, study: Study, choice: str) 
     assert client.get(f"{home}/words").status_code == client.get(f"{home}/model.json").status_code == 404
     person.tell((2, 3), choice)
     page = client.get(f"{home}?whole=true")
-    assert page.status_code == 200 and "These are few answers" in page.text
+    said = "No pattern found yet" if choice == "tie" else "These are few answers"
+    assert page.status_code == 200 and said in page.text
 
 
 def test_report_is_a_download(client: TestClient, study: Study) -> None:
@@ -1030,18 +1031,41 @@ def test_answers_without_a_pattern_are_not_made_into_a_taste(client: TestClient,
     for _ in range(40):
         person.tell(person.ask(), "left" if rng.random() < 0.5 else "right")
     page = client.get(f"/a/{person.record.token}/result?whole=true").text
-    assert "do not rely on this order" in page and "fit together" not in page
+    assert "<h1>No pattern found yet</h1>" in page and "<title>No pattern found yet" in page
+    for finding in ("comes first", "ideal, beside", "on a map", "trades for", "fit together", "model.json"):
+        assert finding not in page
+    assert "if they were not chance" in page
     for word in ("R-hat", "random_state", "log loss", "metric=", "anti-ideal", "kind in use", "Bradley"):
         assert word not in page
     steady = client.get(f"/a/{answered(study, 'Bob', 30)}/result?whole=true").text
-    assert "do not rely" not in steady
+    assert "No pattern" not in steady and "comes first" in steady
 
 
 def test_ties_alone_are_no_pattern(client: TestClient, study: Study) -> None:
     person = study.respondent("Ann")
     for _ in range(4):
         person.tell(person.ask(), "tie")
-    assert "do not rely on this order" in client.get(f"/a/{person.record.token}/result").text
+    assert "No pattern found yet" in client.get(f"/a/{person.record.token}/result").text
+
+
+def test_always_one_side_is_named_and_nothing_is_made_of_it(client: TestClient, study: Study) -> None:
+    person = study.respondent("Ann")
+    for _ in range(15):
+        person.tell(person.ask(), "left")
+    home = f"/a/{person.record.token}/result"
+    page = client.get(f"{home}?whole=true").text
+    assert "Ann always chose the left item: 15 of 15 times." in page and "comes first" not in page
+    assert "You always chose the left item" in str(person.result())
+    plain = client.get(f"/api/respondents/{person.record.token}/result").json()
+    assert plain["has_pattern"] is False and plain["conduct"]["is_straight_lining"] is True
+    report = client.get(f"{home}/report.html").text
+    assert "<title>No pattern found yet: points: the answers of Ann</title>" in report
+
+
+def test_the_report_of_ones_own_answers_says_you(client: TestClient, study: Study) -> None:
+    pytest.importorskip("matplotlib")
+    report = client.get(f"/a/{answered(study, 'me', 20)}/result/report.html").text
+    assert "<title>points: what you want</title>" in report and "what me" not in report
 
 
 def test_the_owner_reads_of_somebody_elses_taste_as_theirs(client: TestClient, study: Study) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from coombs import questions, tables
 from coombs.comparisons import Comparisons
 from coombs.storage.records import CHOICES, AnswerRecord, Choice, QuestionRecord, RespondentRecord
+from coombs.study.conduct import Conduct, conduct_of
 from coombs.study.log import Log, unordered
 from coombs.study.mind import Mind, Thinking, Thought, Way
 from coombs.study.records import Answer, Progress, Question
@@ -277,6 +278,10 @@ class Respondent:
             users=[self.name] * len(answers),
             weights=[one.weight for one in answers],
         )
+
+    def conduct(self) -> Conduct:
+        """How the questions were answered, whatever they were about."""
+        return conduct_of(self.history())
 
     def result(self) -> Result:
         """What the answers say: the ranking, the ideal, what trades off against what; a whole new fit."""
