@@ -1023,6 +1023,62 @@ def test_an_undo_that_is_sent_twice_takes_back_one_answer(client: TestClient, st
     assert len(study.respondent("Ann").history()) == 4
 
 
+# How far it is.
+
+
+def bar(page: str) -> tuple[int, str]:
+    """What the bar shows, and what is said beside it."""
+    found = re.search(r'aria-valuenow="(\d+)" aria-valuetext="([^"]*)"', page)
+    assert found is not None
+    return int(found[1]), found[2]
+
+
+def test_the_bar_does_not_go_back_whichever_process_shows_it(tmp_path: Path) -> None:
+    """Two servers over one file, which learn from the same answers with other draws, and restarts."""
+    url = f"sqlite:///{tmp_path / 'shared.db'}"
+    items = np.random.default_rng(0).normal(size=(14, 2)).round(2)
+    person = create_study(items, "points", storage=url, top=3, certainty=0.6).respondent("Ann")
+    home, matrix, shown = f"/a/{person.record.token}", items, []
+    for k in range(6):
+        # A new app is a restart; the other one has learned from all answers so far, one by one.
+        apps = [_client(web.create_app(url)) for _ in range(2)]
+        clients = [next(app) for app in apps]
+        for j in range(8):
+            for one in clients:
+                shown.append(bar(one.get(home).text)[0])
+            turn = clients[(j + k) % 2].get(f"/api{home.replace('/a/', '/respondents/')}/question").json()
+            question = turn["question"]
+            if question is None:
+                break
+            left, right = (matrix[question[side]["position"]] for side in ("left", "right"))
+            choice = "left" if (left**2).sum() < (right**2).sum() else "right"
+            clients[j % 2].post(f"{home}/tell", data={"question": question["id"], "choice": choice})
+        for app in apps:
+            app.close()
+    assert shown == sorted(shown) and shown[0] == 0 and shown[-1] > 50
+
+
+def test_after_a_restart_answers_are_being_read_and_the_bar_is_where_it_was(
+    storage: Any, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = answered(study, "Ann", 20)
+    study.respondent("Ann").ask()
+    far = study.respondent("Ann").progress().far
+    monkeypatch.setattr("coombs.web.thinker.Thinker.consider", lambda *_, **__: None)
+    for client in _client(web.create_app(storage)):
+        page = client.get(f"/a/{token}").text
+        assert bar(page) == (round(100 * far), "reading your 20 answers") and far > 0
+        assert "Reading your 20 answers" in page and "certain yet" not in page
+
+
+def test_the_bar_may_go_back_where_answers_are_undone(client: TestClient, study: Study) -> None:
+    token = answered(study, "Ann", 12)
+    before = bar(client.get(f"/a/{token}").text)[0]
+    for _ in range(12):
+        client.post(f"/a/{token}/undo")
+    assert bar(client.get(f"/a/{token}").text)[0] == 0 < before
+
+
 # Words for people.
 
 
