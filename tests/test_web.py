@@ -1044,8 +1044,7 @@ def test_the_bar_does_not_go_back_whichever_process_shows_it(tmp_path: Path) -> 
         apps = [_client(web.create_app(url)) for _ in range(2)]
         clients = [next(app) for app in apps]
         for j in range(8):
-            for one in clients:
-                shown.append(bar(one.get(home).text)[0])
+            shown += [bar(one.get(home).text)[0] for one in clients]
             turn = clients[(j + k) % 2].get(f"/api{home.replace('/a/', '/respondents/')}/question").json()
             question = turn["question"]
             if question is None:
