@@ -10,6 +10,7 @@ import sqlite3
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -70,14 +71,14 @@ def study(storage: Any) -> Study:
     return create_study(items, "points", storage=storage, top=3)
 
 
-def answered(study: Study, name: str, n: int = 12, flip: float = 1.0) -> str:
-    """The token of a person who wants what is near zero."""
+def answered(study: Study, name: str, n: int = 12, ideal: float = 0.0) -> str:
+    """The token of a person who wants what is near the ideal in both features."""
     person = study.respondent(name)
     matrix = study.catalogue.table.matrix
     for _ in range(n):
         question = person.ask()
         assert question is not None
-        left, right = flip * (matrix[list(question.positions)] ** 2).sum(axis=1)
+        left, right = ((matrix[list(question.positions)] - ideal) ** 2).sum(axis=1)
         person.tell(question, "left" if left < right else "right")
     return person.record.token
 
@@ -217,14 +218,35 @@ def test_surprising_answer_can_be_corrected(client: TestClient, study: Study) ->
 
 
 def test_owner_sees_people_and_how_they_differ(client: TestClient, study: Study) -> None:
-    tokens = [answered(study, "Ann"), answered(study, "Bob", flip=-1.0)]
+    tokens = [answered(study, "Ann"), answered(study, "Bob", ideal=2.0)]
     assert client.post("/studies/points/people", data={"names": "Cid\n\nDora\nCid"}).status_code == 303
     page = client.get("/studies/points").text
     assert all(f"http://127.0.0.1/a/{token}" in page for token in tokens)
     assert study.respondents() == {"Ann": 12, "Bob": 12, "Cid": 0, "Dora": 0}
     differences = client.get("/studies/points/differences").text
-    assert "Ann" in differences and "Bob" in differences and "Cid" not in differences
+    assert "<p>2 of 4 people are compared; left out are Dora, Cid, with fewer than 8 answers. " in differences
+    assert differences.count("Cid") == 1
     assert client.post("/studies/points/people", data={"names": " \n"}).status_code == 422
+
+
+def test_whom_it_leaves_out_is_said_first_and_does_not_depend_on_who_came_first(
+    client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coombs.web.people.MOST_PEOPLE", 3)
+    names = [f"Person {i}" for i in range(5)]
+    by_lot = min(names, key=lambda name: zlib.crc32(name.encode()))
+    for name in names:
+        answered(study, name, 9)
+    answered(study, "Zoe", 12)
+    lefty = study.respondent("Lefty")
+    for _ in range(15):
+        lefty.tell(lefty.ask(), "left")
+    page = client.get("/studies/points/differences").text
+    first = re.search(r"<p>(2 of 7 people are compared; left out are [^<]*?\.) ", page)
+    # Lefty has the most answers, and no pattern; Zoe comes next, and one of the others by lot.
+    assert first is not None and "Zoe" not in first[1]
+    assert [name for name in names if name not in first[1]] == [by_lot] != names[:1]
+    assert "Lefty, in whose answers there is no pattern" in first[1]
 
 
 def test_nobody_to_compare_is_said(client: TestClient, study: Study) -> None:
@@ -1144,11 +1166,13 @@ def test_an_ideal_is_told_as_far_as_items_go() -> None:
 
 
 def test_how_people_differ_begins_with_who_agrees(client: TestClient, study: Study) -> None:
-    for name, flip in (("Ann", 1.0), ("Bob", 1.0), ("Cy", -1.0)):
-        answered(study, name, 14, flip)
+    for name, ideal in (("Ann", 0.0), ("Bob", 0.0), ("Cy", 2.0)):
+        answered(study, name, 14, ideal)
     page = client.get("/studies/points/differences").text
     found = re.search(
-        r"<p>(Ann and Bob) would rank (\d+) % of all pairs alike, the most of all\. (.*)</p>", page
+        r"<p>All 3 people are compared\. (Ann and Bob) would rank (\d+) % of all pairs alike, "
+        r"the most of all\. (.*)</p>",
+        page,
     )
     assert found is not None and int(found[2]) > 70
     assert "Cy would rank" in found[3] and "they differ most about feature" in found[3]

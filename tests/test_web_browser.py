@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -298,6 +299,8 @@ COVERED = """() => {
 }"""
 SIZES = [(1280, 720), (1366, 768), (390, 844), (1920, 1080)]
 LANDSCAPE, PORTRAIT = (600, 400), (400, 640)
+CARDS = [(2, 0), (3, 2), (6, 0), (6, 2), (8, 2), (14, 1)]
+"""Numbers of features and of texts."""
 
 
 def bottom(page: Any, of: str) -> float:
@@ -305,33 +308,31 @@ def bottom(page: Any, of: str) -> float:
     return max(box["y"] + box["height"] for box in (one.bounding_box() for one in page.locator(of).all()))
 
 
-@pytest.mark.parametrize("shape", [None, LANDSCAPE, PORTRAIT])
-@pytest.mark.parametrize(("n_features", "n_texts"), [(2, 0), (3, 2), (6, 0), (6, 2), (8, 2), (14, 1)])
 def test_nothing_on_a_card_is_covered_and_pictures_give_way(
-    new_page: Callable[..., Any],
-    tmp_path: Path,
-    shape: tuple[int, int] | None,
-    n_features: int,
-    n_texts: int,
+    new_page: Callable[..., Any], tmp_path: Path
 ) -> None:
-    url = f"sqlite:///{tmp_path / 'cards.db'}"
-    study = create_study(things(n_features, shape, n_texts, tmp_path), "things", storage=url)
-    token = study.respondent("Ann").record.token
+    url, page = f"sqlite:///{tmp_path / 'cards.db'}", new_page()
     with Server(url, tmp_path) as server:
-        for width, height in SIZES:
-            phone = width < 500
-            page = new_page(**(PHONE if phone else {"viewport": {"width": width, "height": height}}))
-            page.goto(f"{server.address}/a/{token}")
+        for shape, (n_features, n_texts) in product([None, LANDSCAPE, PORTRAIT], CARDS):
+            table = things(n_features, shape, n_texts, tmp_path)
+            study = create_study(table, f"{shape} {n_features} {n_texts}", storage=url)
+            page.goto(f"{server.address}/a/{study.respondent('Ann').record.token}")
             page.wait_for_load_state("networkidle")
-            assert page.evaluate(COVERED) == []
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            assert page.locator(".photo").count() == 2 * (shape is not None)
-            # Both cards are in view where there are not very many features, and the buttons, too.
-            if n_features <= (6 if phone else 8):
-                assert bottom(page, ".card") <= height
-                assert bottom(page, ".others button") <= height or (phone and n_features + n_texts > 6)
-            if shape is not None:
-                assert page.locator(".photo").first.bounding_box()["height"] >= 48
+            for width, height in SIZES:
+                page.set_viewport_size({"width": width, "height": height})
+                assert page.evaluate(COVERED) == [], (study.name, width)
+                assert page.evaluate("document.documentElement.scrollWidth") <= width
+                check_view(page, width, height, n_features, n_texts)
+                if shape is not None:
+                    assert page.locator(".photo").first.bounding_box()["height"] >= 48
+
+
+def check_view(page: Any, width: int, height: int, n_features: int, n_texts: int) -> None:
+    """Both cards are in view where there are not very many features, and the buttons, too."""
+    phone = width < 500
+    if n_features <= (6 if phone else 8):
+        assert bottom(page, ".card") <= height
+        assert bottom(page, ".others button") <= height or (phone and n_features + n_texts > 6)
 
 
 def test_a_picture_fills_its_place_whatever_its_shape(new_page: Callable[..., Any], tmp_path: Path) -> None:
