@@ -34,6 +34,7 @@ from coombs.study import Study
 from coombs.web import checks, errors, gate, start
 from coombs.web.cards import Cards, Column, is_image_file, web_address
 from coombs.web.drafts import Choices, numbered, read_upload
+from coombs.web.map import LETTER, _labels
 from coombs.web.pages import study_called, study_path
 from coombs.web.registry import Cache
 
@@ -201,6 +202,26 @@ def test_map_of_any_two_features(client: TestClient, study: Study) -> None:
     assert "<html" in client.get(f"/a/{token}/result/map?x=feature 1&y=feature 0").text
     assert client.get(f"/a/{token}/result/map?x=feature 1&y=feature 1").status_code == 422
     assert client.get(f"/a/{token}/result/map?x=no&y=feature 1").status_code == 422
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.tuples(st.floats(58, 626), st.floats(14, 394)),
+            st.text(st.characters(categories=["L"]), min_size=1, max_size=40),
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_the_best_item_on_a_map_always_has_a_label_in_the_picture(
+    dots: list[tuple[tuple[float, float], str]],
+) -> None:
+    best, *_ = _labels(dots)
+    assert best is not None
+    width = LETTER * len(best.text)
+    left = best.x - width if best.anchor == "end" else best.x
+    assert left >= 58 - 0.1 and left + width <= 626 + 0.1
 
 
 def test_surprising_answer_can_be_corrected(client: TestClient, study: Study) -> None:
