@@ -245,7 +245,7 @@ def test_owner_sees_people_and_how_they_differ(client: TestClient, study: Study)
     assert all(f"http://127.0.0.1/a/{token}" in page for token in tokens)
     assert study.respondents() == {"Ann": 12, "Bob": 12, "Cid": 0, "Dora": 0}
     differences = client.get("/studies/points/differences").text
-    assert "<p>2 of 4 people are compared; left out are Dora, Cid, with fewer than 8 answers. " in differences
+    assert "<p>2 of 4 people are compared; left out: Dora, Cid (fewer than 8 answers). " in differences
     assert differences.count("Cid") == 1
     assert client.post("/studies/points/people", data={"names": " \n"}).status_code == 422
 
@@ -263,11 +263,11 @@ def test_whom_it_leaves_out_is_said_first_and_does_not_depend_on_who_came_first(
     for _ in range(15):
         lefty.tell(lefty.ask(), "left")
     page = client.get("/studies/points/differences").text
-    first = re.search(r"<p>(2 of 7 people are compared; left out are [^<]*?\.) ", page)
+    first = re.search(r"<p>(2 of 7 people are compared; left out: [^<]*?\.) ", page)
     # Lefty has the most answers, and no pattern; Zoe comes next, and one of the others by lot.
     assert first is not None and "Zoe" not in first[1]
     assert [name for name in names if name not in first[1]] == [by_lot] != names[:1]
-    assert "Lefty, in whose answers there is no pattern" in first[1]
+    assert "Lefty (no pattern in the answers yet)" in first[1]
 
 
 def test_nobody_to_compare_is_said(client: TestClient, study: Study) -> None:

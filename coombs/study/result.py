@@ -94,7 +94,7 @@ class Result:
             return ()
         tell = f"{count(self.n_answers, 'answer')} {'tells' if self.n_answers == 1 else 'tell'}"
         coin = f"So far, {tell} no more than tossing a coin would."
-        none = "So there is no ranking to rely on yet, and no ideal to tell."
+        none = "There is no ranking to rely on yet, and no ideal to tell."
         return (*self.conduct.sentences(who), coin, none)
 
     @property

@@ -48,12 +48,15 @@ class LeftOut(NamedTuple):
         if n_compared == everybody:
             return f"All {everybody} people are compared."
         reasons = [
-            (self.crowded, "who have not more answers than those compared"),
-            (self.few, f"with fewer than {least} answers"),
-            (self.patternless, "in whose answers there is no pattern yet"),
+            (self.crowded, "not more answers than those compared"),
+            (self.few, f"fewer than {least} answers"),
+            (self.patternless, "no pattern in the answers yet"),
         ]
-        told = "; ".join(f"{_some(names)}, {why}" for names, why in reasons if names)
-        return f"{n_compared} of {everybody} people are compared; left out are {told}."
+        told = "; ".join(f"{_some(names)} ({why})" for names, why in reasons if names)
+        some = (
+            f"{n_compared} of {everybody} people are compared; left out: " if n_compared > 1 else "Left out: "
+        )
+        return f"{some}{told}."
 
 
 def _some(names: Sequence[str]) -> str:
