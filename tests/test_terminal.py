@@ -299,6 +299,15 @@ def test_at_the_goal_one_may_go_on_or_finish(
     assert [one.choice for one in load_study("flats").history()] == ["left", "right"]
 
 
+def test_always_one_side_is_told_instead_of_a_result(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert answer(monkeypatch, "left\n" * 40, "--questions", "14", "--certainty", "0.99") == 0
+    shown = capsys.readouterr().out
+    assert "No pattern found yet\n---" in shown and "You always chose the left item" in shown
+    assert "Ranking\n" not in shown and "The ideal\n" not in shown
+
+
 def test_it_stops_after_so_many_answers_and_when_every_pair_was_asked(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
