@@ -20,11 +20,16 @@ from coombs import plots
 from coombs.estimators.ideal_point import IdealPoint
 from coombs.plots.data import MOST_FEATURES, Ranking, feature_names, ranking_data, what_matters_data
 from coombs.tables import FloatArray, InputError, ItemTable, TableLike, item_table
-from coombs.words import count, percent
+from coombs.words import NO_PATTERN, count, percent, together
 
 if TYPE_CHECKING:
     from coombs.estimators.base import PairEstimator
+    from coombs.explain import Explanation
 
+NOT_A_FINDING = (
+    "The answers tell no more than tossing a coin would. Nothing below is a finding: it is what they would "
+    "mean if they were not chance."
+)
 MOST_ROWS = 500
 """Items in the table of the ranking."""
 DPI = 150
@@ -72,6 +77,8 @@ def report(
     *,
     title: str | None = None,
     items: TableLike = None,
+    has_pattern: bool | None = None,
+    people: int | None = None,
 ) -> Path | str:
     """Write what was learned as one HTML file, which needs nothing else: no script, no network.
 
@@ -81,6 +88,8 @@ def report(
     path : of the file, whose folder must exist; None for the text itself
     title : of the page
     items : to rank and to show; by default the fitted ones
+    has_pattern : whether the answers tell more than chance would; by default what the explanation says
+    people : how many people's answers were taken together; by default as many as the answers name
 
     Returns
     -------
@@ -88,21 +97,47 @@ def report(
     """
     target = None if path is None else _target(path)
     table = item_table(est._given(items))
-    text = _page(est, table, "What was learned" if title is None else str(title))
+    told = _told(est, table)
+    if has_pattern is None:
+        has_pattern = bool(getattr(told, "has_pattern", True))
+    head = _heading(title, _n_people(est) if people is None else people, has_pattern)
+    text = _page(est, table, head, told, has_pattern)
     return text if target is None else write(target, text)
 
 
-def _page(est: PairEstimator, table: ItemTable, title: str) -> str:
-    """The whole document."""
+class Heading(NamedTuple):
+    """The title, and what must be known before anything else, if there is such a thing."""
+
+    title: str
+    first: str
+
+
+def _heading(title: str | None, people: int, has_pattern: bool) -> Heading:
+    """Whose answers these are, and whether they say anything, before what they say."""
+    whose = together(people)
+    if not has_pattern:
+        called = NO_PATTERN if title is None else f"{NO_PATTERN}: {title}"
+        return Heading(called, f"{whose}. {NOT_A_FINDING}".removeprefix(". "))
+    if title is None:
+        return Heading(whose or "What was learned", "")
+    return Heading(str(title), f"{whose}." if whose else "")
+
+
+def _page(
+    est: PairEstimator, table: ItemTable, head: Heading, told: Explanation | None, has_pattern: bool
+) -> str:
+    """The whole document; what is no finding has no pictures."""
     ranking = ranking_data(est, items=table)
+    first = f"<p><strong>{escape(head.first)}</strong></p>\n" if head.first else ""
+    about = f"<p>{_summary(est, table, ranking) if has_pattern else _source(est)}</p>"
     body = [
-        f"<header>\n<h1>{escape(title)}</h1>\n<p>{_summary(est, table, ranking)}</p>\n</header>\n<main>",
-        _words(est, table),
-        *_pictures(est, table),
+        f"<header>\n<h1>{escape(head.title)}</h1>\n{first}{about}\n</header>\n<main>",
+        "" if told is None else str(told._repr_html_()),
+        *(_pictures(est, table) if has_pattern else []),
         _ranking_table(est, table, ranking),
         f"</main>\n<footer>{_footer(est)}</footer>",
     ]
-    return document(title, "\n".join(part for part in body if part))
+    return document(head.title, "\n".join(part for part in body if part))
 
 
 def document(title: str, body: str, more_style: str = "") -> str:
@@ -117,22 +152,27 @@ def document(title: str, body: str, more_style: str = "") -> str:
 
 def _summary(est: PairEstimator, table: ItemTable, ranking: Ranking) -> str:
     """One paragraph: what it was learned from, what is best, and what decides."""
-    (n, d), n_answers, matters = table.matrix.shape, _n_answers(est), what_matters_data(est, items=table)
-    source = "" if n_answers is None else f"Learned from {count(n_answers, 'answer')}. "
+    (n, d), matters = table.matrix.shape, what_matters_data(est, items=table)
     best = ", ".join(f"<strong>{escape(name)}</strong>" for name in ranking.names[:3])
     shares = zip(matters.features[:3], matters.importance[:3], strict=True)
     most = ", ".join(f"{escape(name)} ({percent(share)})" for name, share in shares if share >= 0.005)
     decides = f" What decides most: {most}." if most and d > 1 else ""
-    return f"{source}Of {count(n, 'item')} with {count(d, 'feature')}, the best: {best}.{decides}"
+    return f"{_source(est)}Of {count(n, 'item')} with {count(d, 'feature')}, the best: {best}.{decides}"
 
 
-def _words(est: PairEstimator, table: ItemTable) -> str:
+def _source(est: PairEstimator) -> str:
+    """What it was learned from, where the estimator knows."""
+    n_answers = _n_answers(est)
+    return "" if n_answers is None else f"Learned from {count(n_answers, 'answer')}. "
+
+
+def _told(est: PairEstimator, table: ItemTable) -> Explanation | None:
     """The explanation, for the one estimator that has it."""
     if not isinstance(est, IdealPoint):
-        return ""
+        return None
     from coombs.explain import explain
 
-    return str(explain(est, items=None if table is est.item_table_ else table)._repr_html_())
+    return explain(est, items=None if table is est.item_table_ else table)
 
 
 def _pictures(est: PairEstimator, table: ItemTable) -> list[str]:
@@ -244,6 +284,12 @@ def _n_answers(est: PairEstimator) -> int | None:
     """Answers that were learned from, where the estimator knows."""
     data = getattr(est, "_data", None)
     return None if data is None else int((data.weights > 0).sum())
+
+
+def _n_people(est: PairEstimator) -> int:
+    """People whose answers were learned from, where the estimator knows."""
+    users = getattr(getattr(est, "_data", None), "users", None)
+    return 1 if users is None else len(set(users.tolist()))
 
 
 def _target(path: str | os.PathLike[str]) -> Path:

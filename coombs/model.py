@@ -35,6 +35,7 @@ class Model:
     scales : (d,) a typical size of each feature, in whose units directions are told apart
     slope, centre : (d,) each, or None; where given, the score (x - c)' M (x - c) + slope' (x - c) takes the
         distance's place: for linear preferences, which have no ideal point (it is NaN), and signed ones
+    n_people : how many people's answers it was learned from, or None where that is not known
 
     Examples
     --------
@@ -50,6 +51,7 @@ class Model:
     scales: FloatArray | None = None
     slope: FloatArray | None = None
     centre: FloatArray | None = None
+    n_people: int | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
@@ -146,6 +148,7 @@ class Model:
                     name: None if (value := getattr(self, name)) is None else value.tolist()
                     for name in OPTIONAL
                 },
+                **({} if self.n_people is None else {"n_people": self.n_people}),
             },
             indent=1,
         )
@@ -190,7 +193,10 @@ class Model:
         scales = rest["scales"]
         if scales is not None and not (scales > 0).all():
             raise InputError("The model's scales must be positive numbers.")
-        return cls(metric, point, _checked_names(data.get("feature_names"), d), **rest)
+        people = data.get("n_people")
+        if people is not None and (type(people) is not int or people < 1):
+            raise InputError(f"The model's n_people is {people!r}; it must be a whole number from 1.")
+        return cls(metric, point, _checked_names(data.get("feature_names"), d), **rest, n_people=people)
 
 
 def _same(one: FloatArray | None, other: FloatArray | None) -> bool:

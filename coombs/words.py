@@ -12,6 +12,8 @@ from coombs.tables import FloatArray
 DIGITS = 4
 THIN = "\u202f"
 """A space that does not break."""
+NO_PATTERN = "No pattern found yet"
+"""The heading where answers tell no more than chance would."""
 
 
 def percent(share: float) -> str:
@@ -35,6 +37,11 @@ def ordinal(rank: int) -> str:
 def count(n: int, noun: str) -> str:
     """As 1 answer, 2 answers."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def together(people: int) -> str:
+    """What the answers of several people come to, where one model is fitted to all of them; else nothing."""
+    return f"{people} people together, one model" if people > 1 else ""
 
 
 def number(value: float, spread: float) -> str:

@@ -236,7 +236,7 @@ def test_answers_of_several_people_are_told_apart_when_asked(run: Run) -> None:
     write_people()
     code, out, _ = run("fit", "items.csv", "answers.csv", "--metric", "none")
     assert code == 0
-    assert out.startswith("The answers of 2 users (Ann, Ben) are taken together; --user takes one's.\n")
+    assert out.startswith("2 people together, one model: Ann, Ben.\n")
     best = {}
     for user in ("Ann", "Ben"):
         told = json.loads(
@@ -248,6 +248,20 @@ def test_answers_of_several_people_are_told_apart_when_asked(run: Run) -> None:
     assert best == {"Ann": "flat 8", "Ben": "flat 1"}
     assert "The answers of Ann.\n" in run("fit", "items.csv", "answers.csv", "--user", "Ann")[1]
     refused(run("fit", "items.csv", "answers.csv", "--user", "Cy"), "no user 'Cy'", "Ann, Ben")
+
+
+def test_a_model_of_several_people_is_named_as_such_everywhere(run: Run) -> None:
+    pytest.importorskip("matplotlib")
+    write_people()
+    command = ("fit", "items.csv", "answers.csv", "--metric", "none", "--out", "m.json")
+    told = json.loads(run(*command, "--report", "r.html", "--json")[1])
+    assert told["model"]["n_people"] == 2
+    assert "<h1>2 people together, one model</h1>" in Path("r.html").read_text()
+    for later in (("explain", "m.json"), ("rank", "m.json", "items.csv")):
+        assert run(*later)[1].startswith("2 people together, one model.\n")
+    assert json.loads(run("explain", "m.json", "--json")[1])["n_people"] == 2
+    run(*command, "--user", "Ann")
+    assert "together" not in run("explain", "m.json")[1] + run("rank", "m.json", "items.csv")[1]
 
 
 def test_fit_reads_parquet(run: Run, shop: Path) -> None:
@@ -435,7 +449,8 @@ def test_explain_says_what_a_model_holds_and_what_it_does_not(run: Run) -> None:
     assert "With rent 200 above its ideal, the best size is 10 above its own." in out
     assert re.search(r"rent +700 +67 % +best here", out) and "are not in a model" in out
     told = json.loads(run("explain", "m.json", "--json")[1])
-    assert list(told) == ["kind", "features", "scales", "directions", "wishes", "trade_offs", "unseen"]
+    keys = ["kind", "features", "scales", "directions", "wishes", "trade_offs", "unseen", "n_people"]
+    assert list(told) == keys
     assert told["kind"] == "ideal" and told["wishes"][1]["ideal"] == 75
     assert told["trade_offs"][0]["other_change"] == pytest.approx(10)
     best = min(np.linspace(60, 100, 401), key=lambda size: model.distance([[900.0, size]])[0])

@@ -241,11 +241,11 @@ def test_respondents_come_in_order_with_their_standing_answers(storage: Storage)
 
 
 def test_a_question_comes_back_as_it_was_asked(storage: Storage, ann: RespondentRecord) -> None:
-    first = storage.add_question(ann.id, 4, 2, "entropy", 0.1 + 0.2, at=NOON)
+    first = storage.add_question(ann.id, 4, 2, "entropy", 0.1 + 0.2, progress=0.7, at=NOON)
     second = storage.add_question(ann.id, 0, 1, "probe")
     assert (first.respondent_id, first.left, first.right, first.purpose) == (ann.id, 4, 2, "entropy")
-    assert (first.foretold, first.asked) == (0.1 + 0.2, NOON)
-    assert second.foretold is None
+    assert (first.foretold, first.progress, first.asked) == (0.1 + 0.2, 0.7, NOON)
+    assert second.foretold is None and second.progress is None
     assert second.id > first.id
     assert storage.questions(ann.id) == [first, second]
 
@@ -318,6 +318,8 @@ def test_what_cannot_be_asked_or_told_is_refused(storage: Storage, ann: Responde
     for foretold in (-0.1, 1.1, float("nan")):
         with pytest.raises(InputError, match="from 0 to 1"):
             storage.add_question(ann.id, 0, 1, "start", foretold)
+        with pytest.raises(InputError, match="progress"):
+            storage.add_question(ann.id, 0, 1, "start", progress=foretold)
     for weight in (-1.0, float("nan"), float("inf")):
         with pytest.raises(InputError, match="finite and not negative"):
             storage.add_answer(ann.id, 0, 1, "left", weight=weight)

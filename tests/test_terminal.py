@@ -284,7 +284,7 @@ def test_answers_in_a_pipe_are_stored_and_the_next_time_goes_on(
     assert waiting is not None
     assert answer(monkeypatch, "quit\n") == 0
     second = capsys.readouterr().out
-    assert "Going on with 'flats': 3 answers so far by 'me'." in second
+    assert "Going on with 'flats': 3 answers so far." in second
     assert f"A ← {waiting.left}" in second and f"B → {waiting.right}" in second
 
 
@@ -297,6 +297,15 @@ def test_at_the_goal_one_may_go_on_or_finish(
     shown = capsys.readouterr().out
     assert "The goal is reached: top 1 is" in shown and "There is no question here" in shown
     assert [one.choice for one in load_study("flats").history()] == ["left", "right"]
+
+
+def test_always_one_side_is_told_instead_of_a_result(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert answer(monkeypatch, "left\n" * 40, "--questions", "14", "--certainty", "0.99") == 0
+    shown = capsys.readouterr().out
+    assert "No pattern found yet\n---" in shown and "You always chose the left item" in shown
+    assert "Ranking\n" not in shown and "The ideal\n" not in shown
 
 
 def test_it_stops_after_so_many_answers_and_when_every_pair_was_asked(

@@ -10,6 +10,7 @@ import sqlite3
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -33,6 +34,7 @@ from coombs.study import Study
 from coombs.web import checks, errors, gate, start
 from coombs.web.cards import Cards, Column, is_image_file, web_address
 from coombs.web.drafts import Choices, numbered, read_upload
+from coombs.web.map import LETTER, _labels
 from coombs.web.pages import study_called, study_path
 from coombs.web.registry import Cache
 
@@ -70,14 +72,14 @@ def study(storage: Any) -> Study:
     return create_study(items, "points", storage=storage, top=3)
 
 
-def answered(study: Study, name: str, n: int = 12, flip: float = 1.0) -> str:
-    """The token of a person who wants what is near zero."""
+def answered(study: Study, name: str, n: int = 12, ideal: float = 0.0) -> str:
+    """The token of a person who wants what is near the ideal in both features."""
     person = study.respondent(name)
     matrix = study.catalogue.table.matrix
     for _ in range(n):
         question = person.ask()
         assert question is not None
-        left, right = flip * (matrix[list(question.positions)] ** 2).sum(axis=1)
+        left, right = ((matrix[list(question.positions)] - ideal) ** 2).sum(axis=1)
         person.tell(question, "left" if left < right else "right")
     return person.record.token
 
@@ -170,7 +172,8 @@ def test_one_answer_has_a_result(client: TestClient, study: Study, choice: str) 
     assert client.get(f"{home}/words").status_code == client.get(f"{home}/model.json").status_code == 404
     person.tell((2, 3), choice)
     page = client.get(f"{home}?whole=true")
-    assert page.status_code == 200 and "These are few answers" in page.text
+    said = "No pattern found yet" if choice == "tie" else "These are few answers"
+    assert page.status_code == 200 and said in page.text
 
 
 def test_report_is_a_download(client: TestClient, study: Study) -> None:
@@ -201,6 +204,26 @@ def test_map_of_any_two_features(client: TestClient, study: Study) -> None:
     assert client.get(f"/a/{token}/result/map?x=no&y=feature 1").status_code == 422
 
 
+@given(
+    st.lists(
+        st.tuples(
+            st.tuples(st.floats(58, 626), st.floats(14, 394)),
+            st.text(st.characters(categories=["L"]), min_size=1, max_size=40),
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_the_best_item_on_a_map_always_has_a_label_in_the_picture(
+    dots: list[tuple[tuple[float, float], str]],
+) -> None:
+    best, *_ = _labels(dots)
+    assert best is not None
+    width = LETTER * len(best.text)
+    left = best.x - width if best.anchor == "end" else best.x
+    assert left >= 58 - 0.1 and left + width <= 626 + 0.1
+
+
 def test_surprising_answer_can_be_corrected(client: TestClient, study: Study) -> None:
     """One answer against all the others is shown, taken back, and asked again."""
     token = answered(study, "Ann", 30)
@@ -216,14 +239,35 @@ def test_surprising_answer_can_be_corrected(client: TestClient, study: Study) ->
 
 
 def test_owner_sees_people_and_how_they_differ(client: TestClient, study: Study) -> None:
-    tokens = [answered(study, "Ann"), answered(study, "Bob", flip=-1.0)]
+    tokens = [answered(study, "Ann"), answered(study, "Bob", ideal=2.0)]
     assert client.post("/studies/points/people", data={"names": "Cid\n\nDora\nCid"}).status_code == 303
     page = client.get("/studies/points").text
     assert all(f"http://127.0.0.1/a/{token}" in page for token in tokens)
     assert study.respondents() == {"Ann": 12, "Bob": 12, "Cid": 0, "Dora": 0}
     differences = client.get("/studies/points/differences").text
-    assert "Ann" in differences and "Bob" in differences and "Cid" not in differences
+    assert "<p>2 of 4 people are compared; left out: Dora, Cid (fewer than 8 answers). " in differences
+    assert differences.count("Cid") == 1
     assert client.post("/studies/points/people", data={"names": " \n"}).status_code == 422
+
+
+def test_whom_it_leaves_out_is_said_first_and_does_not_depend_on_who_came_first(
+    client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coombs.web.people.MOST_PEOPLE", 3)
+    names = [f"Person {i}" for i in range(5)]
+    by_lot = min(names, key=lambda name: zlib.crc32(name.encode()))
+    for name in names:
+        answered(study, name, 9)
+    answered(study, "Zoe", 12)
+    lefty = study.respondent("Lefty")
+    for _ in range(15):
+        lefty.tell(lefty.ask(), "left")
+    page = client.get("/studies/points/differences").text
+    first = re.search(r"<p>(2 of 7 people are compared; left out: [^<]*?\.) ", page)
+    # Lefty has the most answers, and no pattern; Zoe comes next, and one of the others by lot.
+    assert first is not None and "Zoe" not in first[1]
+    assert [name for name in names if name not in first[1]] == [by_lot] != names[:1]
+    assert "Lefty (no pattern in the answers yet)" in first[1]
 
 
 def test_nobody_to_compare_is_said(client: TestClient, study: Study) -> None:
@@ -1022,6 +1066,61 @@ def test_an_undo_that_is_sent_twice_takes_back_one_answer(client: TestClient, st
     assert len(study.respondent("Ann").history()) == 4
 
 
+# How far it is.
+
+
+def bar(page: str) -> tuple[int, str]:
+    """What the bar shows, and what is said beside it."""
+    found = re.search(r'aria-valuenow="(\d+)" aria-valuetext="([^"]*)"', page)
+    assert found is not None
+    return int(found[1]), found[2]
+
+
+def test_the_bar_does_not_go_back_whichever_process_shows_it(tmp_path: Path) -> None:
+    """Two servers over one file, which learn from the same answers with other draws, and restarts."""
+    url = f"sqlite:///{tmp_path / 'shared.db'}"
+    items = np.random.default_rng(0).normal(size=(14, 2)).round(2)
+    person = create_study(items, "points", storage=url, top=3, certainty=0.6).respondent("Ann")
+    home, matrix, shown = f"/a/{person.record.token}", items, []
+    for k in range(6):
+        # A new app is a restart; the other one has learned from all answers so far, one by one.
+        apps = [_client(web.create_app(url)) for _ in range(2)]
+        clients = [next(app) for app in apps]
+        for j in range(8):
+            shown += [bar(one.get(home).text)[0] for one in clients]
+            turn = clients[(j + k) % 2].get(f"/api{home.replace('/a/', '/respondents/')}/question").json()
+            question = turn["question"]
+            if question is None:
+                break
+            left, right = (matrix[question[side]["position"]] for side in ("left", "right"))
+            choice = "left" if (left**2).sum() < (right**2).sum() else "right"
+            clients[j % 2].post(f"{home}/tell", data={"question": question["id"], "choice": choice})
+        for app in apps:
+            app.close()
+    assert shown == sorted(shown) and shown[0] == 0 and shown[-1] > 50
+
+
+def test_after_a_restart_answers_are_being_read_and_the_bar_is_where_it_was(
+    storage: Any, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = answered(study, "Ann", 20)
+    study.respondent("Ann").ask()
+    far = study.respondent("Ann").progress().far
+    monkeypatch.setattr("coombs.web.thinker.Thinker.consider", lambda *_, **__: None)
+    for client in _client(web.create_app(storage)):
+        page = client.get(f"/a/{token}").text
+        assert bar(page) == (round(100 * far), "reading your 20 answers") and far > 0
+        assert "Reading your 20 answers" in page and "certain yet" not in page
+
+
+def test_the_bar_may_go_back_where_answers_are_undone(client: TestClient, study: Study) -> None:
+    token = answered(study, "Ann", 12)
+    before = bar(client.get(f"/a/{token}").text)[0]
+    for _ in range(12):
+        client.post(f"/a/{token}/undo")
+    assert bar(client.get(f"/a/{token}").text)[0] == 0 < before
+
+
 # Words for people.
 
 
@@ -1030,18 +1129,41 @@ def test_answers_without_a_pattern_are_not_made_into_a_taste(client: TestClient,
     for _ in range(40):
         person.tell(person.ask(), "left" if rng.random() < 0.5 else "right")
     page = client.get(f"/a/{person.record.token}/result?whole=true").text
-    assert "do not rely on this order" in page and "fit together" not in page
+    assert "<h1>No pattern found yet</h1>" in page and "<title>No pattern found yet" in page
+    for finding in ("comes first", "ideal, beside", "on a map", "trades for", "fit together", "model.json"):
+        assert finding not in page
+    assert "if they were not chance" in page
     for word in ("R-hat", "random_state", "log loss", "metric=", "anti-ideal", "kind in use", "Bradley"):
         assert word not in page
     steady = client.get(f"/a/{answered(study, 'Bob', 30)}/result?whole=true").text
-    assert "do not rely" not in steady
+    assert "No pattern" not in steady and "comes first" in steady
 
 
 def test_ties_alone_are_no_pattern(client: TestClient, study: Study) -> None:
     person = study.respondent("Ann")
     for _ in range(4):
         person.tell(person.ask(), "tie")
-    assert "do not rely on this order" in client.get(f"/a/{person.record.token}/result").text
+    assert "No pattern found yet" in client.get(f"/a/{person.record.token}/result").text
+
+
+def test_always_one_side_is_named_and_nothing_is_made_of_it(client: TestClient, study: Study) -> None:
+    person = study.respondent("Ann")
+    for _ in range(15):
+        person.tell(person.ask(), "left")
+    home = f"/a/{person.record.token}/result"
+    page = client.get(f"{home}?whole=true").text
+    assert "Ann always chose the left item: 15 of 15 times." in page and "comes first" not in page
+    assert "You always chose the left item" in str(person.result())
+    plain = client.get(f"/api/respondents/{person.record.token}/result").json()
+    assert plain["has_pattern"] is False and plain["conduct"]["is_straight_lining"] is True
+    report = client.get(f"{home}/report.html").text
+    assert "<title>No pattern found yet: points: the answers of Ann</title>" in report
+
+
+def test_the_report_of_ones_own_answers_says_you(client: TestClient, study: Study) -> None:
+    pytest.importorskip("matplotlib")
+    report = client.get(f"/a/{answered(study, 'me', 20)}/result/report.html").text
+    assert "<title>points: what you want</title>" in report and "what me" not in report
 
 
 def test_the_owner_reads_of_somebody_elses_taste_as_theirs(client: TestClient, study: Study) -> None:
@@ -1065,11 +1187,13 @@ def test_an_ideal_is_told_as_far_as_items_go() -> None:
 
 
 def test_how_people_differ_begins_with_who_agrees(client: TestClient, study: Study) -> None:
-    for name, flip in (("Ann", 1.0), ("Bob", 1.0), ("Cy", -1.0)):
-        answered(study, name, 14, flip)
+    for name, ideal in (("Ann", 0.0), ("Bob", 0.0), ("Cy", 2.0)):
+        answered(study, name, 14, ideal)
     page = client.get("/studies/points/differences").text
     found = re.search(
-        r"<p>(Ann and Bob) would rank (\d+) % of all pairs alike, the most of all\. (.*)</p>", page
+        r"<p>All 3 people are compared\. (Ann and Bob) would rank (\d+) % of all pairs alike, "
+        r"the most of all\. (.*)</p>",
+        page,
     )
     assert found is not None and int(found[2]) > 70
     assert "Cy would rank" in found[3] and "they differ most about feature" in found[3]

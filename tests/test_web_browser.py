@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import struct
 import subprocess
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from coombs import web
-from coombs.study import load_study
+from coombs.study import create_study, load_study
 
 pytest.importorskip("fastapi")
 uvicorn = pytest.importorskip("uvicorn")
@@ -64,8 +67,9 @@ def chromium() -> str:
 class Server:
     """The page on a free port, in a thread."""
 
-    def __init__(self, url: str) -> None:
-        config = uvicorn.Config(web.create_app(url), port=0, log_level="error", access_log=False, ws="none")
+    def __init__(self, url: str, pictures: Path | None = None) -> None:
+        app = web.create_app(url, pictures=pictures)
+        config = uvicorn.Config(app, port=0, log_level="error", access_log=False, ws="none")
         self.server, self.url = uvicorn.Server(config), url
         self.thread = threading.Thread(target=self.server.run, daemon=True)
 
@@ -252,30 +256,115 @@ def test_no_card_looks_chosen_on_the_next_question(
     assert page.evaluate(LOOKS, ".card:nth-of-type(1)") == {**fresh, "ring": "solid"}
 
 
-def test_buttons_stay_in_sight_where_there_is_room(
+def picture(width: int, height: int) -> bytes:
+    """A PNG of one colour."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    rows = zlib.compress((b"\0" + b"\x30\x70\xa0" * width) * height)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def things(n_features: int, shape: tuple[int, int] | None, n_texts: int, folder: Path) -> str:
+    """The path of a table with features, perhaps pictures of a shape, and texts."""
+    header = ["thing", *(f"feature {k}" for k in range(n_features)), *["picture"] * (shape is not None)]
+    rows = [[*header, *(f"text {k}" for k in range(n_texts))]]
+    for i in range(12):
+        row = [f"Thing number {i}", *(str((7 * i + k * k) % 23) for k in range(n_features))]
+        if shape is not None:
+            (folder / f"{i}.png").write_bytes(picture(*shape))
+            row.append(f"{i}.png")
+        rows.append([*row, *["A sentence or two about this thing and what it is made of"] * n_texts])
+    path = folder / "things.csv"
+    path.write_text("\n".join(map(",".join, rows)) + "\n")
+    return str(path)
+
+
+COVERED = """() => {
+  const covered = [];
+  for (const row of document.querySelectorAll(".row, .details li, .card h2")) {
+    row.scrollIntoView({ block: "nearest" });
+    const { left, right, top, bottom } = row.getBoundingClientRect();
+    const middle = [(left + right) / 2, (top + bottom) / 2];
+    for (const [x, y] of [[left + 3, top + 3], [right - 3, bottom - 3], middle]) {
+      // The card is a large button, without a colour: what is below it is seen.
+      const seen = document.elementsFromPoint(x, y).find((one) => !one.matches(".choose"));
+      if (!row.contains(seen) && !seen.contains(row)) covered.push(`${row.innerText} by ${seen.className}`);
+    }
+  }
+  window.scrollTo(0, 0);
+  return covered;
+}"""
+SIZES = [(1280, 720), (1366, 768), (390, 844), (1920, 1080)]
+LANDSCAPE, PORTRAIT = (600, 400), (400, 640)
+CARDS = [(2, 0), (3, 2), (6, 0), (6, 2), (8, 2), (14, 1)]
+"""Numbers of features and of texts."""
+
+
+def bottom(page: Any, of: str) -> float:
+    """Where the lowest of some elements ends."""
+    return max(box["y"] + box["height"] for box in (one.bounding_box() for one in page.locator(of).all()))
+
+
+def test_nothing_on_a_card_is_covered_and_pictures_give_way(
+    new_page: Callable[..., Any], tmp_path: Path
+) -> None:
+    url, page = f"sqlite:///{tmp_path / 'cards.db'}", new_page()
+    with Server(url, tmp_path) as server:
+        for shape, (n_features, n_texts) in product([None, LANDSCAPE, PORTRAIT], CARDS):
+            table = things(n_features, shape, n_texts, tmp_path)
+            study = create_study(table, f"{shape} {n_features} {n_texts}", storage=url)
+            page.goto(f"{server.address}/a/{study.respondent('Ann').record.token}")
+            page.wait_for_load_state("networkidle")
+            for width, height in SIZES:
+                page.set_viewport_size({"width": width, "height": height})
+                assert page.evaluate(COVERED) == [], (study.name, width)
+                assert page.evaluate("document.documentElement.scrollWidth") <= width
+                check_view(page, width, height, n_features, n_texts)
+                if shape is not None:
+                    assert page.locator(".photo").first.bounding_box()["height"] >= 48
+
+
+def check_view(page: Any, width: int, height: int, n_features: int, n_texts: int) -> None:
+    """Both cards are in view where there are not very many features, and the buttons, too."""
+    phone = width < 500
+    if n_features <= (6 if phone else 8):
+        assert bottom(page, ".card") <= height
+        assert bottom(page, ".others button") <= height or (phone and n_features + n_texts > 6)
+
+
+def test_a_picture_fills_its_place_whatever_its_shape(new_page: Callable[..., Any], tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'cards.db'}"
+    study = create_study(things(3, PORTRAIT, 0, tmp_path), "things", storage=url)
+    with Server(url, tmp_path) as server:
+        page = new_page(viewport={"width": 1280, "height": 720})
+        page.goto(f"{server.address}/a/{study.respondent('Ann').record.token}")
+        page.wait_for_load_state("networkidle")
+        photo, card = (page.locator(of).first.bounding_box() for of in (".photo", ".card"))
+        # From edge to edge, but for the card's border, and cropped, not fitted in.
+        assert card["width"] - photo["width"] <= 5 and photo["y"] - card["y"] <= 3
+        assert page.evaluate("getComputedStyle(document.querySelector('.photo')).objectFit") == "cover"
+
+
+def test_buttons_are_in_sight_above_very_many_features(
     new_page: Callable[..., Any], server: Server, tmp_path: Path
 ) -> None:
     page = new_page(viewport={"width": 1280, "height": 800})
-    file = tmp_path / "many.csv"
-    header = ",".join(["thing", *(f"feature {k}" for k in range(30))])
-    rows = [",".join([f"Thing {i}", *(str((7 * i + k * k) % 23) for k in range(30))]) for i in range(12)]
-    file.write_text("\n".join([header, *rows]) + "\n")
     page.goto(server.address)
-    page.set_input_files("#file", str(file))
+    page.set_input_files("#file", things(30, None, 0, tmp_path))
     page.get_by_role("button", name="Make the study").click()
-    page.goto(person_link(server, "many", "Ann"))
+    page.goto(person_link(server, "things", "Ann"))
     for value in ("left", "right", "tie"):
         box = page.locator(f"button[value={value}]").bounding_box()
         assert box["y"] + box["height"] <= 800
         after(page, lambda box=box: page.mouse.click(box["x"] + 10, box["y"] + 10))
     # The card is still one large button, and ends where it ends.
-    after(page, lambda: page.mouse.click(300, 300))
+    after(page, lambda: page.mouse.click(300, 500))
     before = question(page)
-    page.mouse.click(100, 300)
-    page.mouse.click(640, 300)
-    # At 200 % there is no room: the buttons come after the cards.
-    page.set_viewport_size({"width": 640, "height": 400})
-    assert page.evaluate("getComputedStyle(document.querySelector('.others')).position") == "static"
+    page.mouse.click(100, 500)
+    page.mouse.click(640, 500)
     assert question(page) == before
 
 

@@ -26,8 +26,10 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, and say it."""
-    told = saved.read_model(options.model).explain()
+    model = saved.read_model(options.model)
+    told = model.explain()
     if options.json:
-        show.as_json(asdict(told))
+        show.as_json(asdict(told) | {"n_people": model.n_people})
     else:
+        show.together(model)
         show.page(str(told))

@@ -78,13 +78,13 @@ def run(options: argparse.Namespace) -> None:
     saved.check_folder(options.out, options.report)
     estimator = _estimator(options)
     data = _one_user(read_answers(options.items, options.answers), options)
-    est = _fitted(estimator, data)
+    est, people = _fitted(estimator, data), len(_users(data)) or None
     if options.out:
-        saved.write_text(options.out, est.model_.to_json())
+        saved.write_text(options.out, _model_json(est, data))
     if options.report:
         from coombs.html_report import report
 
-        report(est, options.report)
+        report(est, options.report, people=people)
     (_print_json if options.json else _print_page)(est, data, options)
 
 
@@ -159,12 +159,15 @@ def _explained(est: IdealPoint, options: argparse.Namespace) -> Explanation:
 
 def _print_page(est: Any, data: Comparisons, options: argparse.Namespace) -> None:
     """For people."""
+    from coombs.words import together
+
     users = _users(data)
     if options.user is not None:
         print(f"The answers of {show.harmless(options.user)}.\n")
     elif len(users) > 1:
         show.page(
-            f"The answers of {len(users)} users ({_some(users)}) are taken together; --user takes one's.\n"
+            f"{together(len(users))}: {_some(users)}.\nWhere they differ, it is about none of them; "
+            "--user takes one's answers.\n"
         )
     if options.estimator == "ideal-point":
         show.page(str(_explained(est, options)))
@@ -218,11 +221,16 @@ def _print_json(est: Any, data: Comparisons, options: argparse.Namespace) -> Non
                 | {"rank_low": ends[i][0], "rank_high": ends[i][1]}
                 for one, i in ranking
             ],
-            "model": json.loads(est.model_.to_json()),
+            "model": json.loads(_model_json(est, data)),
             "explanation": explained,
             "written": {"model": options.out, "report": options.report},
         }
     )
+
+
+def _model_json(est: PairEstimator, data: Comparisons) -> str:
+    """The model, which says how many people it is of."""
+    return replace(est.model_, n_people=len(_users(data)) or None).to_json()
 
 
 def _users(data: Comparisons) -> list[str]:

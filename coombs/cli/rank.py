@@ -55,6 +55,7 @@ def run(options: argparse.Namespace) -> None:
         names = feature_names(model)
         show.as_json([one | {"features": dict(zip(names, one["features"], strict=True))} for one in shown])
         return
+    show.together(model)
     show.page(ranking_table(shown[: options.top or MOST], table, feature_names(model), measure))
     if (more := len(ranking) - len(shown[: options.top or MOST])) > 0:
         print(f"  and {more} more")

@@ -9,7 +9,10 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from coombs.model import Model
 
 WIDTH = 96
 HEADING = "\x1b[1m{}\x1b[m"
@@ -34,6 +37,14 @@ def as_json(value: Any) -> None:
 def careful(sentence: Any) -> None:
     """Say on stderr what a person should know."""
     print(f"coombs: careful: {harmless(' '.join(str(sentence).split()))}", file=sys.stderr)
+
+
+def together(model: Model) -> None:
+    """Say first if a model is of several people, taken for one."""
+    from coombs import words
+
+    if sentence := words.together(model.n_people or 1):
+        print(f"{sentence}.\n")
 
 
 def section(title: str, *blocks: str) -> str:

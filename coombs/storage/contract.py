@@ -92,6 +92,7 @@ class Storage(Protocol):
         purpose: str,
         foretold: float | None = None,
         *,
+        progress: float | None = None,
         again: bool = False,
         at: datetime | None = None,
     ) -> QuestionRecord | None:

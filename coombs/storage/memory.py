@@ -116,16 +116,20 @@ class MemoryStorage:
         purpose: str,
         foretold: float | None = None,
         *,
+        progress: float | None = None,
         again: bool = False,
         at: datetime | None = None,
     ) -> QuestionRecord | None:
         """A new question; None, unless `again`, if the respondent was asked or answered that pair before."""
-        why = rules.text(purpose, "purpose"), rules.probability(foretold), rules.moment(at)
+        why = rules.text(purpose, "purpose"), rules.probability(foretold), rules.progress(progress)
+        moment = rules.moment(at)
         with self._lock:
             sheet = self._sheet(respondent_id, left, right)
             if not again and sheet.met[frozenset((left, right))]:
                 return None
-            question = QuestionRecord(self._state.new_id(), respondent_id, int(left), int(right), *why)
+            question = QuestionRecord(
+                self._state.new_id(), respondent_id, int(left), int(right), *why, moment
+            )
             sheet.add_question(question)
             return question
 

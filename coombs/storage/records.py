@@ -69,7 +69,7 @@ class QuestionRecord:
     """Two items that a respondent was asked about, why, and what was expected.
 
     `purpose` is a strategy's name, "start", "probe" or "check"; `foretold` is the probability of left,
-    given the answers before it, or None.
+    given the answers before it, or None; `progress` is how far it was shown to be, from 0 to 1, or None.
     """
 
     id: int
@@ -78,6 +78,7 @@ class QuestionRecord:
     right: int
     purpose: str
     foretold: float | None
+    progress: float | None
     asked: datetime
 
 

@@ -49,6 +49,15 @@ def probability(foretold: float | None) -> float | None:
     return float(foretold)
 
 
+def progress(share: float | None) -> float | None:
+    """A number from 0 to 1, or None."""
+    if share is None:
+        return None
+    if not 0 <= share <= 1:
+        raise InputError(f"The progress is {share}; it must be from 0 to 1, or None.")
+    return float(share)
+
+
 def choice(value: Choice) -> Choice:
     """One of the four."""
     if value not in CHOICES:

@@ -72,7 +72,11 @@ _SECOND = """
 ALTER TABLE questions ADD COLUMN foretold DOUBLE PRECISION CHECK (foretold >= 0 AND foretold <= 1)
 """
 
-VERSIONS: tuple[str, ...] = (_FIRST, _SECOND)
+_THIRD = """
+ALTER TABLE questions ADD COLUMN progress DOUBLE PRECISION CHECK (progress >= 0 AND progress <= 1)
+"""
+
+VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
 """Statements apart by semicolons; a version that was released never changes, a new one is added."""
 
 

@@ -138,12 +138,13 @@ class SqlStorage:
         purpose: str,
         foretold: float | None = None,
         *,
+        progress: float | None = None,
         again: bool = False,
         at: datetime | None = None,
     ) -> QuestionRecord | None:
         """A new question; None, unless `again`, if the respondent was asked or answered that pair before."""
-        why = rules.text(purpose, "purpose"), rules.probability(foretold), rules.moment(at)
-        row = respondent_id, int(left), int(right), *why
+        why = rules.text(purpose, "purpose"), rules.probability(foretold), rules.progress(progress)
+        row = respondent_id, int(left), int(right), *why, rules.moment(at)
         with self._database.transaction():
             self._hold(respondent_id, left, right)
             if not again and self._met(respondent_id, left, right):

@@ -1,6 +1,7 @@
 """Ask, tell, undo, result: studies in which people answer questions that are chosen for them."""
 
 from coombs.storage import StudyExistsError, UnknownStudyError
+from coombs.study.conduct import Conduct
 from coombs.study.events import import_events as import_study
 from coombs.study.records import Answer, Progress, Question
 from coombs.study.respondent import Respondent
@@ -16,6 +17,7 @@ from coombs.study.study import (
 
 __all__ = [
     "Answer",
+    "Conduct",
     "Progress",
     "Question",
     "Respondent",

@@ -72,6 +72,12 @@ class Log:
         return next((one for number, one in self.questions.items() if number not in self._answer_of), None)
 
     @property
+    def progress(self) -> float:
+        """How far it was shown to be with the questions whose answers stand."""
+        asked = (self.questions.get(number) for number in self._answer_of)
+        return max((one.progress or 0.0 for one in asked if one is not None), default=0.0)
+
+    @property
     def last_answer(self) -> AnswerRecord | None:
         """The latest that stands."""
         return self.answers[next(reversed(self.answers))] if self.answers else None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from coombs.storage.records import Choice
+from coombs.words import count
 
 VAGUE = 0.2
 """Probabilities below this are not told: they go up and down by chance."""
@@ -65,7 +66,8 @@ class Progress:
     questions_left : about so many more until `probability` reaches the goal: by rule of thumb at first, by
         how it went so far later; None while nothing was learned yet
     goal : that probability
-    far : how far it is, from 0 to 1; it never goes back, unless answers are undone
+    far : how far it is, from 0 to 1; it never goes back, unless answers are undone. It is stored with each
+        question, so that all processes show the same
     reached : whether the goal was reached, now or at an earlier answer
     """
 
@@ -81,7 +83,8 @@ class Progress:
 
     def __str__(self) -> str:
         if not self.top:
-            return "nothing is certain yet"
+            read = f"reading your {count(self.n_answers, 'answer')}"
+            return read if self.n_answers else "nothing is certain yet"
         left = f", about {self.questions_left} more" if self.questions_left else ""
         certain = (
             f"{100 * self.probability:.0f} % certain" if self.probability >= VAGUE else "not certain yet"

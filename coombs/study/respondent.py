@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, cast
@@ -14,6 +15,7 @@ import numpy as np
 from coombs import questions, tables
 from coombs.comparisons import Comparisons
 from coombs.storage.records import CHOICES, AnswerRecord, Choice, QuestionRecord, RespondentRecord
+from coombs.study.conduct import Conduct, conduct_of
 from coombs.study.log import Log, unordered
 from coombs.study.mind import Mind, Thinking, Thought, Way
 from coombs.study.records import Answer, Progress, Question
@@ -97,14 +99,18 @@ class Respondent:
             self._sync()
             thought = self._thought
             record = self._log.open or self._ask_new(thought, again=False) or self._log.unanswered
-            question = None if record is None else self._question(record)
-            return question, self._progress(thought, *self.study.settings.goal(self.study.n_items))
+            found = self._progress(thought, *self.study.settings.goal(self.study.n_items))
+            if record is None:
+                return None, replace(found, far=1.0)
+            return self._question(record), found
 
     def _ask_new(self, thought: Thought | None, again: bool = True) -> QuestionRecord | None:
         """A question that was never asked, stored; None where there is none.
 
         Where what was thought names no new pair, choose `again`, or take a random one.
         """
+        goal = self.study.settings.goal(self.study.n_items)
+        far = self._far(thought, *goal)[1] if goal == self.study.stored_goal else None
         for refused in range(self.study.n_pairs):
             if refused == REFUSED:
                 self._log.asked |= self._storage.pairs(self.record.id)
@@ -112,7 +118,7 @@ class Respondent:
             if chosen is None:
                 return None
             left, right, purpose, foretold = chosen
-            record = self._storage.add_question(self.record.id, left, right, purpose, foretold)
+            record = self._storage.add_question(self.record.id, left, right, purpose, foretold, progress=far)
             if record is not None:
                 # Others may have asked meanwhile.
                 self._sync()
@@ -229,11 +235,10 @@ class Respondent:
 
     def _progress(self, thought: Thought | None, k: int, goal: float) -> Progress:
         count = self._earlier + sum(one.choice != "skip" for one in self._log.answers.values())
+        left, far = self._far(thought, k, goal)
         if thought is None:
-            return Progress(count, (), 0.0, 0.0, 0.0, None, goal, 0.0, False)
+            return Progress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1)
         top, names = thought.top(k), self.study.catalogue.names
-        way = self._ways.setdefault((k, goal), Way(len(self.study.catalogue.features)))
-        left, far = way.step(thought.n_heard, top, goal)
         gain = self._next_gain(thought)
         return Progress(
             count,
@@ -243,9 +248,26 @@ class Respondent:
             gain or 0.0,
             0 if gain is None else left,
             goal,
-            far,
-            way.reached,
+            far if gain is not None else 1.0,
+            far == 1,
         )
+
+    def _far(self, thought: Thought | None, k: int, goal: float) -> tuple[int | None, float]:
+        """About how many questions are left, and how far it is: 1 where the goal was reached.
+
+        Towards the study's own goal it is what was stored with the question that waits, and no less than what
+        was stored with those answered before, so that no process shows less than another did.
+        """
+        left, far = None, 0.0
+        if thought is not None:
+            way = self._ways.setdefault((k, goal), Way(len(self.study.catalogue.features)))
+            left, far = way.step(thought.n_heard, thought.top(k), goal)
+        if (k, goal) != self.study.stored_goal:
+            return left, far
+        waiting = self._log.open
+        if waiting is not None and waiting.progress is not None:
+            far = waiting.progress
+        return left, max(far, self._log.progress)
 
     def _next_gain(self, thought: Thought) -> float | None:
         """What the question that waits would tell, or else the next one; None where there is none."""
@@ -277,6 +299,10 @@ class Respondent:
             users=[self.name] * len(answers),
             weights=[one.weight for one in answers],
         )
+
+    def conduct(self) -> Conduct:
+        """How the questions were answered, whatever they were about."""
+        return conduct_of(self.history())
 
     def result(self) -> Result:
         """What the answers say: the ranking, the ideal, what trades off against what; a whole new fit."""

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from coombs.study.conduct import Conduct, conduct_of
 from coombs.tables import pandas
-from coombs.words import count
+from coombs.words import NO_PATTERN, count
+
+FOLLOWS = 0.7
+"""The share of its own answers that a model has right below which there is no pattern."""
+ENOUGH = 10
+"""Answers from which on that share says something."""
 
 if TYPE_CHECKING:
     from coombs.estimators.ideal_point import IdealPoint
@@ -29,6 +36,9 @@ class Result:
     n_answers : standing answers, skips not counted
     n_probes, probes_right : random questions, and how many answers to them were foretold before
         they were given: an unbiased test, as those pairs were not chosen. A tie counts half
+    conduct : how the questions were answered: always one side, in turn, in a hurry
+    n_clear : answers that say which of the two is preferred
+    agreement : the share of its own answers that the model has right
     """
 
     respondent: str
@@ -36,6 +46,9 @@ class Result:
     n_answers: int
     n_probes: int
     probes_right: float
+    conduct: Conduct
+    n_clear: int
+    agreement: float
 
     @classmethod
     def of(cls, respondent: Respondent) -> Self:
@@ -45,9 +58,44 @@ class Result:
 
         data, settings = respondent.comparisons(), respondent.study.settings
         model = IdealPoint(metric=settings.metric, random_state=settings.seed).fit(data)
-        answers = [one for one in respondent.history() if one.choice != "skip"]
+        history = respondent.history()
+        answers = [one for one in history if one.choice != "skip"]
         probes = [one for one in answers if one.purpose == "probe" and one.probability is not None]
-        return cls(respondent.name, model, len(answers), len(probes), sum(map(_right, probes)))
+        return cls(
+            respondent.name,
+            model,
+            len(answers),
+            len(probes),
+            sum(map(_right, probes)),
+            conduct_of(history),
+            sum(one.winner is not None for one in answers),
+            float(model.score(data)),
+        )
+
+    @cached_property
+    def has_pattern(self) -> bool:
+        """Whether the answers tell more than chance would, so that the rest of the result means something.
+
+        Answers that follow the sides, and ties alone, tell nothing, however well a model fits them.
+        """
+        if self.conduct.is_mechanical or not self.n_clear:
+            return False
+        found: bool | None = getattr(self.explain(compare=False), "has_pattern", None)
+        return self._agrees if found is None else found
+
+    @property
+    def _agrees(self) -> bool:
+        """Whether the model agrees with enough of the answers that it was learned from."""
+        return self.n_clear < ENOUGH or self.agreement >= FOLLOWS
+
+    def no_pattern(self, who: str = "You") -> tuple[str, ...]:
+        """Why the result means nothing, in sentences; none if it does."""
+        if self.has_pattern:
+            return ()
+        tell = f"{count(self.n_answers, 'answer')} {'tells' if self.n_answers == 1 else 'tell'}"
+        coin = f"So far, {tell} no more than tossing a coin would."
+        none = "There is no ranking to rely on yet, and no ideal to tell."
+        return (*self.conduct.sentences(who), coin, none)
 
     @property
     def ranking(self) -> list[Any]:
@@ -68,7 +116,7 @@ class Result:
         """Write one HTML file; see `coombs.report`."""
         from coombs.html_report import report
 
-        return report(self.model, path, **options)
+        return report(self.model, path, **{"has_pattern": self.has_pattern, **options})
 
     def to_frame(self) -> Any:
         """A pandas DataFrame of all items, best first: item, rank, its likely range, distance."""
@@ -85,6 +133,8 @@ class Result:
         return pandas().DataFrame(columns)
 
     def __str__(self) -> str:
+        if not self.has_pattern:
+            return "\n".join([NO_PATTERN, "-" * len(NO_PATTERN), *self.no_pattern()])
         text = str(self.explain())
         if not self.n_probes:
             return text

@@ -128,6 +128,11 @@ class Study:
         scaler = Scaler.of(items, standardize=True)
         return scaler.forward(items)[:, scaler.varies]
 
+    @cached_property
+    def stored_goal(self) -> tuple[int, float]:
+        """k and certainty as the study was made, whatever holds for this time."""
+        return Settings.of(self.record.settings).goal(self.n_items)
+
     def respondent(self, name: str = ME) -> Respondent:
         """The respondent of that name, new if there is none."""
         _name(name, "respondent")

@@ -53,6 +53,8 @@ def summary(respondent: Respondent, result: Result | None, found: Progress) -> d
         "study": respondent.study.name,
         "respondent": respondent.name,
         "n_answers": found.n_answers,
+        "has_pattern": None if result is None else result.has_pattern,
+        "conduct": None if result is None else asdict(result.conduct),
         "ranking": None if result is None else result.ranking,
         "ideal_point": dict(zip(features, ideal, strict=True)) if ideal else None,
         "progress": asdict(found),

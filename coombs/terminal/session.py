@@ -8,13 +8,14 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
 from coombs.catalogue import Catalogue, catalogue
 from coombs.storage import AnsweredError, Storage, StudyExistsError, open_storage
-from coombs.study import Answer, Progress, Question, Respondent, Settings, Study, create_study
+from coombs.study import Answer, Progress, Question, Respondent, Result, Settings, Study, create_study
+from coombs.study.study import ME
 from coombs.terminal.keys import Command, Reader, Unknown
 from coombs.terminal.look import Look
 from coombs.terminal.page import come_back, fitted, summary
@@ -85,7 +86,8 @@ def _welcome(respondent: Respondent, is_new: bool) -> str:
         features = ", ".join(study.catalogue.features)
         return f"A new study, {study.name!r}: {count(study.n_items, 'item')}, judged by {features}."
     answers = count(respondent.progress().n_answers, "answer")
-    return f"Going on with {study.name!r}: {answers} so far by {respondent.name!r}."
+    by = "" if respondent.name == ME else f" by {respondent.name!r}"
+    return f"Going on with {study.name!r}: {answers} so far{by}."
 
 
 class Session:
@@ -126,6 +128,10 @@ class Session:
 
     def _pause(self, sentence: str, found: Progress, more: bool = True) -> bool:
         """Without a question; whether there are more of them."""
+        conduct = self.respondent.conduct()
+        if conduct.is_mechanical:
+            # Whatever was learned is about sides: there are no best items.
+            sentence, found = " ".join(conduct.sentences()), replace(found, top=())
         said = self._said(lambda look: pause_screen(sentence, found, look, self.notice, more))
         if said == "undo":
             self._undo()
@@ -184,7 +190,7 @@ def _finish(plan: Plan, respondent: Respondent, screen: TextIO) -> None:
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", UserWarning)
         result = respondent.result() if found.n_answers else None
-        page = "" if result is None or plan.as_json else str(result)
+        page = "" if result is None or plan.as_json else _told(result)
     if plan.as_json:
         sentences = [f"Careful: {one.message}" for one in raised]
         print(json.dumps(summary(respondent, result, found)))
@@ -193,6 +199,12 @@ def _finish(plan: Plan, respondent: Respondent, screen: TextIO) -> None:
         sentences = [*fitted(page, Look.of(screen)), ""] if page else []
     more = "--questions" if _enough(plan, found) else ""
     print(*sentences, come_back(plan.storage, plan.command, more), sep="\n", file=screen)
+
+
+def _told(result: Result) -> str:
+    """The result as a page, and how it was answered, unless the page has that already."""
+    notes = result.conduct.sentences() if result.has_pattern else ()
+    return "\n\n".join([str(result), *([" ".join(notes)] if notes else [])])
 
 
 def _enough(plan: Plan, found: Progress) -> bool:

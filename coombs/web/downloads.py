@@ -9,6 +9,7 @@ from typing import Any
 
 from coombs import files
 from coombs.study import Respondent, Study
+from coombs.study.study import ME
 from coombs.study.times import time_text
 from coombs.web.findings import Findings
 
@@ -70,7 +71,10 @@ def model_json(findings: Findings) -> str:
 
 def report_html(findings: Findings) -> bytes:
     """The report, which needs matplotlib."""
-    title = f"{findings.respondent.study.name}: what {findings.respondent.name} wants"
+    name, who = findings.respondent.study.name, findings.respondent.name
+    wants = "what you want" if who == ME else f"what {who} wants"
+    answers = "your answers" if who == ME else f"the answers of {who}"
+    title = f"{name}: {wants if findings.result.has_pattern else answers}"
     return written("html", lambda path: findings.result.report(path, title=title))
 
 

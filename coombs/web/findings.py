@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,9 +22,8 @@ MOST_ROWS = 500
 """Items of a ranking on a page; the download has all."""
 BESIDE = 4
 """Best items beside the ideal."""
-FITS, FOLLOWS, ENOUGH = 0.9, 0.7, 10
-"""Shares of the answers that agree with what was learned from which on all fit, and below which there is no
-pattern, if there are enough of them."""
+FITS = 0.9
+"""The share of the answers that agree with what was learned from which on they are said to fit together."""
 MOST_UNKNOWNS, LEAST_PROBES = 5, 5
 """Unknowns that are told, and random questions from which on a share of them says something."""
 HARD = ("pieces", "unseen direction", "no intervals")
@@ -100,16 +100,10 @@ class Findings:
             warnings.simplefilter("ignore")
             return self.result.explain()
 
-    @cached_property
-    def agreement(self) -> float:
-        """The share of the answers that what was learned agrees with."""
-        return float(self.result.model.score(self.respondent.comparisons()))
-
     @property
-    def is_pattern(self) -> bool:
-        """Whether there is more in the answers than chance, as far as they can tell by themselves."""
-        clear = [one for one in self.answers if one.choice in ("left", "right")]
-        return bool(clear) and (len(clear) < ENOUGH or self.agreement >= FOLLOWS)
+    def has_pattern(self) -> bool:
+        """Whether there is more in the answers than chance."""
+        return self.result.has_pattern
 
     @property
     def is_more(self) -> bool:
@@ -119,7 +113,7 @@ class Findings:
     @property
     def fit_together(self) -> bool:
         """Whether (nearly) all answers agree with what was learned."""
-        return self.agreement >= FITS
+        return self.result.agreement >= FITS
 
     @property
     def foretold(self) -> float | None:
@@ -195,6 +189,8 @@ class Findings:
         features = self.respondent.study.catalogue.features
         return {
             "n_answers": found.n_answers,
+            "has_pattern": found.has_pattern,
+            "conduct": asdict(found.conduct),
             "n_probes": found.n_probes,
             "probes_right": found.probes_right,
             "top": self.k,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ LONGEST, LETTER = 24, 7.6
 # Corners of a cell in order around it, as (row, column).
 _CORNERS = ((0, 0), (0, 1), (1, 1), (1, 0))
 
+Box: TypeAlias = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
+
 
 class Line(NamedTuple):
     """A line of equal liking; `strength` is 1 for the best and near 0 for the worst."""
@@ -41,7 +45,7 @@ class Label(NamedTuple):
 
 
 class Dot(NamedTuple):
-    """An item, with a label if it is one of the best and there is room."""
+    """An item, with a label if it is the best, or one of the best and there is room."""
 
     x: float
     y: float
@@ -102,28 +106,39 @@ def level_map(model: IdealPoint, x: str, y: str) -> Map:
 
 
 def _labels(dots: list[tuple[tuple[float, float], str]]) -> list[Label | None]:
-    """A label for each dot where none covers another: to its right, left, above or below."""
+    """A label for each dot where none covers another, and for the first, the best item, in any case."""
     labels: list[Label | None] = []
-    taken: list[tuple[float, float, float, float]] = [(x - 6, y - 6, x + 6, y + 6) for (x, y), _ in dots]
-    for (x, y), name in dots:
+    taken: list[Box] = [(x - 6, y - 6, x + 6, y + 6) for (x, y), _ in dots]
+    for rank, ((x, y), name) in enumerate(dots, 1):
         text = name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
-        width, chosen = LETTER * len(text), None
-        for left, middle in (
-            (x + 9, y),
-            (x - 9 - width, y),
-            (x - width / 2, y - 15),
-            (x - width / 2, y + 15),
-        ):
-            box = left, middle - 8, left + width, middle + 8
-            inside = left >= LEFT and left + width <= WIDTH - RIGHT
-            if inside and not any(_overlap(box, other) for other in taken):
-                chosen = Label(text, round(left, 1), round(middle + 4, 1), "start")
-                if left < x - width:
-                    chosen = chosen._replace(x=x - 9, anchor="end")
-                taken.append(box)
-                break
-        labels.append(chosen)
+        boxes = list(_boxes(x, y, LETTER * len(text)))
+        free = [box for box in boxes if not any(_overlap(box, other) for other in taken)]
+        if not free and rank > 1:
+            labels.append(None)
+            continue
+        chosen = free[0] if free else min(boxes, key=lambda box: sum(_overlap(box, one) for one in taken))
+        taken.append(chosen)
+        labels.append(_label(text, chosen, x))
     return labels
+
+
+def _boxes(x: float, y: float, width: float) -> Iterator[Box]:
+    """Where a label of a dot may be: to its right, left, above or below, moved until it is in the picture."""
+    right, left, middle = x + 9, x - 9 - width, min(max(x - width / 2, LEFT), WIDTH - RIGHT - width)
+    if right + width <= WIDTH - RIGHT:
+        yield right, y - 8, right + width, y + 8
+    if left >= LEFT:
+        yield left, y - 8, left + width, y + 8
+    yield middle, y - 23, middle + width, y - 7
+    yield middle, y + 7, middle + width, y + 23
+
+
+def _label(text: str, box: Box, x: float) -> Label:
+    """A label in its box, which ends at the dot if it is to its left."""
+    baseline = round((box[1] + box[3]) / 2 + 4, 1)
+    if box[2] <= x - 9:
+        return Label(text, round(x - 9, 1), baseline, "end")
+    return Label(text, round(box[0], 1), baseline, "start")
 
 
 def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:

@@ -13,7 +13,7 @@ from coombs.tables import InputError
 from coombs.web.downloads import study_file
 from coombs.web.drafts import people_names
 from coombs.web.pages import download, go_to, registry_of, render, slowly, study_called, study_path
-from coombs.web.people import differences, enough
+from coombs.web.people import compared, enough
 from coombs.web.start import Owner
 
 router = APIRouter(prefix="/studies", dependencies=[Owner], include_in_schema=False)
@@ -66,8 +66,15 @@ async def compare(request: Request, name: str) -> Response:
     """People side by side."""
     registry = registry_of(request)
     study = await slowly(request, registry.study, study_called(name))
-    found = await slowly(request, differences, registry, study)
-    return render(request, "differences.html", study=study, found=found, enough=enough(study))
+    about = await slowly(request, compared, registry, study)
+    return render(
+        request,
+        "differences.html",
+        study=study,
+        sentence=about.sentence,
+        found=about.differences,
+        enough=enough(study),
+    )
 
 
 @router.get("/{name}/export/{file}")

@@ -41,6 +41,8 @@ class Turn:
     progress: Progress
     last: int | None
     notice: str = ""
+    doubts: tuple[str, ...] = ()
+    """Why there are no favourites although the goal is reached: the answers follow the sides."""
 
 
 def turn(request: Request, respondent: Respondent, notice: str = "", patience: float = PATIENCE) -> Turn:
@@ -50,7 +52,13 @@ def turn(request: Request, respondent: Respondent, notice: str = "", patience: f
     question, found = respondent.turn()
     cards = None if question is None else registry_of(request).cards(respondent).pair(*question.positions)
     last = respondent.last_answer()
-    return Turn(question, cards, found, None if last is None else last.id, notice)
+    doubts = _doubts(respondent) if found.reached or question is None else ()
+    return Turn(question, cards, found, None if last is None else last.id, notice, doubts)
+
+
+def _doubts(respondent: Respondent) -> tuple[str, ...]:
+    conduct = respondent.conduct()
+    return conduct.sentences() if conduct.is_mechanical else ()
 
 
 @router.get("")
@@ -127,7 +135,8 @@ async def result_page(request: Request, token: str, whole: bool = False) -> Resp
     if whole:
         await slowly(request, _words, found)
     features = [matter.feature for matter in found.matters]
-    shown = None if len(features) < 2 else level_map(found.result.model, *features[:2])
+    is_drawn = found.has_pattern and len(features) > 1
+    shown = None if not is_drawn else level_map(found.result.model, *features[:2])
     return render(
         request,
         "result.html",
@@ -198,7 +207,7 @@ async def _findings(request: Request, token: str) -> tuple[Respondent, Findings 
 def _fitted(registry: Registry, respondent: Respondent) -> Findings | None:
     found = registry.findings(respondent)
     if found is not None:
-        _ = found.ranking, found.matters
+        _ = found.ranking, found.matters, found.has_pattern
     return found
 
 

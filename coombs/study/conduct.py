@@ -1,0 +1,141 @@
+"""How somebody answered, whatever they answered about: always one side, left and right in turn, in a hurry.
+
+Which of two items stands on the left is random. So whoever looks at the items chooses either side with
+probability 1/2, independently each time, and exact binomial tests tell whether somebody looks at sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from typing import Literal
+
+from scipy.special import betainc
+
+from coombs.storage.records import Choice
+from coombs.study.records import Answer
+
+SIGNIFICANCE = 0.001
+"""The probability, two-sided, below which a share of sides is not random."""
+NEARLY_ALWAYS = 0.9
+"""The share of one side, or of changes of side, from which on nothing but sides was looked at."""
+LEAST_SECONDS = 0.7
+"""A median time for an answer below this is too short to read two items."""
+LEAST_TIMES = 10
+"""Times from which on their median is judged."""
+
+
+@dataclass(frozen=True)
+class Conduct:
+    """How somebody answered.
+
+    Attributes
+    ----------
+    n_choices : answers "left" or "right" to questions that were asked
+    side : the side chosen more often; None without answers, or where both were chosen equally often
+    side_share : the share of the commoner side among these answers; None without answers
+    changes : the share of these answers, after the first, that are on the other side than the one before
+    seconds : the median time between an answer and the next; None where times are not known
+    prefers_side : whether one side was chosen more often than a person who does not look at sides would
+        (two-sided binomial test, p < 0.001)
+    is_straight_lining : whether it was chosen (nearly) always
+    is_alternating : whether left and right were chosen in turn, (nearly) always
+    is_hasty : whether the median time is below 0.7 seconds, of at least ten
+    """
+
+    n_choices: int
+    side: Literal["left", "right"] | None
+    side_share: float | None
+    changes: float | None
+    seconds: float | None
+    prefers_side: bool
+    is_straight_lining: bool
+    is_alternating: bool
+    is_hasty: bool
+
+    @property
+    def is_mechanical(self) -> bool:
+        """Whether the answers follow the sides, so that they say nothing about the items."""
+        return self.is_straight_lining or self.is_alternating
+
+    def sentences(self, who: str = "You") -> tuple[str, ...]:
+        """What is noticeable, one plain sentence or two for each finding.
+
+        Examples
+        --------
+        >>> conduct(["left"] * 30).sentences()[0]
+        'You always chose the left item: 30 of 30 times.'
+        """
+        return (*self._about_sides(who), *self._about_time(who))
+
+    def _about_sides(self, who: str) -> tuple[str, ...]:
+        nothing = "Which item stands on which side is random, so such answers tell nothing about the items."
+        if self.prefers_side and self.side_share is not None:
+            n_side = round(self.side_share * self.n_choices)
+            how = "always " if n_side == self.n_choices else "nearly always " * self.is_straight_lining
+            chose = f"{who} {how}chose the {self.side} item: {n_side} of {self.n_choices} times."
+            partly = "Which item stands on which side is random, so some of these answers follow the side."
+            return chose, nothing if self.is_straight_lining else partly
+        if self.is_alternating and self.changes is not None:
+            changed = f"{round(self.changes * (self.n_choices - 1))} of {self.n_choices - 1} times"
+            return f"{who} chose left and right in turn: {changed} the other side came next.", nothing
+        return ()
+
+    def _about_time(self, who: str) -> tuple[str, ...]:
+        if not self.is_hasty or self.seconds is None:
+            return ()
+        took = f"{self.seconds:.1f} seconds" if self.seconds >= 0.1 else "less than 0.1 seconds"
+        return (f"{who} took {took} for an answer (the median), which is too short to read two items.",)
+
+
+def conduct(choices: Sequence[Choice], seconds: Sequence[float] = ()) -> Conduct:
+    """How a person answered.
+
+    Parameters
+    ----------
+    choices : the answers to questions that were asked, in the order they were given: left, right, tie, skip
+    seconds : how long answers took, as far as it is known
+
+    Examples
+    --------
+    >>> conduct(["left", "right", "right", "left", "tie"] * 5).is_mechanical
+    False
+    >>> conduct(["left", "right"] * 10).is_alternating
+    True
+    """
+    sides = [one for one in choices if one in ("left", "right")]
+    n, n_left = len(sides), sides.count("left")
+    n_side = max(n_left, n - n_left)
+    n_changes = sum(one != other for one, other in pairwise(sides))
+    changes = n_changes / (n - 1) if n > 1 else None
+    prefers_side = _is_significant(n_side, n)
+    side_share = n_side / n if n else None
+    typical = median(seconds) if seconds else None
+    return Conduct(
+        n,
+        None if 2 * n_left == n else "left" if 2 * n_left > n else "right",
+        side_share,
+        changes,
+        typical,
+        prefers_side,
+        prefers_side and n_side >= NEARLY_ALWAYS * n,
+        _is_significant(n_changes, n - 1) and n_changes >= NEARLY_ALWAYS * (n - 1),
+        typical is not None and len(seconds) >= LEAST_TIMES and typical < LEAST_SECONDS,
+    )
+
+
+def conduct_of(answers: Sequence[Answer]) -> Conduct:
+    """How a person answered, by the standing answers; those to no question have no sides."""
+    asked = [one for one in answers if one.question is not None]
+    gaps = [(later.told - earlier.told).total_seconds() for earlier, later in pairwise(asked)]
+    return conduct([one.choice for one in asked], [gap for gap in gaps if gap >= 0])
+
+
+def _is_significant(n_of_one_kind: int, n: int) -> bool:
+    """Whether so many heads, the more frequent side, are improbable for n tosses of a coin."""
+    if 2 * n_of_one_kind <= n:
+        return False
+    # P(X >= k) = I_(1/2)(k, n - k + 1), the regularised incomplete beta function.
+    return bool(2 * betainc(n_of_one_kind, n - n_of_one_kind + 1, 0.5) < SIGNIFICANCE)
