@@ -215,7 +215,7 @@ def extend(before: Inference, rng: np.random.Generator) -> Inference:
     chosen = np.linspace(0, len(before.draws) - 1, count).astype(int)
     with serial(len(target.items)):
         after = _sampled(target, rng, WHOLE, before.draws[chosen], target.weights, before.tuning)
-    return replace(after, n_iter=before.n_iter + after.n_iter)
+    return replace(after, n_iter=before.n_iter + after.n_iter, log_evidence=before.log_evidence)
 
 
 def refresh(before: Inference, known: Answers, answers: Answers, rng: np.random.Generator) -> Inference:
