@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from coombs.chance import generator
 from coombs.comparisons import Comparisons
 from coombs.estimators.base import Fit, PairEstimator
+from coombs.estimators.description import Description
 from coombs.estimators.learned import Learned, Mixture, embed, estimate, posterior_of, without_ideal
 from coombs.posterior import LEVEL, Posterior, quantiles
 from coombs.progress import Progress
@@ -223,6 +224,7 @@ class IdealPoint(PairEstimator):
             )
         self.posterior_ = None if fit.mixture is None else posterior_of(fit, scaler, data.n_items)
         self._ladder: tuple[Rung, ...] = ()
+        self._description: Description | None = None
         self._mixture, self._data, self._scaler = fit.mixture, data, scaler
         self.distances_ = self._distance_of(data.item_table)
 
@@ -289,13 +291,23 @@ class IdealPoint(PairEstimator):
                     progress.advance()
         return self._ladder
 
-    def rung_in_use(self) -> tuple[Rung, ...]:
-        """How well the fit predicts each answer from the others; nothing of a convex program."""
+    def averaged_kinds(self) -> tuple[Rung, ...]:
+        """How well each kind of an average predicts each answer from the others; nothing of a single kind."""
         check_is_fitted(self)
-        if self._mixture is None:
+        if self._mixture is None or len(self._mixture.parts) == 1:
             return ()
-        left = self._mixture.predicted
-        return (Rung(self.rung_, self.item_effects_ is not None, left.accuracy, left.log_loss),)
+        kinds = zip(self._mixture.parts, self._mixture.left_out, strict=True)
+        return tuple(Rung(*_kind_of(part), left.accuracy, left.log_loss) for part, left in kinds)
+
+    def description(self) -> Description | None:
+        """What the answers bear out, by Bayes factors; None of a convex program."""
+        check_is_fitted(self)
+        if self._description is None and self._mixture is not None:
+            items = self._scaler.forward(self._data.items)[:, self._scaler.varies]
+            self._description = Description.of(
+                self._mixture, self._answers(self._data), items, self._lapse
+            )
+        return self._description
 
     def _answers(self, data: Comparisons) -> Answers:
         """Distinct answers about standardised items, without the constant features."""

@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from coombs.solvers.formulate import Answers
     from coombs.tables import FloatArray
 
-SMALL_WEIGHT = 0.05
-"""A kind with less of the average does not decide how the fit ended."""
-LARGE_WEIGHT = 0.2
-"""A kind with more of the average is worth more draws."""
+SMALL_WEIGHT = 0.1
+"""A kind with less of the average is not worth more draws, and does not decide how the fit ended."""
 SEED = 0
 """Of what is computed after a fit."""
 
@@ -55,7 +53,7 @@ class Mixture:
     def extended(self, rng: np.random.Generator) -> Mixture:
         """With more draws of the kinds that count, and the same weights."""
         parts = [
-            extend(part, rng) if weight > LARGE_WEIGHT else part
+            extend(part, rng) if weight > SMALL_WEIGHT else part
             for part, weight in zip(self.parts, self.weights, strict=True)
         ]
         result = Mixture(tuple(parts))

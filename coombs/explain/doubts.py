@@ -27,8 +27,11 @@ CHANCE, MORE_CHANCE = 0.25, 0.5
 """Differences of log losses that say nothing, and that say something about people; with n answers,
 neither counts below the one or the other of these over sqrt n."""
 COIN = math.log(2)
+"""A coin's log loss."""
+RANDOM_PAIRS = 2_000
+"""Pairs that stand for new questions."""
 SURPRISING, MOST_SURPRISES = 0.2, 5
-CHAINS_APART, ANTI_IDEAL = 1.3, 0.05
+CHAINS_APART, ANTI_IDEAL = 1.05, 0.05
 ENOUGH, AGREED = 30, 0.8
 """From so many answers on, a model that agrees with less of them than this is doubtful."""
 GOOD_ENDS = ("optimal", "optimal_by_clarabel", "optimal_by_cvxpy", "converged")
@@ -53,19 +56,12 @@ def unknowns(case: Case, ideal: tuple[Ideal, ...]) -> Iterator[Unknown]:
 
 
 def _vague(case: Case, ideal: tuple[Ideal, ...]) -> Iterator[Unknown]:
-    """Features of which the interval says nothing."""
-    vague = [pair for pair in zip(case.features, ideal, strict=False) if pair[1].verdict == NOT_KNOWN]
-    for feature, one in vague:
-        if one.low is not None and one.high is not None and feature.distinct > 2:
-            ends = f"from {feature.text(one.low)} to {feature.text(one.high)}"
-            have = f"from {feature.text(feature.lowest)} to {feature.text(feature.highest)}"
-            text = f"The ideal of {feature.name} is hardly known: {ends}, where the items go {have}."
-            yield Unknown("wide interval", text)
-    names = [feature.name for feature, one in vague if one.low is None or feature.distinct == 2]
-    if names:
-        rest = ", or depends on the other features" if case.has_ideal else ""
-        text = f"Whether more or less is better is not known{rest}: {', '.join(names)}."
-        yield Unknown("wide interval", text)
+    """Features of which the answers do not tell what is wanted."""
+    names = [one.feature for one in ideal if one.verdict == NOT_KNOWN]
+    if names and case.has_pattern:
+        between = ", less or something in between" if case.has_ideal else " or less"
+        text = f"It is not known yet whether more{between} is better: {', '.join(names)}."
+        yield Unknown("not known yet", text)
 
 
 def _too_few(case: Case) -> Iterator[Unknown]:
@@ -91,7 +87,8 @@ def _pieces(case: Case) -> Iterator[Unknown]:
         )
         yield Unknown("pieces", text)
     if alone:
-        text = f"{alone} of {case.data.n_items} items were never compared; only their features rank them."
+        were = "was" if alone == 1 else "were"
+        text = f"{alone} of {case.data.n_items} items {were} never compared; only their features rank them."
         yield Unknown("never compared", text)
 
 
@@ -134,13 +131,19 @@ def _unseen(case: Case) -> list[Direction]:
 
 
 def trust(case: Case, directions: tuple[Direction, ...]) -> Trust:
-    """How well each kind of preference foretells answers, and what should make one careful."""
+    """How well each kind of preference predicts answers, and what should make one careful."""
     pairs, asked_again, contradicted, ties = _repeats(case.data)
-    # A pair cannot be foretold from itself.
-    rungs = case.est.ladder() if case.compare else case.est.rung_in_use()
-    kinds = tuple(_kind(case, rung) for rung in rungs) if pairs > 1 else ()
+    described = case.est.description()
+    # A pair cannot be predicted from itself.
+    rungs = case.est.ladder() if case.compare else case.est.averaged_kinds()
+    kinds = tuple(_kind(case, rung) for rung in rungs) if pairs > 1 and not case.chosen else ()
     warnings = dict(_warnings(case, kinds, directions))
+    accuracy, log_loss, basis = _on_new_answers(case) if pairs > 1 else (float("nan"), float("nan"), "none")
     return Trust(
+        accuracy=accuracy,
+        log_loss=log_loss,
+        basis=basis,
+        log_odds=float("nan") if described is None else described.log_odds,
         kinds=kinds,
         advice=_advice(kinds, len(case.data)) if case.compare else "",
         agreement=case.est.score(case.data),
@@ -156,16 +159,38 @@ def trust(case: Case, directions: tuple[Direction, ...]) -> Trust:
     )
 
 
+def _on_new_answers(case: Case) -> tuple[float, float, str]:
+    """Accuracy and log loss on answers that were not learned from, and how they were found.
+
+    Where questions were chosen by their answers, an answer left out is no test: later questions depend on it.
+    There, p of random pairs is averaged with a coin's by the evidence for a taste, and the rest follows from p.
+    """
+    described, posterior = case.est.description(), case.posterior
+    if described is None or posterior is None:
+        return float("nan"), float("nan"), "none"
+    if not case.chosen:
+        left = described.mixture.predicted
+        return left.accuracy, left.log_loss, "left out"
+    rng, n = np.random.default_rng(0), case.data.n_items
+    first = rng.integers(n, size=RANDOM_PAIRS)
+    second = (first + rng.integers(1, n, size=RANDOM_PAIRS)) % n
+    p = case.est.predict_proba(np.column_stack([first, second]))[:, 1]
+    taste = 1 / (1 + math.exp(min(-described.log_odds, 700.0)))
+    p = np.clip(taste * p + (1 - taste) / 2, 1e-9, 1 - 1e-9)
+    log_loss = -(p * np.log(p) + (1 - p) * np.log(1 - p)).mean()
+    return float(np.maximum(p, 1 - p).mean()), float(log_loss), "evidence"
+
+
 def _kind(case: Case, rung: Rung) -> Kind:
     extra = rung.item_effects and rung.metric != "items"
     effects = case.est.item_effects_ is not None and case.rung != "items"
     name = KINDS[rung.metric] + (", and each item's own effect" if extra else "")
-    in_use = rung.metric == case.rung and extra == effects
+    in_use = rung.metric == case.rung and extra == effects and len(case.est.kind_weights_) == 1
     return Kind(name, rung.metric, rung.item_effects, float(rung.accuracy), float(rung.log_loss), in_use)
 
 
 def _advice(kinds: tuple[Kind, ...], n_answers: int) -> str:
-    """Whether a richer or a simpler kind foretells answers better."""
+    """Whether a richer or a simpler kind predicts answers better."""
     alike = max(ALIKE, CHANCE / math.sqrt(n_answers))
     used = next((kind for kind in kinds if kind.in_use), None)
     if used is None:
@@ -174,14 +199,14 @@ def _advice(kinds: tuple[Kind, ...], n_answers: int) -> str:
     if best.log_loss < used.log_loss - alike:
         losses = f"(log loss {best.log_loss:.3f} against {used.log_loss:.3f})"
         if best.metric == "items":
-            return f"Items by themselves foretell answers better {losses}: the features miss something."
+            return f"Items by themselves predict answers better {losses}: the features miss something."
         size = _size(best, used)
-        return f"A {size} kind, '{best.name}', foretells answers better {losses}: {_how(best)} fits it."
+        return f"A {size} kind, '{best.name}', predicts answers better {losses}: {_how(best)} fits it."
     for kind in kinds:
         simpler = kind.metric != "items" and _size(kind, used) == "simpler"
         if simpler and kind.log_loss <= used.log_loss + ALIKE:
-            return f"A simpler kind, '{kind.name}', foretells answers as well: {_how(kind)} fits it."
-    return "No other kind foretells answers clearly better than the one in use."
+            return f"A simpler kind, '{kind.name}', predicts answers as well: {_how(kind)} fits it."
+    return "No other kind predicts answers clearly better than the one in use."
 
 
 def _size(kind: Kind, used: Kind) -> str:
@@ -279,12 +304,12 @@ def _about_the_taste(
         yield (
             "anti-ideal",
             (
-                "Some direction looks anti-ideal, the middle being the worst: metric='signed' foretells "
+                "Some direction looks anti-ideal, the middle being the worst: metric='signed' predicts "
                 f"answers clearly better (log loss {losses['signed']:.3f} against {losses['full']:.3f})."
             ),
         )
     if losses.get(case.rung, 0.0) > COIN - ALIKE and case.est.item_effects_ is None:
-        yield "coin", "The kind in use foretells answers no better than a coin does."
+        yield "coin", "The kind in use predicts answers no better than a coin does."
     elif len(case.data) >= ENOUGH and case.est.score(case.data) < AGREED * _ceiling(case.data):
         yield (
             "several tastes",

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from coombs import tables
+from coombs.estimators import description
 from coombs.estimators.ideal_point import IdealPoint
 from coombs.explain import doubts
 from coombs.explain.records import (
@@ -31,7 +32,6 @@ from coombs.explain.records import (
 )
 from coombs.plots.data import what_matters_data
 from coombs.scaling import Scaler
-from coombs.solvers.kinds import IDEAL_DISTANCE, LOG_IDEAL
 from coombs.tables import InputError
 from coombs.words import loadings, within
 
@@ -45,22 +45,38 @@ if TYPE_CHECKING:
     from coombs.posterior import Posterior
     from coombs.tables import FloatArray, ItemTable, TableLike
 
-SMALL_LOADING, SMALL_DIRECTION = 0.15, 0.005
-"""Loadings, and shares of directions, below these are left out."""
-SMALL_SHARE, SMALL_PULL = 0.02, 0.1
-"""A feature with less of the metric, and with less of the scores' slopes, hardly matters."""
-UNLEARNED = 0.75
-"""Nothing is known where an interval has this share of its width before any answer, or the data's."""
+SMALL_LOADING = 0.15
+"""Loadings of a direction below this are left out."""
+SMALL_DIRECTION = 0.005
+"""Directions with less of the metric are left out."""
+SMALL_WEIGHT = 0.05
+"""A feature hardly matters where the upper end of its weight is below this."""
+SURE_PEAK = 0.9
+"""Probability from which on a feature is said to have a best or a worst value."""
+SURE_SLOPE = 0.975
+"""Probability from which on more of a feature is said to be better, or worse."""
 SURE = 0.9
-"""Share of draws that must agree where the interval alone says nothing."""
+"""Probability from which on the sign of a slope at an item is known."""
 NOT_YET = "not known yet"
+"""What is wanted of a feature of which nothing is known."""
 SAMPLE = 200
 """Items at which slopes are looked at."""
-MOST_TRADE_OFFS, ENOUGH_TRADE_OFFS, STRONGEST, NEAREST = 6, 3, 5, 10
-"""Trade-offs told, and enough of them; features they are between; items of which one has enough."""
-NO_SLOPE, LEAST_ANSWER, BENT = 0.01, 0.01, 0.25
-"""Slopes below this share of the largest are none, changes below this share of the range nothing;
-and how far a trade-off may be from a straight line."""
+MOST_TRADE_OFFS = 6
+"""Trade-offs that are told, at most."""
+ENOUGH_TRADE_OFFS = 3
+"""Trade-offs that an item needs to be the one at which they are told."""
+STRONGEST = 5
+"""Features that trade-offs are between, at most."""
+NEAREST = 10
+"""Best items, of which one is chosen to tell trade-offs at."""
+NO_SLOPE = 0.01
+"""Slopes below this share of the largest are none."""
+LEAST_CHANGE = 0.01
+"""Changes below this share of the range are nothing."""
+BENT = 0.25
+"""How far from a straight line a trade-off may be."""
+VAGUE_RATIO = 10.0
+"""A trade-off whose interval spans more than this factor is not told."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +96,13 @@ class Case:
     features: tuple[Feature, ...]
     varies: NDArray[np.bool_]
     compare: bool
+    chosen: bool
+
+    @property
+    def has_pattern(self) -> bool:
+        """Whether the answers tell more than a coin's would; of a convex program that is not known."""
+        described = self.est.description()
+        return described is None or described.has_pattern
 
     @property
     def model(self) -> Model:
@@ -98,8 +121,8 @@ class Case:
 
     @property
     def has_ideal(self) -> bool:
-        """Whether the score is a quadratic."""
-        return self.rung not in ("none", "items")
+        """Whether there is an ideal point."""
+        return bool(np.isfinite(self.est.ideal_point_).all()) and self.rung != "items"
 
     @property
     def scales(self) -> FloatArray:
@@ -110,7 +133,7 @@ class Case:
     @property
     def scaled_metric(self) -> FloatArray:
         """M in units of the features' spreads."""
-        return self.model.metric * np.outer(self.scales, self.scales)
+        return self.est.metric_ * np.outer(self.scales, self.scales)
 
     def direction(self, vector: FloatArray, share: float = 0.0, anti_ideal: bool = False) -> Direction:
         """The loadings worth telling, the largest first and positive."""
@@ -125,7 +148,8 @@ def explain(
     item: Any = None,
     level: float = 0.9,
     top: int = 10,
-    compare: bool = True,
+    compare: bool = False,
+    chosen: bool = False,
 ) -> Explanation:
     """What a fitted `IdealPoint` says, in the user's units and names.
 
@@ -136,7 +160,9 @@ def explain(
     item : name or position of the item at which trade-offs are told, one of the best by default
     level : of all intervals, between 0 and 1
     top : how many of the best items to list
-    compare : False puts only the kind of preference in use to the test, which is quick
+    compare : True puts every kind of preference to the test, which takes longer
+    chosen : True if the questions were chosen by their answers, as a study does: then answers left out
+        are no test, and how well new ones are predicted follows from the evidence
 
     Returns
     -------
@@ -150,28 +176,33 @@ def explain(
     >>> [one.verdict for one in told.ideal]
     ['sweet spot', 'sweet spot']
     """
-    case = _case(est, items, level, top, compare)
+    case = _case(est, items, level, top, compare, chosen)
     directions, ideal = _directions(case), _ideal(case)
-    trade_off_item, trade_offs = _trade_offs(case, item)
+    trade_off_item, trade_offs = _trade_offs(case, item, ideal)
+    users = case.data.users
     return Explanation(
+        has_pattern=case.has_pattern,
+        n_people=1 if users is None else len(np.unique(users)),
         n_answers=int((case.data.weights > 0).sum()),
         n_items=case.data.n_items,
         metric=case.rung,
         level=float(level),
         intervals=case.posterior is not None,
         features=case.features,
-        directions=directions,
-        slopes=_slopes(case),
+        directions=directions if case.has_pattern else (),
+        slopes=_slopes(case) if case.has_pattern else (),
         ideal=ideal,
         trade_off_item=trade_off_item,
         trade_offs=trade_offs,
         unknowns=tuple(doubts.unknowns(case, ideal)),
         trust=doubts.trust(case, directions),
-        ranking=_ranking(case, int(top)),
+        ranking=_ranking(case, int(top)) if case.has_pattern else (),
     )
 
 
-def _case(est: Any, items: TableLike, level: Any, top: Any, compare: bool) -> Case:
+def _case(
+    est: Any, items: TableLike, level: Any, top: Any, compare: bool = False, chosen: bool = False
+) -> Case:
     """The parameters, checked."""
     if not isinstance(est, IdealPoint):
         raise InputError(f"explain is for a fitted IdealPoint; this is a {type(est).__name__}.")
@@ -188,7 +219,7 @@ def _case(est: Any, items: TableLike, level: Any, top: Any, compare: bool) -> Ca
     compared = _labels(data.item_table, () if named else features)
     table = data.item_table if items is None and own is None else est._table(items)
     labels = compared if items is None and own is None else _labels(table)
-    return Case(est, data, float(level), table, labels, compared, features, varies, compare)
+    return Case(est, data, float(level), table, labels, compared, features, varies, compare, chosen)
 
 
 def _features(data: Comparisons, varies: NDArray[np.bool_]) -> Iterator[Feature]:
@@ -254,23 +285,72 @@ def _shares_of(values: FloatArray) -> FloatArray:
 
 
 def _ideal(case: Case) -> tuple[Ideal, ...]:
-    """The verdict on each feature."""
+    """What is wanted of each feature, where it is known, and how much the feature decides."""
     if case.rung == "items":
         return ()
-    found = _quadratic_ideal(case) if case.has_ideal else _linear_ideal(case)
-    # The same measure as in the pictures: what a feature decides, its slope counted too.
-    matters = what_matters_data(case.est, items=case.data.item_table)
-    weights = dict(zip(matters.positions.tolist(), matters.importance.tolist(), strict=True))
-    return tuple(replace(one, share=float(weights[j])) for j, one in enumerate(found))
+    # The same measure as in the pictures.
+    matters = what_matters_data(case.est, items=case.data.item_table, level=case.level, wishes=False)
+    order = np.argsort(matters.positions)
+    weights = matters.importance[order]
+    most = weights if matters.interval is None else matters.interval[order, 1]
+    shapes, ends = _shapes(case), np.full((len(weights), 2), np.nan)
+    if case.posterior is not None:
+        ends = case.est.ideal_point_interval(case.level)
+    return tuple(
+        _wanted(case, j, shapes[j], float(weights[j]), float(most[j]), ends[j]) for j in range(len(weights))
+    )
+
+
+def _wanted(
+    case: Case, j: int, shapes: FloatArray, weight: float, most: float, ends: FloatArray
+) -> Ideal:
+    """The verdict on a feature; a value and an interval only where there is a best or a worst one."""
+    feature, u = case.features[j], float(case.est.ideal_point_[j])
+    if not case.varies[j]:
+        return Ideal(feature.name, None, None, None, 0.0, CONSTANT)
+    likeliest = int(shapes.argmax())
+    sure = SURE_SLOPE if likeliest in (description.MORE, description.LESS) else SURE_PEAK
+    verdict = (MORE, LESS, SWEET_SPOT, WORST)[likeliest] if shapes[likeliest] >= sure else NOT_KNOWN
+    inside = feature.lowest <= u <= feature.highest
+    if verdict in (SWEET_SPOT, WORST) and not inside:
+        verdict = NOT_KNOWN
+    if not case.has_pattern:
+        return Ideal(feature.name, None, None, None, weight, NOT_KNOWN)
+    if most < SMALL_WEIGHT:
+        verdict = HARDLY
+    if verdict not in (SWEET_SPOT, WORST):
+        return Ideal(feature.name, None, None, None, weight, verdict)
+    if np.isnan(ends).any():
+        return Ideal(feature.name, u, None, None, weight, verdict)
+    low, high = np.clip(ends, feature.lowest, feature.highest)
+    return Ideal(feature.name, u, float(min(low, u)), float(max(high, u)), weight, verdict)
+
+
+def _shapes(case: Case) -> FloatArray:
+    """(d, 4) probabilities of more, less, sweet spot, worst: by the answers, or by the estimate alone."""
+    result = np.zeros((len(case.features), 4))
+    described = case.est.description()
+    two = np.array([feature.distinct == 2 for feature in case.features])
+    if described is None:
+        better = _better(case)
+        curved = 2 + (np.diag(case.scaled_metric) < 0)
+        edge = description.NEARLY_ALL
+        shape = np.where(better >= edge, 0, np.where(better <= 1 - edge, 1, curved))
+        result[np.arange(len(shape)), shape] = 1.0
+    else:
+        result[case.varies] = described.shapes
+    # Between yes and no there is no ideal.
+    better = _better(case)
+    result[two] = np.stack([better, 1 - better, 0 * better, 0 * better], axis=1)[two]
+    return result
 
 
 def wishes(est: IdealPoint, level: float = 0.9) -> tuple[str, ...]:
     """What is wanted of each feature, in a few words: the verdicts of `explain`, for pictures and pages."""
-    case = _case(est, None, level, 1, compare=False)
+    case = _case(est, None, level, 1)
     if case.rung == "items":
         return tuple(NOT_YET for _ in case.features)
-    found = _quadratic_ideal(case) if case.has_ideal else _linear_ideal(case)
-    return tuple(map(_in_few_words, case.features, found))
+    return tuple(map(_in_few_words, case.features, _ideal(case)))
 
 
 def _in_few_words(feature: Feature, one: Ideal) -> str:
@@ -283,81 +363,6 @@ def _in_few_words(feature: Feature, one: Ideal) -> str:
     return f"{what} about {feature.text(one.value)}{between and f' ({between})'}"
 
 
-def _linear_ideal(case: Case) -> Iterator[Ideal]:
-    """More or less is better, where the interval of the slope has one sign."""
-    gain, shares = _slope_of(case), _shares_of(_slope_of(case) * case.scales)
-    draws = gain[None] if case.posterior is None else case.posterior.linears
-    positive = (draws > 0).mean(axis=0)
-    tail = (1 - case.level) / 2
-    for j, feature in enumerate(case.features):
-        if not case.varies[j]:
-            verdict = CONSTANT
-        elif shares[j] < SMALL_SHARE:
-            verdict = HARDLY
-        else:
-            verdict = MORE if positive[j] >= 1 - tail else LESS if positive[j] <= tail else NOT_KNOWN
-        yield Ideal(feature.name, None, None, None, float(shares[j]), verdict)
-
-
-def _quadratic_ideal(case: Case) -> Iterator[Ideal]:
-    """Value and interval of u, judged by the range of the items."""
-    u, curvature = case.model.ideal_point, np.diag(case.scaled_metric)
-    shares, pulls, better = _shares_of(curvature), _pulls(case), _better(case)
-    beyond = estimate = _beyond(case, u[None], case.model.metric[None])
-    unlearned = UNLEARNED * _prior_width(case) * case.scales
-    ends = np.full((len(u), 2), np.nan)
-    if case.posterior is not None:
-        beyond = _beyond(case, case.posterior.ideal_points, case.posterior.metrics)
-        ends = case.est.ideal_point_interval(case.level)
-    for j, feature in enumerate(case.features):
-        if not case.varies[j]:
-            yield Ideal(feature.name, None, None, None, 0.0, CONSTANT)
-            continue
-        low, high = (None, None) if case.posterior is None else (float(ends[j, 0]), float(ends[j, 1]))
-        width = 0.0 if low is None or high is None else (high - low) / min(feature.range, unlearned[j])
-        sides = beyond[:, j] if width >= 1 else np.maximum(beyond, estimate)[:, j]
-        verdict = _verdict(feature, width, sides, float(better[j]), curvature[j] >= 0)
-        # An ideal far outside the data makes a small curvature matter, hence the pull.
-        if shares[j] < SMALL_SHARE and pulls[j] < SMALL_PULL:
-            verdict = HARDLY
-        yield Ideal(feature.name, float(u[j]), low, high, float(shares[j]), verdict)
-
-
-def _verdict(feature: Feature, width: float, beyond: FloatArray, better: float, is_ideal: bool) -> str:
-    """Where the ideal is beyond the data, more or less is better; inside them it is a sweet spot.
-
-    With an interval of width 1 nothing is known. Where it is half of that, or where items have only
-    two values, most items in most draws must agree on what is better.
-    """
-    enough = SURE if width >= 1 else 0.5
-    slope = better if width >= 0.5 or feature.distinct == 2 else 0.5
-    more, less = (0.0, 0.0) if feature.distinct == 2 else beyond
-    if more > enough or slope > SURE:
-        return MORE
-    if less > enough or slope < 1 - SURE:
-        return LESS
-    if width >= 1 or feature.distinct == 2:
-        return NOT_KNOWN
-    return SWEET_SPOT if is_ideal else WORST
-
-
-def _prior_width(case: Case) -> float:
-    """Of the interval for u before any answer, in standard deviations of the features."""
-    if case.rung == "signed":
-        return np.inf
-    scales, draws = np.random.default_rng(0).standard_normal((2, 20_000))
-    tails = [(1 - case.level) / 2, (1 + case.level) / 2]
-    return float(np.ptp(np.quantile(IDEAL_DISTANCE * np.exp(LOG_IDEAL * scales) * draws, tails)))
-
-
-def _beyond(case: Case, points: FloatArray, metrics: FloatArray) -> FloatArray:
-    """(2, d): shares of draws in which more, and in which less, is better over all of the range."""
-    low, high = np.array([(feature.lowest, feature.highest) for feature in case.features]).T
-    is_ideal = np.diagonal(metrics, axis1=1, axis2=2) >= 0
-    above, below = points > high, points < low
-    return np.array([np.where(is_ideal, *w).mean(axis=0) for w in ((above, below), (below, above))])
-
-
 def _some_items(case: Case) -> FloatArray:
     items: FloatArray = case.data.items
     return items[:: max(1, -(-len(items) // SAMPLE))]
@@ -368,12 +373,6 @@ def _gradient(model: Model, items: FloatArray) -> FloatArray:
     away = items - (model.ideal_point if model.centre is None else model.centre)
     gradient: FloatArray = 2 * away @ model.metric
     return gradient if model.slope is None else gradient + model.slope
-
-
-def _pulls(case: Case) -> FloatArray:
-    """Share of each feature in the slopes of the score at the items."""
-    slopes = _gradient(case.model, _some_items(case)) * case.scales
-    return _shares_of(np.sqrt((slopes**2).mean(axis=0)))
 
 
 def _better(case: Case) -> FloatArray:
@@ -398,46 +397,78 @@ def _better(case: Case) -> FloatArray:
 # Trade-offs.
 
 
-def _trade_offs(case: Case, item: Any) -> tuple[str, tuple[TradeOff, ...]]:
+def _trade_offs(case: Case, item: Any, ideal: tuple[Ideal, ...]) -> tuple[str, tuple[TradeOff, ...]]:
     """At the item asked for, or at one of the best: near the ideal itself there are hardly any."""
     order = np.argsort(case.est.distance(case.table), kind="stable")[:NEAREST]
     if item is not None:
         order = tables.positions(case.table, np.array([item]), lambda _: "the argument item")
-    found = [tuple(_trade_offs_at(case, case.table.matrix[i])) for i in order]
+    found = [tuple(_trade_offs_at(case, case.table.matrix[i], ideal)) for i in order]
     place = max(range(len(order)), key=lambda k: min(len(found[k]), ENOUGH_TRADE_OFFS))
     return case.labels[order[place]], found[place]
 
 
-def _trade_offs_at(case: Case, x: FloatArray) -> Iterator[TradeOff]:
-    """Between the features that pull most at x, each pair told the way that asks for less."""
-    gradient = _gradient(case.model, x[None])[0]
+def _trade_offs_at(case: Case, x: FloatArray, ideal: tuple[Ideal, ...]) -> Iterator[TradeOff]:
+    """Between known features whose slopes at x are known, those that pull most first."""
+    gradient, draws = _slopes_at(case, x)
+    known = [_is_known(gradient[j], draws[:, j], one) for j, one in enumerate(ideal)]
     pull = np.abs(gradient) * case.scales * case.varies
-    strongest = [j for j in np.argsort(-pull, kind="stable")[:STRONGEST] if pull[j] > NO_SLOPE * pull.max()]
+    strongest = [
+        j
+        for j in np.argsort(-pull, kind="stable")[:STRONGEST]
+        if pull[j] > NO_SLOPE * pull.max() and j < len(known) and known[j]
+    ]
     pairs = [(a, b) for k, a in enumerate(strongest) for b in strongest[k + 1 :]]
     pairs.sort(key=lambda pair: -pull[pair[0]] * pull[pair[1]])
     told = 0
     for a, b in pairs:
-        # The weaker feature's step asks for less of the stronger one.
-        trade_off = _trade_off(case, gradient, b, a) or _trade_off(case, gradient, a, b)
+        # A gain of the weaker feature costs less of the stronger one.
+        trade_off = _trade_off(case, gradient, draws, b, a) or _trade_off(case, gradient, draws, a, b)
         if trade_off is not None and told < MOST_TRADE_OFFS:
             told += 1
             yield trade_off
 
 
-def _trade_off(case: Case, gradient: FloatArray, a: int, b: int) -> TradeOff | None:
-    """A step of a for the worse and b's answer, -g_a / g_b times it; None where that makes no sense."""
+def _slopes_at(case: Case, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What one unit more of each feature costs at x: the estimate, and (S, d) draws of it."""
+    gradient = _gradient(case.model, x[None])[0]
+    if case.posterior is None:
+        return gradient, gradient[None]
+    draws = 2 * case.posterior.metrics @ (x - case.posterior.centre) - 2 * case.posterior.linears
+    return gradient, draws
+
+
+def _is_known(slope: float, draws: FloatArray, one: Ideal) -> bool:
+    """Whether it is known what is better there, and the verdict says nothing else."""
+    against = {MORE: slope > 0, LESS: slope < 0}.get(one.verdict, one.verdict != SWEET_SPOT)
+    return bool(not against and (np.sign(draws) == np.sign(slope)).mean() >= SURE)
+
+
+def _trade_off(
+    case: Case, gradient: FloatArray, draws: FloatArray, a: int, b: int
+) -> TradeOff | None:
+    """A change of a for the better, and the change of b for the worse that it is worth; None if too vague."""
     one, other = case.features[a], case.features[b]
     if other.distinct == 2:
         return None
+    alike = (np.sign(draws[:, [a, b]]) == np.sign(gradient[[a, b]])).all(axis=1)
+    ratios = draws[alike, a] / draws[alike, b]
     for step in _steps(one):
-        change = float(np.sign(gradient[a])) * step
-        answer = float(-gradient[a] / gradient[b]) * change
-        if not LEAST_ANSWER <= abs(answer) / other.range <= 1:
+        gain = -float(np.sign(gradient[a])) * step
+        cost = float(-gradient[a] / gradient[b]) * gain
+        if not LEAST_CHANGE <= abs(cost) / other.range <= 1:
             return None
-        # Along (change, answer) the score stays level but for the metric's curvature.
-        ends, moves = np.ix_((a, b), (a, b)), np.array([change, answer])
-        if abs(moves @ case.model.metric[ends] @ moves) <= BENT * abs(gradient[a] * change):
-            return TradeOff(one.name, change, other.name, answer)
+        # Along (gain, cost) the score stays level but for the metric's curvature.
+        ends, moves = np.ix_((a, b), (a, b)), np.array([gain, cost])
+        if abs(moves @ case.model.metric[ends] @ moves) > BENT * abs(gradient[a] * gain):
+            continue
+        if case.posterior is None:
+            return TradeOff(one.name, gain, other.name, cost, None, None)
+        tails = [(1 - case.level) / 2, (1 + case.level) / 2]
+        low, high = np.quantile(np.abs(ratios * gain), tails)
+        if not abs(cost) / VAGUE_RATIO < low <= high < abs(cost) * VAGUE_RATIO:
+            return None
+        sign = float(np.sign(cost))
+        return TradeOff(one.name, gain, other.name, cost, sign * float(low), sign * float(high))
     return None
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from coombs.explain import text as rendering
-from coombs.explain.text import short
+from coombs.explain.text import WORST, short
 from coombs.words import ordinal, percent, weighted_sum
 
-MORE, LESS, SWEET_SPOT, WORST = "more is better", "less is better", "sweet spot", "the middle is the worst"
+MORE, LESS, SWEET_SPOT = "more is better", "less is better", "sweet spot"
 HARDLY, NOT_KNOWN, CONSTANT = "hardly matters", "not known", "always the same"
 """The verdicts on a feature: the whole list."""
 MOST_LOADINGS = 6
@@ -72,7 +72,10 @@ class Slope:
 
 @dataclass(frozen=True)
 class Ideal:
-    """Where a feature is best: value, interval, share of the metric and a verdict."""
+    """What is wanted of a feature: a verdict, where it is best if there is such a place, and its weight.
+
+    `share` is how much the feature decides, as a share of all. `low` and `high` go no farther than the items.
+    """
 
     feature: str
     value: float | None
@@ -84,18 +87,25 @@ class Ideal:
 
 @dataclass(frozen=True)
 class TradeOff:
-    """A change of one feature for the worse, and the change of another that makes up for it."""
+    """A change of one feature for the better, and the change of another for the worse that it is worth.
+
+    `low` and `high` are the ends of the latter's interval, the smaller change first, or None.
+    """
 
     feature: str
     change: float
     other: str
     other_change: float
+    low: float | None = None
+    high: float | None = None
 
     @property
     def text(self) -> str:
-        """As 10 more of price is made up for by 1.3 more of battery hours."""
+        """As 1.3 more of battery hours is worth about 10 more of price (6 to 17)."""
         one, other = _amount(self.change, self.feature), _amount(self.other_change, self.other)
-        return f"{one} is made up for by {other}"
+        if self.low is None or self.high is None:
+            return f"{one} is worth about {other}"
+        return f"{one} is worth about {other} ({short(abs(self.low))} to {short(abs(self.high))})"
 
 
 @dataclass(frozen=True)
@@ -138,11 +148,20 @@ class Surprise:
 class Trust:
     """How far to trust the rest.
 
+    `accuracy` and `log_loss` are of answers that were not learned from: the share that is predicted, and the mean
+    of -log p, a coin's being 0.5 and 0.693. `basis` says how they were found: "left out" (each answer predicted
+    from those about other pairs), "evidence" (questions were chosen by their answers; what the model, as far
+    as the evidence bears it out, expects of random new questions) or "none". `log_odds` is the logarithm of how
+    much likelier the answers are with a taste than with a coin.
     `agreement` is the share of its own answers that the model has right, `ceiling` the most that
     any model could have, pairs being contradicted or tied; `effects` the spread of the items' own
     effects over that of their distances; `cautions` are the kinds of the warnings.
     """
 
+    accuracy: float
+    log_loss: float
+    basis: str
+    log_odds: float
     kinds: tuple[Kind, ...]
     advice: str
     agreement: float
@@ -180,8 +199,13 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What `explain` found: print it, show it in a notebook, or take `to_dict`."""
+    """What `explain` found: print it, show it in a notebook, or take `to_dict`.
 
+    Where `has_pattern` is False the answers tell no more than a coin's would: nothing is claimed then.
+    """
+
+    has_pattern: bool
+    n_people: int
     n_answers: int
     n_items: int
     metric: str

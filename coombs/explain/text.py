@@ -8,19 +8,20 @@ import textwrap
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from coombs.words import count, percent
+from coombs.words import NO_PATTERN, count, percent, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from coombs.explain.records import Direction, Explanation, Feature, Slope, Trust
+    from coombs.explain.records import Explanation, Feature, Ideal, Slope, Trust
 
 WIDTH = 96
 LONGEST = (60, 28)
 NARROWEST = 12
 """Characters of a line; of a cell of a table, and if that is too wide; of a heading, at least."""
 MANY_LAPSES = 0.03
-MOST_DIRECTIONS = 8
+WORST = "the middle is the worst"
+"""The verdict on a feature that has a worst value."""
 KINDS = {
     "items": "each item by itself (Bradley-Terry)",
     "none": "more or less is better (linear)",
@@ -34,8 +35,8 @@ JUDGED = {
     "none": "More or less of each feature is better, without an ideal in between.",
     "identity": "Items are judged by their distance from an ideal, all features alike.",
     "diagonal": "Items are judged by their distance from an ideal, each feature with its own weight.",
-    "full": "Items are judged by their distance from an ideal along these directions.",
-    "signed": "Items are judged along these directions; some may have a worst point instead of an ideal.",
+    "full": "Items are judged by their distance from an ideal, features acting together.",
+    "signed": "Items are judged by an ideal or a worst point, features acting together.",
 }
 
 
@@ -79,10 +80,15 @@ def to_html(told: Explanation) -> str:
 
 
 def sections(told: Explanation) -> list[Section]:
-    """What is on the page."""
+    """What is on the page; where there is no pattern, that alone."""
+    if not told.has_pattern:
+        return [
+            Section(NO_PATTERN, list(_no_pattern(told))),
+            Section("What is not known", list(_unknowns(told))),
+            Section("How far to trust it", list(_trust(told))),
+        ]
     return [
         Section("What matters", list(_matters(told))),
-        Section("The ideal", list(_ideal(told))),
         Section("Trade-offs", list(_trade_offs(told))),
         Section("What is not known", list(_unknowns(told))),
         Section("How far to trust it", list(_trust(told))),
@@ -90,26 +96,27 @@ def sections(told: Explanation) -> list[Section]:
     ]
 
 
-def _matters(told: Explanation) -> Iterator[Block]:
+def _no_pattern(told: Explanation) -> Iterator[Block]:
+    yield f"{_source(told)} They tell no more than tossing a coin would."
+    yield "So there is no ideal, no best item and no trade-off to tell. More answers may show a pattern."
+
+
+def _source(told: Explanation) -> str:
     n = f"{count(told.n_answers, 'answer')} about {count(told.n_items, 'item')}"
-    yield f"From {n} with {count(len(told.features), 'feature')}. {JUDGED[told.metric]}"
-    if told.directions:
-        rows = [(percent(one.share), one.text, _flag(one)) for one in told.directions[:MOST_DIRECTIONS]]
-        yield _without_blanks(Table("rll", ("share", "direction, in standard deviations", ""), rows))
+    people = f" by {together(told.n_people)}," if told.n_people > 1 else ""
+    return f"From {n}{people} with {count(len(told.features), 'feature')}."
+
+
+def _matters(told: Explanation) -> Iterator[Block]:
+    yield f"{_source(told)} {JUDGED[told.metric]}"
+    yield from _ideal(told)
     if told.slopes:
-        heading = ("share", "feature", "standard deviation", "log-odds for one more")
-        yield Table("rlrr", heading, [_slope(one) for one in told.slopes])
-    if told.directions:
-        spreads = [f"{one.name} {short(one.deviation)}" for one in told.features if one.distinct > 1]
-        yield f"Standard deviations: {', '.join(spreads)}."
-
-
-def _flag(direction: Direction) -> str:
-    return "anti-ideal: the middle is the worst" if direction.anti_ideal else ""
+        heading = ("feature", "standard deviation", "log-odds for one more")
+        yield Table("lrr", heading, [_slope(one) for one in told.slopes])
 
 
 def _slope(slope: Slope) -> Sequence[str]:
-    return percent(slope.share), slope.feature, short(slope.deviation), f"{slope.gain:+.2f}"
+    return slope.feature, short(slope.deviation), f"{slope.gain:+.2f}"
 
 
 def _without_blanks(table: Table) -> Table:
@@ -124,19 +131,25 @@ def _ideal(told: Explanation) -> Iterator[Block]:
         yield "There is none: the features say nothing."
         return
     # A linear preference has no ideal, a convex program no intervals.
-    heading = ("feature", "ideal", f"{100 * told.level:g} % interval", "items have", "weight", "verdict")
+    heading = ("feature", "weight", "what is wanted", "best at", f"{100 * told.level:g} % interval", "items have")
+    ranked = sorted(zip(told.features, told.ideal, strict=True), key=lambda pair: -pair[1].share)
     rows = [
         (
             one.feature,
-            feature.text(one.value),
-            _between(feature, one.low, one.high),
-            f"{_value(feature, feature.lowest)} to {_value(feature, feature.highest)}",
             percent(one.share),
-            one.verdict,
+            _verdict(feature, one),
+            feature.text(one.value) if one.verdict == "sweet spot" else "-",
+            _between(feature, one.low, one.high) if one.verdict == "sweet spot" else "-",
+            f"{_value(feature, feature.lowest)} to {_value(feature, feature.highest)}",
         )
-        for feature, one in zip(told.features, told.ideal, strict=True)
+        for feature, one in ranked
     ]
-    yield _without_blanks(Table("lrrrrl", heading, rows))
+    yield _without_blanks(Table("lrlrrr", heading, rows))
+
+
+def _verdict(feature: Feature, one: Ideal) -> str:
+    """The verdict; of a worst value, where that is."""
+    return f"{one.verdict}, about {feature.text(one.value)}" if one.verdict == WORST else one.verdict
 
 
 def _between(feature: Feature, low: float | None, high: float | None) -> str:
@@ -155,18 +168,25 @@ def _unknowns(told: Explanation) -> Iterator[Block]:
     if told.unknowns:
         yield Points([one.text for one in told.unknowns])
     else:
-        yield "Nothing stands out: enough answers, and no part of the ideal is left open."
+        yield "Nothing stands out."
 
 
 def _trust(told: Explanation) -> Iterator[Block]:
     trust = told.trust
+    yield from _accuracy(told)
     if trust.kinds:
         yield from _kinds(told)
-    else:
-        yield "A single pair was compared, so that nothing can be put to the test."
-    yield f"The model agrees with {percent(trust.agreement)} of its own answers. {_ceiling(trust)}"
-    if trust.lapse > MANY_LAPSES:
+    if trust.ceiling < 1 or trust.asked_again:
+        yield _ceiling(trust)
+    if not told.has_pattern:
+        return
+    if trust.lapse > MANY_LAPSES and told.n_people == 1:
         yield f"About {percent(trust.lapse)} of the answers look as if they were given at random."
+    if told.n_people > 1:
+        yield (
+            f"These are {told.n_people} people together: where they differ, the model is about none of them, "
+            "and their differences look like answers given at random."
+        )
     if trust.effects is not None:
         yield (
             "Items differ by more than their features tell: the spread of their own effects is "
@@ -179,8 +199,25 @@ def _trust(told: Explanation) -> Iterator[Block]:
         yield Points([f"{one.text}." for one in trust.surprises])
 
 
+def _accuracy(told: Explanation) -> Iterator[Block]:
+    """How well answers are predicted that were not learned from."""
+    trust = told.trust
+    if trust.basis == "left out":
+        yield (
+            f"{percent(trust.accuracy)} of the answers are predicted from the others (a coin: 50 %); "
+            f"log loss {trust.log_loss:.3f} (a coin: 0.693)."
+        )
+    elif trust.basis == "evidence":
+        yield (
+            f"About {percent(trust.accuracy)} of answers to new questions should be predicted (a coin: 50 %); "
+            f"log loss {trust.log_loss:.3f} (a coin: 0.693)."
+        )
+    elif told.intervals:
+        yield "A single pair was compared, so that nothing can be put to the test."
+
+
 def _kinds(told: Explanation) -> Iterator[Block]:
-    yield "How well each kind of preference foretells answers it has not seen (a coin's log loss is 0.693):"
+    yield "How well each kind of preference predicts answers from the others:"
     rows = [
         (kind.name, percent(kind.accuracy), f"{kind.log_loss:.3f}", "in use" if kind.in_use else "")
         for kind in told.trust.kinds

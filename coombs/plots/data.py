@@ -200,8 +200,10 @@ def ranking_data(
     )
 
 
-def what_matters_data(est: PairEstimator, *, items: TableLike = None, level: float = LEVEL) -> WhatMatters:
-    """How much each feature decides among the items, and what is wanted of it.
+def what_matters_data(
+    est: PairEstimator, *, items: TableLike = None, level: float = LEVEL, wishes: bool = True
+) -> WhatMatters:
+    """How much each feature decides among the items, and what is wanted of it unless `wishes` is False.
 
     A feature's importance is how much the score changes, by the root of its mean square, when an item
     gets the feature of another item and keeps the rest; as a share of the sum over features.
@@ -210,14 +212,14 @@ def what_matters_data(est: PairEstimator, *, items: TableLike = None, level: flo
     middle = table.matrix.mean(axis=0)
     matrix = (table.matrix - middle)[_thin(len(table.matrix), MOST_ITEMS)]
     gradient = _gradient(est, middle)
-    importance = _importance(est.metric_[None], gradient[None], matrix)[0]
+    importance = _importance(est.model_.metric[None], gradient[None], matrix)[0]
     order, interval = np.argsort(-importance, kind="stable"), None
     if posterior is not None:
         some = _thin(len(posterior), min(MOST_DRAWS, 1 + MOST_NUMBERS // matrix.size))
         metrics, slopes = posterior.metrics[some], _gradients(posterior, middle)[some]
         interval = quantiles(_importance(metrics, slopes, matrix), level)[order]
-    wishes = _wishes(est, table, level)
-    wished = tuple(wishes[j] for j in order)
+    wanted = _wishes(est, table, level) if wishes else [""] * len(names)
+    wished = tuple(wanted[j] for j in order)
     shares, directions = _directions(est, gradient)
     return WhatMatters(
         tuple(names[j] for j in order), order, importance[order], interval, wished, shares, directions

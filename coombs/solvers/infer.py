@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 WHOLE = Effort(chains=256, warm_up=6, least=16, most=96)
 """For an estimate."""
-SHARED = Effort(chains=128, warm_up=4, least=8, most=24)
+SHARED = Effort(chains=128, warm_up=4, least=8, most=16)
 """For one of several kinds, before it is known how much it counts."""
 QUICK = Effort(chains=128, warm_up=4, least=8, most=8)
 """For a look, as when answers are left out."""
@@ -193,7 +193,7 @@ def _sampled(
     with np.errstate(over="ignore"):
         values = target.value(kept)
     best, agree = int(values.argmin()), chains.rhat <= LARGEST_RHAT
-    status = Status.CONVERGED if agree or effort.most <= QUICK.most else Status.CHAINS_APART
+    status = Status.CONVERGED if agree or effort.most < WHOLE.most else Status.CHAINS_APART
     ended = (status, float(values[best]), len(flat), chains.rhat, chains.tuning, chains.log_evidence)
     return Inference(target, kept, kept[best], True, *ended)
 

@@ -13,11 +13,6 @@ from coombs.study.conduct import Conduct, conduct_of
 from coombs.tables import pandas
 from coombs.words import NO_PATTERN, count
 
-FOLLOWS = 0.7
-"""The share of its own answers that a model has right below which there is no pattern."""
-ENOUGH = 10
-"""Answers from which on that share says something."""
-
 if TYPE_CHECKING:
     from coombs.estimators.ideal_point import IdealPoint
     from coombs.explain import Explanation
@@ -39,6 +34,7 @@ class Result:
     conduct : how the questions were answered: always one side, in turn, in a hurry
     n_clear : answers that say which of the two is preferred
     agreement : the share of its own answers that the model has right
+    is_chosen : whether questions were chosen by the answers before them
     """
 
     respondent: str
@@ -49,6 +45,7 @@ class Result:
     conduct: Conduct
     n_clear: int
     agreement: float
+    is_chosen: bool = False
 
     @classmethod
     def of(cls, respondent: Respondent) -> Self:
@@ -70,6 +67,7 @@ class Result:
             conduct_of(history),
             sum(one.winner is not None for one in answers),
             float(model.score(data)),
+            any(one.purpose not in ("probe", None) for one in answers),
         )
 
     @cached_property
@@ -80,13 +78,7 @@ class Result:
         """
         if self.conduct.is_mechanical or not self.n_clear:
             return False
-        found: bool | None = getattr(self.explain(compare=False), "has_pattern", None)
-        return self._agrees if found is None else found
-
-    @property
-    def _agrees(self) -> bool:
-        """Whether the model agrees with enough of the answers that it was learned from."""
-        return self.n_clear < ENOUGH or self.agreement >= FOLLOWS
+        return self.explain().has_pattern
 
     def no_pattern(self, who: str = "You") -> tuple[str, ...]:
         """Why the result means nothing, in sentences; none if it does."""
@@ -110,7 +102,7 @@ class Result:
 
     def explain(self, **options: Any) -> Explanation:
         """In words and tables; see `coombs.explain.explain`."""
-        return self.model.explain(**options)
+        return self.model.explain(**{"chosen": self.is_chosen, **options})
 
     def report(self, path: str | PathLike[str], **options: Any) -> Any:
         """Write one HTML file; see `coombs.report`."""

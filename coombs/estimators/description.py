@@ -1,0 +1,125 @@
+"""What the answers themselves bear out: whether there is a pattern, and which shape each feature's taste has.
+
+Both are judged by Bayes factors, so that nothing is said which only the prior says. They hold whatever the
+questions were: which ones were chosen does not enter the evidence.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coombs.solvers.infer import QUICK, infer, rough
+
+if TYPE_CHECKING:
+    from coombs.estimators.learned import Mixture
+    from coombs.solvers.formulate import Answers
+    from coombs.solvers.graph import Matrix, Vector
+    from coombs.solvers.infer import Inference
+
+MORE, LESS, PEAK, VALLEY = range(4)
+"""Shapes: more is better, less is better, the best is within the items' range, the worst is."""
+NEARLY_ALL = 0.95
+"""More is better where it is for this share of the items."""
+PATTERN = math.log(3.0)
+"""Log odds, a taste against a coin, from which on there is a pattern."""
+MOST_ITEMS = 100
+"""Items at which shapes are looked at."""
+POSTERIOR_DRAWS = 1_500
+"""Draws of the posterior that are looked at."""
+PRIOR_DRAWS = 4_000
+"""Draws of the prior."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """Kinds of preference, a linear one among them where it is possible, weighted by their evidence."""
+
+    parts: tuple[Inference, ...]
+    mixture: Mixture
+    items: Matrix
+
+    @classmethod
+    def of(cls, mixture: Mixture, answers: Answers, items: Matrix, lapse: float | None) -> Description:
+        """The kinds of the fit, and a linear one to hold against them."""
+        names = {part.target.kind.name for part in mixture.parts}
+        sampled = all(part.sampled for part in mixture.parts)
+        if "none" in names or "items" in names or not sampled:
+            return cls(mixture.parts, mixture, items)
+        rng = np.random.default_rng(0)
+        linear = infer(answers, "none", rng, lapse=lapse, start=rough(answers, rng), effort=QUICK)
+        return cls((*mixture.parts, linear), mixture, items)
+
+    @cached_property
+    def weights(self) -> Vector:
+        """Of the kinds: their evidence; where there is none, how well each predicts."""
+        evidence = np.array([part.log_evidence for part in self.parts])
+        if not np.isfinite(evidence).all():
+            return self.mixture.weights
+        odds = np.exp(evidence - evidence.max())
+        result: Vector = odds / odds.sum()
+        return result
+
+    @cached_property
+    def log_odds(self) -> float:
+        """log of how much likelier the answers are if there is a taste than if a coin was tossed.
+
+        Where answers are so many that there is no evidence: by how well each is predicted from the others.
+        """
+        evidence = np.array([part.log_evidence for part in self.parts])
+        if np.isfinite(evidence).all():
+            total = float(self.parts[0].target.weights.sum())
+            return float(np.logaddexp.reduce(evidence) - math.log(len(evidence)) + total * math.log(2))
+        left = self.mixture.predicted
+        return float(left.weights @ np.log(2 * left.probabilities))
+
+    @property
+    def has_pattern(self) -> bool:
+        """Whether the answers tell more than a coin's would."""
+        return self.log_odds > PATTERN
+
+    @cached_property
+    def shapes(self) -> Matrix:
+        """(d, 4) probabilities of each shape of each feature, if all that are possible were alike before.
+
+        A draw has the shape MORE where the score falls, which is better, at nearly all items as the feature
+        grows; else PEAK or VALLEY by its curvature. The share of draws with a shape is divided by that of
+        the prior's: where the answers say nothing, every shape is as likely.
+        """
+        items = self.items
+        some = items[np.linspace(0, len(items) - 1, min(MOST_ITEMS, len(items))).astype(int)]
+        result = np.zeros((items.shape[1], 4))
+        for part, weight in zip(self.parts, self.weights, strict=True):
+            if weight > 1e-3:
+                result += weight * _shapes_of(part, some)
+        return result / np.maximum(result.sum(axis=1, keepdims=True), 1e-12)
+
+
+def _shapes_of(inference: Inference, items: Matrix) -> Matrix:
+    """(d, 4) of one kind."""
+    target, d = inference.target, items.shape[1]
+    chosen = np.linspace(0, len(inference.draws) - 1, min(POSTERIOR_DRAWS, len(inference.draws))).astype(int)
+    rng = np.random.default_rng(0)
+    shares = []
+    for draws in (inference.draws[chosen][:, : target.own], target.kind.draw(PRIOR_DRAWS, d, rng)):
+        at = target.kind.expand(draws, d)
+        shapes = _shape_of(at.metric, at.linear, items)
+        shares.append(np.stack([(shapes == shape).mean(axis=0) for shape in range(4)], axis=1))
+    after, before = shares
+    # A shape that hardly occurs before any answer has no factor that could be told.
+    factor = np.where(before * PRIOR_DRAWS >= 4, after / np.maximum(before, 1 / PRIOR_DRAWS), 0.0)
+    result: Matrix = factor / np.maximum(factor.sum(axis=1, keepdims=True), 1e-12)
+    return result
+
+
+def _shape_of(metric: Matrix, linear: Matrix, items: Matrix) -> Matrix:
+    """(S, d) shape of each draw along each feature."""
+    slopes = items @ metric - linear[:, None, :]
+    better = (slopes < 0).mean(axis=1)
+    curved = np.where(np.diagonal(metric, axis1=1, axis2=2) >= 0, PEAK, VALLEY)
+    result: Matrix = np.where(better >= NEARLY_ALL, MORE, np.where(better <= 1 - NEARLY_ALL, LESS, curved))
+    return result
