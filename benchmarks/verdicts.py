@@ -1,0 +1,54 @@
+"""Are verdicts borne out? `python -m benchmarks.verdicts`: how often each is right and wrong. Writes verdicts.md.
+
+Random questions, ordinary noise. A verdict is false if the truth is another one, or if the feature is
+irrelevant to the person.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.simulated import make_person, options, run, write
+from coombs import IdealPoint
+
+SIZES = (15, 30, 60, 120)
+WHO = (("coin", 3, 0), ("linear", 3, 0), ("ideal", 3, 0), ("linear", 4, 2), ("ideal", 4, 2), ("correlated", 4, 0))
+"""Kinds of people, features, and how many of these are irrelevant to them."""
+NAMES = {"more is better": "more", "less is better": "less", "sweet spot": "peak", "the middle is the worst": "valley"}
+
+
+def trial(job: tuple[str, int, int, int, int, str]) -> list[tuple[str, str]]:
+    """(truth, verdict) of each feature; an empty verdict where nothing is claimed."""
+    who, d, irrelevant, n, seed, metric = job
+    person = make_person(who, d, seed, irrelevant)
+    told = IdealPoint(metric=metric).fit(person.random_answers(n)).explain()
+    return list(zip(person.truth, (NAMES.get(one.verdict, "") for one in told.ideal), strict=True))
+
+
+def main() -> None:
+    given = options(__doc__, 100)
+    lines = [
+        f"`python -m benchmarks.verdicts --people {given.people}`: shares of features: found (the right verdict, of "
+        "those that have one) / false slope / false sweet spot (of all).",
+        "",
+        "| metric | people, features (irrelevant) | " + " | ".join(f"{n} answers" for n in SIZES) + " |",
+        "|---|---|" + "---|" * len(SIZES),
+    ]
+    for metric in ("full", "auto"):
+        for who, d, irrelevant in WHO:
+            cells = []
+            for n in SIZES:
+                jobs = [(who, d, irrelevant, n, seed, metric) for seed in range(given.people)]
+                found = [pair for one in run(trial, jobs, given.jobs) for pair in one]
+                right = [truth == said for truth, said in found if truth]
+                slope = np.mean([said in ("more", "less") and said != truth for truth, said in found])
+                spot = np.mean([said in ("peak", "valley") and said != truth for truth, said in found])
+                share = f"{np.mean(right):.2f}" if right else "-"
+                cells.append(f"{share} / {slope:.3f} / {spot:.3f}")
+            lines.append(f"| {metric} | {who}, {d} ({irrelevant}) | " + " | ".join(cells) + " |")
+            print(lines[-1], flush=True)
+    write("verdicts.md", lines)
+
+
+if __name__ == "__main__":
+    main()
