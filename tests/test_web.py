@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
@@ -9,10 +10,10 @@ import re
 import sqlite3
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import unquote
 
@@ -688,9 +689,17 @@ def test_login_sets_a_strict_cookie(storage: Any, study: Study, monkeypatch: pyt
 def test_wrong_tokens_wait_for_each_other_however_they_come(
     storage: Any, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(errors, "PAUSE", 0.1)
+    """No pause begins before the last has ended."""
+    told = list[str]()
+
+    async def sleep(seconds: float) -> None:
+        assert seconds == errors.PAUSE > 0
+        told.append("begins")
+        await asyncio.sleep(0.1)
+        told.append("ends")
+
+    monkeypatch.setattr(errors, "asyncio", SimpleNamespace(sleep=sleep))
     for client in _client(web.create_app(storage, token="geheim")):
-        begin = time.monotonic()
         with ThreadPoolExecutor(3) as pool:
             sent = [
                 pool.submit(client.get, "/?token=wrong"),
@@ -698,7 +707,7 @@ def test_wrong_tokens_wait_for_each_other_however_they_come(
                 pool.submit(client.post, "/login", data={"token": "wrong"}),
             ]
             assert [one.result().status_code for one in sent] == [401] * 3
-        assert time.monotonic() - begin > 0.3
+        assert told == ["begins", "ends"] * 3
 
 
 def test_token_in_the_address_is_used_once(storage: Any, study: Study) -> None:
