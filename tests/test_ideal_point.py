@@ -336,7 +336,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @every_case
-@pytest.mark.parametrize("metric", ["none", "full", "signed", "auto"])
+@pytest.mark.parametrize("metric", ["none", "full", "signed", pytest.param("auto", marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("quick")
 @pytest.mark.filterwarnings("ignore:The sampler's chains")
 def test_hard_case_gives_finite_numbers(name: str, metric: str) -> None:
@@ -435,6 +435,7 @@ def chosen(kind: str, seed: int) -> str:
         ("circle", {"identity", "diagonal", "full"}),
     ],
 )
+@pytest.mark.slow
 def test_auto_picks_a_rung_that_fits(kind: str, right: set[str]) -> None:
     """In most of four draws; what foretells equally well may be taken in the others."""
     assert sum(chosen(kind, seed) in right for seed in range(4)) >= 3
