@@ -67,7 +67,8 @@ def _run_by_nobody(package: Any) -> Any:
     for change in ("ensure_user_exists", "ensure_prefix_permissions", "ensure_folder_permissions"):
         setattr(package, change, lambda *_: None)
     server = package.get_server(quick_folder(), cleanup_mode="delete", start=False)
-    programs, copy = server.bin_path.parent, quick_folder()
+    # Not in memory, from which programs may not be run everywhere (Docker).
+    programs, copy = server.bin_path.parent, Path(tempfile.mkdtemp(prefix="coombs-test-"))
     atexit.register(shutil.rmtree, copy, ignore_errors=True)
     copy.chmod(0o755)
     ignore = shutil.ignore_patterns("include", "__pycache__")
