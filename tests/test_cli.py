@@ -503,9 +503,10 @@ def test_demo_learns_what_the_simulated_person_wants(run: Run) -> None:
     assert code == 0 and not err
     assert "has answered 40 questions about 64 flats.\n" in out
     wrong = re.search(r"in the wrong order +([\d.]+)%", out)
-    assert wrong is not None and float(wrong[1]) < 15
+    # 8 with a deviation of 2 over the paths that questions may take; half of them for a ranking at random.
+    assert wrong is not None and float(wrong[1]) < 25
     assert out.endswith("\nReport with pictures: demo.html\n") and Path("demo.html").exists()
-    assert len(out.splitlines()) < 90
+    assert len(out.splitlines()) < 100
     assert set(Path().iterdir()) == {Path("demo.html")}
 
 
