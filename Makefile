@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-slow test-all lint bench clean
 
 demo: .venv/installed
 	mkdir -p build
@@ -10,6 +10,13 @@ demo: .venv/installed
 
 test: .venv/installed-dev
 	$(BIN)/python -m pytest
+
+# What `make test` leaves out: slow tests, and those that need Chromium.
+test-slow: .venv/installed-dev
+	$(BIN)/python -m pytest -m 'slow or browser'
+
+test-all: .venv/installed-dev
+	$(BIN)/python -m pytest -m ''
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

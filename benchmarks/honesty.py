@@ -30,7 +30,12 @@ def trial(job: tuple[int, str, int]) -> tuple[float, float, float, float]:
     new = person.random_answers(1000)
     p = est.predict_proba(new)[:, 1]
     given = np.where(new.y > 0, p, 1 - p)
-    return told.trust.accuracy, float(((p >= 0.5) == (new.y > 0)).mean()), told.trust.log_loss, float(-np.log(given).mean())
+    return (
+        told.trust.accuracy,
+        float(((p >= 0.5) == (new.y > 0)).mean()),
+        told.trust.log_loss,
+        float(-np.log(given).mean()),
+    )
 
 
 def main() -> None:
@@ -48,7 +53,9 @@ def main() -> None:
             found = np.array(run(trial, [(n, metric, seed) for seed in range(given.people)], given.jobs))
             accuracy, loss = (found[:, 0] - found[:, 1]), (found[:, 2] - found[:, 3])
             error = accuracy.std() / np.sqrt(len(accuracy))
-            cells.append(f"{accuracy.mean():+.3f} +- {error:.3f} ({loss.mean():+.3f}); actual {found[:, 1].mean():.3f}")
+            cells.append(
+                f"{accuracy.mean():+.3f} +- {error:.3f} ({loss.mean():+.3f}); actual {found[:, 1].mean():.3f}"
+            )
         lines.append(f"| {metric} | " + " | ".join(cells) + " |")
         print(lines[-1], flush=True)
     write("honesty.md", lines)

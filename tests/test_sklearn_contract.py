@@ -33,6 +33,10 @@ Kind: TypeAlias = type[Any]
 
 KINDS: list[Kind] = [SingleStep, Alternating, EuclideanSingleStep, EuclideanCompass, IdealPoint]
 every_kind = pytest.mark.parametrize("kind", KINDS)
+# For tests of many fits: a sampled one takes a hundred times as long as the others.
+every_kind_often = pytest.mark.parametrize(
+    "kind", [*KINDS[:-1], pytest.param(IdealPoint, marks=pytest.mark.slow)]
+)
 
 # 20 items in 60 answers, and 5 that no answer touches.
 PERSON = make_preferences(n_items=20, n_features=3, n_comparisons=60, noise=0.05, random_state=0)
@@ -139,7 +143,7 @@ def test_a_truth_of_another_size_is_refused_by_name() -> None:
 # Roads in
 
 
-@every_kind
+@every_kind_often
 def test_positions_names_comparisons_and_feature_vectors_give_the_same_fit(kind: Kind) -> None:
     """One datum, however it comes."""
     by_position = kind(ITEMS).fit(PAIRS, Y)
@@ -161,7 +165,7 @@ def test_without_y_the_first_of_each_pair_is_preferred(kind: Kind) -> None:
     assert_same_fit(kind(ITEMS).fit(wins), kind(ITEMS).fit(PAIRS, Y))
 
 
-@every_kind
+@every_kind_often
 def test_sample_weight_two_is_the_answer_twice_and_zero_is_no_answer(kind: Kind) -> None:
     """Weights given to fit, and weights in a Comparisons."""
     weights = np.resize([1.0, 2.0, 0.0], len(Y))
@@ -425,7 +429,7 @@ def test_a_pickle_predicts_the_same(kind: Kind) -> None:
         pickle.loads(pickle.dumps(kind(FRAME))).predict(PAIRS)
 
 
-@every_kind
+@every_kind_often
 def test_cross_val_score_takes_pairs_or_a_comparisons(kind: Kind) -> None:
     """The same folds give the same scores, and better ones than guessing."""
     by_pairs = cross_val_score(kind(ITEMS), PAIRS, Y, cv=3)
@@ -443,7 +447,7 @@ def test_the_usual_scorers_work(kind: Kind, scoring: str) -> None:
     assert np.isfinite(cross_val_score(kind(ITEMS), PAIRS, Y, cv=2, scoring=scoring)).all()
 
 
-@every_kind
+@every_kind_often
 def test_group_folds_leave_whole_users_out(kind: Kind) -> None:
     """groups=data.users goes with a Comparisons, and no user is on both sides."""
     result = cross_validate(

@@ -272,7 +272,7 @@ def test_no_pair_is_asked_twice_and_left_and_right_come_in_both_orders(strategy:
     study = made(12, strategy=strategy)
     asked = answered(study, 40)
     assert len({pair_of(one) for one in asked}) == 40
-    assert 8 < sum(one.positions[0] < one.positions[1] for one in asked) < 32
+    assert 4 < sum(one.positions[0] < one.positions[1] for one in asked) < 36
 
 
 def test_the_same_seed_asks_the_same_questions_and_another_seed_others() -> None:
@@ -347,9 +347,10 @@ def test_what_was_undone_is_unlearned() -> None:
     study = made()
     answered(study, 5)
     before = study.progress()
-    for loser in range(1, 15):
-        study.tell((0, loser))
-    assert study.progress().top != before.top
+    *near, far = np.argsort(((POINTS - (0.3, -0.2)) ** 2).sum(axis=1)).tolist()
+    for loser in near[:14]:
+        study.tell((far, loser))
+    assert str(far) not in before.top and str(far) in study.progress().top
     for _ in range(14):
         study.undo()
     after = study.progress()
@@ -533,11 +534,13 @@ def test_a_result_lists_all_items_by_name_best_first() -> None:
     assert frame["distance"].is_monotonic_increasing
 
 
-def test_about_a_tenth_of_the_questions_are_probes_and_the_result_counts_them() -> None:
-    study = made(25)
-    asked = answered(study, 50)
+def test_the_given_share_of_the_questions_are_probes_and_the_result_counts_them() -> None:
+    """Of 30 that are probes with 40 %, one to 25 are, but for one time in five million."""
+    assert made(3).settings.probes == 0.1
+    study = made(25, probes=0.4)
+    asked = answered(study, 30)
     probes = [one for one in asked if one.purpose == "probe"]
-    assert 1 <= len(probes) <= 15
+    assert 1 <= len(probes) <= 25
     assert {one.purpose for one in asked} == {"probe", "information"}
     found = study.result()
     assert found.n_probes == len(probes)

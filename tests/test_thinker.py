@@ -156,7 +156,7 @@ class Slow(Mind):
         self.may, self.times = may, 0
 
     def think(self, *about: object) -> object:  # type: ignore[override]
-        assert self.may.wait(20)
+        assert self.may.wait(60)
         self.times += 1
         return super().think(*about)  # type: ignore[arg-type]
 
@@ -172,7 +172,7 @@ def test_a_reply_does_not_wait_longer_than_its_patience_and_nobody_is_queued_twi
         thinker.consider(one, 0.01)
     assert one.turn()[1].top == ()
     may.set()
-    thinker.consider(one, 20)
+    thinker.consider(one, 60)
     _, found = one.turn()
     assert found.n_answers == 5 and len(found.top) == 5 and one._mind.times <= 2
     thinker.close()
@@ -189,16 +189,16 @@ def test_a_storage_that_fails_is_the_replys_trouble(
 
     monkeypatch.setattr(Respondent, "think", fail)
     with pytest.raises(type(error), match=str(error)):
-        thinker.consider(study.respondent(), 20)
+        thinker.consider(study.respondent(), 60)
     thinker.close()
 
 
 def test_after_closing_it_thinks_again_if_it_is_asked_to(study: Study) -> None:
     thinker, one = Thinker(), study.respondent()
-    thinker.consider(one, 20)
+    thinker.consider(one, 60)
     thinker.close()
     answer(one)
-    thinker.consider(one, 20)
+    thinker.consider(one, 60)
     assert one.turn()[1].n_answers == 1
     thinker.close()
 
@@ -322,7 +322,7 @@ def test_a_helper_ends_with_its_server_however_that_ends() -> None:
     server.send_signal(signal.SIGKILL)
     server.wait()
     server.stdout.close()
-    for _ in range(100):
+    for _ in range(600):
         try:
             os.kill(child, 0)
         except ProcessLookupError:

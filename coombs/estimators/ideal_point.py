@@ -259,7 +259,12 @@ class IdealPoint(PairEstimator):
             weights=np.concatenate([old.weights, new.weights]),
         )
         parts = () if self._mixture is None else self._mixture.parts
-        if len(parts) != 1 or not parts[0].sampled or parts[0].target.effects or len(new) > 1 + NEWS * len(old):
+        if (
+            len(parts) != 1
+            or not parts[0].sampled
+            or parts[0].target.effects
+            or len(new) > 1 + NEWS * len(old)
+        ):
             return self.fit(data)
         known, answers = self._answers(old), self._answers(data)
         rng = generator(self.random_state, len(data))
@@ -304,9 +309,7 @@ class IdealPoint(PairEstimator):
         check_is_fitted(self)
         if self._description is None and self._mixture is not None:
             items = self._scaler.forward(self._data.items)[:, self._scaler.varies]
-            self._description = Description.of(
-                self._mixture, self._answers(self._data), items, self._lapse
-            )
+            self._description = Description.of(self._mixture, self._answers(self._data), items, self._lapse)
         return self._description
 
     def _answers(self, data: Comparisons) -> Answers:

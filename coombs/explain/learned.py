@@ -301,9 +301,7 @@ def _ideal(case: Case) -> tuple[Ideal, ...]:
     )
 
 
-def _wanted(
-    case: Case, j: int, shapes: FloatArray, weight: float, most: float, ends: FloatArray
-) -> Ideal:
+def _wanted(case: Case, j: int, shapes: FloatArray, weight: float, most: float, ends: FloatArray) -> Ideal:
     """The verdict on a feature; a value and an interval only where there is a best or a worst one."""
     feature, u = case.features[j], float(case.est.ideal_point_[j])
     if not case.varies[j]:
@@ -443,9 +441,7 @@ def _is_known(slope: float, draws: FloatArray, one: Ideal) -> bool:
     return bool(not against and (np.sign(draws) == np.sign(slope)).mean() >= SURE)
 
 
-def _trade_off(
-    case: Case, gradient: FloatArray, draws: FloatArray, a: int, b: int
-) -> TradeOff | None:
+def _trade_off(case: Case, gradient: FloatArray, draws: FloatArray, a: int, b: int) -> TradeOff | None:
     """A change of a for the better, and the change of b for the worse that it is worth; None if too vague."""
     one, other = case.features[a], case.features[b]
     if other.distinct == 2:

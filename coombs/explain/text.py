@@ -131,7 +131,14 @@ def _ideal(told: Explanation) -> Iterator[Block]:
         yield "There is none: the features say nothing."
         return
     # A linear preference has no ideal, a convex program no intervals.
-    heading = ("feature", "weight", "what is wanted", "best at", f"{100 * told.level:g} % interval", "items have")
+    heading = (
+        "feature",
+        "weight",
+        "what is wanted",
+        "best at",
+        f"{100 * told.level:g} % interval",
+        "items have",
+    )
     ranked = sorted(zip(told.features, told.ideal, strict=True), key=lambda pair: -pair[1].share)
     rows = [
         (

@@ -57,7 +57,9 @@ class Belief:
     def prior(cls, items: Matrix, metric: str, lapse: float | None, rng: np.random.Generator) -> Self:
         """Before any answer."""
         nothing = np.zeros(0, dtype=np.intp)
-        belief = cls(items, metric, lapse, nothing, nothing, np.zeros(0), np.zeros((0, 0)), kind=KINDS[metric])
+        belief = cls(
+            items, metric, lapse, nothing, nothing, np.zeros(0), np.zeros((0, 0)), kind=KINDS[metric]
+        )
         draws = belief._about(np.arange(2)).draw_prior(DRAWS, rng)
         return replace(belief, draws=draws.astype(np.float32))
 
