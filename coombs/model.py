@@ -36,6 +36,7 @@ class Model:
     slope, centre : (d,) each, or None; where given, the score (x - c)' M (x - c) + slope' (x - c) takes the
         distance's place: for linear preferences, which have no ideal point (it is NaN), and signed ones
     n_people : how many people's answers it was learned from, or None where that is not known
+    findings : what the answers bear out (`Explanation.findings`), so that the model says the same as the fit
 
     Examples
     --------
@@ -52,6 +53,7 @@ class Model:
     slope: FloatArray | None = None
     centre: FloatArray | None = None
     n_people: int | None = None
+    findings: dict[str, Any] | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
@@ -149,6 +151,7 @@ class Model:
                     for name in OPTIONAL
                 },
                 **({} if self.n_people is None else {"n_people": self.n_people}),
+                **({} if self.findings is None else {"findings": self.findings}),
             },
             indent=1,
         )
@@ -196,7 +199,11 @@ class Model:
         people = data.get("n_people")
         if people is not None and (type(people) is not int or people < 1):
             raise InputError(f"The model's n_people is {people!r}; it must be a whole number from 1.")
-        return cls(metric, point, _checked_names(data.get("feature_names"), d), **rest, n_people=people)
+        findings = data.get("findings")
+        if findings is not None and not isinstance(findings, dict):
+            raise InputError("The model's findings must be an object, as `coombs fit` writes them.")
+        names = _checked_names(data.get("feature_names"), d)
+        return cls(metric, point, names, **rest, n_people=people, findings=findings)
 
 
 def _same(one: FloatArray | None, other: FloatArray | None) -> bool:

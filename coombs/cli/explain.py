@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 
 from coombs.cli import saved, show
 from coombs.cli.parser import Commands, add_command, add_json
@@ -29,7 +28,7 @@ def run(options: argparse.Namespace) -> None:
     model = saved.read_model(options.model)
     told = model.explain()
     if options.json:
-        show.as_json(asdict(told) | {"n_people": model.n_people})
+        show.as_json(told.to_dict() | {"n_people": model.n_people})
     else:
         show.together(model)
         show.page(str(told))

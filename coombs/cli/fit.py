@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from coombs.cli import later, rank, saved, show
@@ -149,12 +149,8 @@ def _fitted(est: PairEstimator, data: Comparisons) -> PairEstimator:
 
 
 def _explained(est: IdealPoint, options: argparse.Namespace) -> Explanation:
-    """In words; without `--compare` only the kind in use is put to the test, which costs nothing."""
-    if options.compare or options.report:
-        return est.explain(top=options.top)
-    told = est.explain(top=options.top, compare=False)
-    advice = "Other kinds were not tried: --compare tries them." if told.trust.kinds else ""
-    return replace(told, trust=replace(told.trust, advice=advice))
+    """In words; with `--compare` every kind of preference is put to the test."""
+    return est.explain(top=options.top, compare=options.compare)
 
 
 def _print_page(est: Any, data: Comparisons, options: argparse.Namespace) -> None:
@@ -203,7 +199,7 @@ def _print_json(est: Any, data: Comparisons, options: argparse.Namespace) -> Non
     ends = est.rank_interval(table) if ours else [[None, None]] * data.n_items
     ranking = zip(rank.ranked(table, distances), distances.argsort(kind="stable"), strict=True)
     features = rank.feature_names(est.model_)
-    explained = _explained(est, options).to_dict() if ours else asdict(est.model_.explain())
+    explained = _explained(est, options).to_dict() if ours else est.model_.explain().to_dict()
     show.as_json(
         {
             "estimator": options.estimator,
@@ -230,7 +226,8 @@ def _print_json(est: Any, data: Comparisons, options: argparse.Namespace) -> Non
 
 def _model_json(est: PairEstimator, data: Comparisons) -> str:
     """The model, which says how many people it is of."""
-    return replace(est.model_, n_people=len(_users(data)) or None).to_json()
+    found = est.explain().findings() if hasattr(est, "explain") else None
+    return replace(est.model_, n_people=len(_users(data)) or None, findings=found).to_json()
 
 
 def _users(data: Comparisons) -> list[str]:

@@ -96,7 +96,8 @@ class Description:
         for part, weight in zip(self.parts, self.weights, strict=True):
             if weight > 1e-3:
                 result += weight * _shapes_of(part, some)
-        return result / np.maximum(result.sum(axis=1, keepdims=True), 1e-12)
+        result /= np.maximum(result.sum(axis=1, keepdims=True), 1e-12)
+        return result
 
 
 def _shapes_of(inference: Inference, items: Matrix) -> Matrix:

@@ -163,7 +163,7 @@ def _on_new_answers(case: Case) -> tuple[float, float, str]:
     """Accuracy and log loss on answers that were not learned from, and how they were found.
 
     Where questions were chosen by their answers, an answer left out is no test: later questions depend on it.
-    There, p of random pairs is averaged with a coin's by the evidence for a taste, and the rest follows from p.
+    There, p of random pairs is averaged with a coin's by the evidence for a taste; the rest follows from p.
     """
     described, posterior = case.est.description(), case.posterior
     if described is None or posterior is None:

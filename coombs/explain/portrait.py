@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ JUDGED = {
     "nothing": "The features say nothing: every item is as good as every other.",
 }
 NOT_HERE = (
-    "How sure any of this is, which answers surprise and how well it foretells are not in a model: "
+    "How sure any of this is, which answers surprise and how well it predicts are not in a model: "
     "coombs fit tells them from the answers. Nor are effects of single items."
 )
 
@@ -53,7 +54,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class TradeOff(records.TradeOff):
-    """Where a feature is off by `change`, the other is best, or makes up for it, at `other_change`."""
+    """Where a feature is off by `change`, the other is best, or is worth it, at `other_change`."""
 
     text: str = ""
 
@@ -69,23 +70,34 @@ class Portrait:
     wishes: tuple[Wish, ...]
     trade_offs: tuple[TradeOff, ...]
     unseen: tuple[str, ...]
+    told: records.Explanation | None = None
 
     def __str__(self) -> str:
         return self.page(NOT_HERE)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python types that JSON can hold."""
+        return asdict(replace(self, told=None)) | {"findings": self.told and self.told.findings()}
+
     def page(self, missing: str) -> str:
         """In words, with a sentence on what is not told here."""
-        return text.page(_sections(self, missing))
+        if self.told is None:
+            return text.page(_sections(self, missing))
+        kept = ("What matters", "Trade-offs", "How far to trust it", text.NO_PATTERN)
+        found = [section for section in text.sections(self.told) if section.title in kept]
+        return text.page([*found, Section("What is not here", [missing])])
 
 
 def portrait(model: Model) -> Portrait:
-    """What a model says: what matters, the ideal, what makes up for what, and what it does not see."""
+    """What a model says: what matters, the ideal, what is worth what, and what it does not see."""
     d = len(model.ideal_point)
     names = model.feature_names or tuple(f"feature {j}" for j in range(d))
     scales = np.ones(d) if model.scales is None else model.scales
     kind, metric = _kind(model), _scaled(model, scales)
     slope = np.zeros(d) if model.slope is None else model.slope * scales
     linear = kind == "linear"
+    if model.findings is not None:
+        return _found(records.Explanation.from_findings(model.findings), kind, model)
     told = _slope_trade_offs(slope, scales, names) if linear else _metric_trade_offs(metric, scales, names)
     return Portrait(
         kind,
@@ -95,6 +107,20 @@ def portrait(model: Model) -> Portrait:
         tuple(_slope_wishes(slope, names) if linear else _metric_wishes(model, metric, names)),
         tuple(islice(told, MOST_TRADE_OFFS)),
         tuple(_unseen(model, scales, names)) if kind == "ideal" else (),
+    )
+
+
+def _found(told: records.Explanation, kind: str, model: Model) -> Portrait:
+    """What the fit found: the same as it said itself."""
+    return Portrait(
+        kind,
+        tuple(one.name for one in told.features),
+        None if model.scales is None else tuple(model.scales.tolist()),
+        (),
+        tuple(Wish(one.feature, one.value, one.share, one.verdict) for one in told.ideal),
+        tuple(TradeOff(**vars(one), text=one.text) for one in told.trade_offs),
+        (),
+        told,
     )
 
 
@@ -165,19 +191,19 @@ def _metric_trade_offs(metric: FloatArray, scales: FloatArray, names: tuple[str,
             f"With {names[one]} {_size(change, scales[one])} above its ideal, the best {names[other]} is "
             f"{_size(answer, scales[other])} {side} its own."
         )
-        yield TradeOff(names[one], float(change), names[other], float(answer), said)
+        yield TradeOff(names[one], float(change), names[other], float(answer), text=said)
 
 
 def _slope_trade_offs(slope: FloatArray, scales: FloatArray, names: tuple[str, ...]) -> Iterator[TradeOff]:
-    """One spread of a for the worse is made up for by s_a / s_b spreads of b, the strongest first."""
+    """One spread of a for the better is worth s_a / s_b spreads of b for the worse, the strongest first."""
     strongest = [j for j in np.argsort(-np.abs(slope), kind="stable") if slope[j]]
     for place, b in enumerate(strongest):
         for a in strongest[place + 1 :]:
-            change = np.sign(slope[a]) * scales[a]
-            answer = -abs(slope[a]) / slope[b] * scales[b]
+            change = -np.sign(slope[a]) * scales[a]
+            answer = abs(slope[a]) / slope[b] * scales[b]
             one, other = _amount(change, scales[a]), _amount(answer, scales[b])
-            said = f"{one} of {names[a]} is made up for by {other} of {names[b]}."
-            yield TradeOff(names[a], float(change), names[b], float(answer), said)
+            said = f"{one} of {names[a]} is worth about {other} of {names[b]}."
+            yield TradeOff(names[a], float(change), names[b], float(answer), text=said)
 
 
 def _unseen(model: Model, scales: FloatArray, names: tuple[str, ...]) -> Iterator[str]:

@@ -7,12 +7,44 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from coombs.explain import text as rendering
-from coombs.explain.text import WORST, short
+from coombs.explain.text import WORST as WORST
+from coombs.explain.text import short
+from coombs.tables import InputError
 from coombs.words import ordinal, percent, weighted_sum
 
 MORE, LESS, SWEET_SPOT = "more is better", "less is better", "sweet spot"
 HARDLY, NOT_KNOWN, CONSTANT = "hardly matters", "not known", "always the same"
 """The verdicts on a feature: the whole list."""
+FINDINGS = (
+    "has_pattern",
+    "n_people",
+    "n_answers",
+    "n_items",
+    "metric",
+    "level",
+    "intervals",
+    "features",
+    "ideal",
+    "trade_off_item",
+    "trade_offs",
+)
+"""What of an explanation a model file keeps, beside how well it predicts."""
+UNKNOWN_TRUST: dict[str, Any] = {
+    "log_odds": math.nan,
+    "kinds": (),
+    "advice": "",
+    "agreement": math.nan,
+    "ceiling": 1.0,
+    "asked_again": 0,
+    "contradicted": 0,
+    "ties": 0,
+    "lapse": 0.0,
+    "effects": None,
+    "surprises": (),
+    "warnings": (),
+    "cautions": (),
+}
+"""What a model file does not keep."""
 MOST_LOADINGS = 6
 """Of a direction, told in words."""
 
@@ -148,11 +180,11 @@ class Surprise:
 class Trust:
     """How far to trust the rest.
 
-    `accuracy` and `log_loss` are of answers that were not learned from: the share that is predicted, and the mean
-    of -log p, a coin's being 0.5 and 0.693. `basis` says how they were found: "left out" (each answer predicted
-    from those about other pairs), "evidence" (questions were chosen by their answers; what the model, as far
-    as the evidence bears it out, expects of random new questions) or "none". `log_odds` is the logarithm of how
-    much likelier the answers are with a taste than with a coin.
+    `accuracy` and `log_loss` are of answers that were not learned from: the share that is predicted, and
+    the mean of -log p, a coin's being 0.5 and 0.693. `basis` says how they were found: "left out" (each
+    answer predicted from those about other pairs), "evidence" (questions were chosen by their answers; what
+    the model, as far as the evidence bears it out, expects of random new questions) or "none". `log_odds` is
+    the logarithm of how much likelier the answers are with a taste than with a coin.
     `agreement` is the share of its own answers that the model has right, `ceiling` the most that
     any model could have, pairs being contradicted or tied; `effects` the spread of the items' own
     effects over that of their distances; `cautions` are the kinds of the warnings.
@@ -227,10 +259,38 @@ class Explanation:
     def _repr_html_(self) -> str:
         return rendering.to_html(self)
 
+    def findings(self) -> dict[str, Any]:
+        """What the answers bear out, for a model file: `from_findings` reads it."""
+        plain = _plain(self)
+        return {name: plain[name] for name in FINDINGS} | {
+            "trust": {name: plain["trust"][name] for name in ("accuracy", "log_loss", "basis")}
+        }
+
+    @classmethod
+    def from_findings(cls, found: dict[str, Any]) -> Explanation:
+        """An explanation that holds just these."""
+        try:
+            told = {name: found[name] for name in FINDINGS}
+            told["features"] = tuple(_record(Feature, one) for one in told["features"])
+            told["ideal"] = tuple(_record(Ideal, one) for one in told["ideal"])
+            told["trade_offs"] = tuple(_record(TradeOff, one) for one in told["trade_offs"])
+            trust = Trust(**UNKNOWN_TRUST | {name: found["trust"][name] for name in found["trust"]})
+            rest: dict[str, Any] = dict.fromkeys(("directions", "slopes", "unknowns", "ranking"), ())
+            result = cls(**told, **rest, trust=trust)
+            str(result)
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise InputError(f"The model's findings cannot be read ({error!r}).") from error
+        return result
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python types that JSON can hold, sentences under `text`."""
         result: dict[str, Any] = _plain(self)
         return result
+
+
+def _record(kind: Any, fields_of: dict[str, Any]) -> Any:
+    """A record from its plain form, of which `text` is not a part."""
+    return kind(**{field.name: fields_of[field.name] for field in fields(kind)})
 
 
 def _amount(change: float, name: str) -> str:

@@ -8,7 +8,8 @@ import textwrap
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from coombs.words import NO_PATTERN, count, percent, together
+from coombs.words import NO_PATTERN as NO_PATTERN
+from coombs.words import count, percent, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -92,7 +93,7 @@ def sections(told: Explanation) -> list[Section]:
         Section("Trade-offs", list(_trade_offs(told))),
         Section("What is not known", list(_unknowns(told))),
         Section("How far to trust it", list(_trust(told))),
-        Section("Ranking", list(_ranking(told))),
+        *([Section("Ranking", list(_ranking(told)))] if told.ranking else []),
     ]
 
 
@@ -216,8 +217,8 @@ def _accuracy(told: Explanation) -> Iterator[Block]:
         )
     elif trust.basis == "evidence":
         yield (
-            f"About {percent(trust.accuracy)} of answers to new questions should be predicted (a coin: 50 %); "
-            f"log loss {trust.log_loss:.3f} (a coin: 0.693)."
+            f"About {percent(trust.accuracy)} of answers to new questions should be predicted "
+            f"(a coin: 50 %); log loss {trust.log_loss:.3f} (a coin: 0.693)."
         )
     elif told.intervals:
         yield "A single pair was compared, so that nothing can be put to the test."

@@ -90,7 +90,7 @@ def _normal(values: Matrix, log_size: Vector) -> tuple[Vector, Matrix, Vector]:
 
 
 class _Centred:
-    """A kind with an ideal point: unknowns (shape, u, shape's hyperparameters, q), v = M u, u ~ N(0, e^2q)."""
+    """A kind with an ideal point: unknowns (shape, u, hyperparameters of the shape, q), u ~ N(0, e^2q)."""
 
     has_ideal = True
     n_hyper = 0
@@ -188,7 +188,7 @@ class Full(_Centred):
     def shape_size(self, d: int) -> int:
         return d * (d + 1) // 2
 
-    def metric(self, y: Matrix, d: int) -> tuple[Matrix, Matrix]:
+    def metric(self, y: Matrix, d: int) -> tuple[Matrix, Any]:
         root, diagonal, (rows, columns) = np.zeros((len(y), d, d), y.dtype), np.arange(d), _above(d)
         logs = y[:, :d].copy()
         logs[:, 1:] += y[:, :1]
@@ -282,7 +282,9 @@ class Diagonal(_Centred):
 
     def shape_of(self, metric: Matrix) -> Vector:
         diagonal = np.diag(metric)
-        return np.log(np.maximum(diagonal, FLOOR * max(diagonal.mean(), np.finfo(float).tiny))) / 2
+        least = FLOOR * max(float(diagonal.mean()), np.finfo(float).tiny)
+        result: Vector = np.log(np.maximum(diagonal, least)) / 2
+        return result
 
 
 class Identity(_Centred):
@@ -345,7 +347,10 @@ class Linear:
 
 
 class Signed:
-    """Any symmetric M: some directions may be anti-ideal, the middle being worst. Unknowns svec M, v, k, q."""
+    """Any symmetric M: some directions may be anti-ideal, the middle being worst.
+
+    Unknowns svec M, v, k, q.
+    """
 
     name = "signed"
     has_ideal = True

@@ -192,7 +192,7 @@ class _Blocks:
         self.root, self.widths = root, widths
 
     @property
-    def T(self) -> _Blocks:
+    def T(self) -> _Blocks:  # noqa: N802
         """Transposed."""
         return _Blocks(self.root.T, self.widths)
 

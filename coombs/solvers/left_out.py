@@ -16,6 +16,8 @@ from coombs.solvers.minimise import serial
 from coombs.solvers.sampler import Ensemble
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from coombs.solvers.graph import Index, Matrix, Vector
     from coombs.solvers.infer import Inference
 
@@ -110,7 +112,7 @@ def _refit(
         predicted[left] = np.exp(_log_probabilities(inference, np.flatnonzero(left), draws)).mean(axis=1)
 
 
-def without(inference: Inference, left: Index, rng: np.random.Generator) -> Matrix:
+def without(inference: Inference, left: NDArray[np.bool_], rng: np.random.Generator) -> Matrix:
     """Draws of the posterior without some answers, from those with them."""
     whole = inference.target.single()
     chosen = np.linspace(0, len(inference.draws) - 1, CHAINS).astype(int)
@@ -126,7 +128,7 @@ def without(inference: Inference, left: Index, rng: np.random.Generator) -> Matr
 
 
 def smoothed(log_ratios: Matrix) -> tuple[Matrix, Vector]:
-    """Importance weights, adding up to 1 in each row, with Pareto-smoothed tails; and Pareto's k of each row."""
+    """Importance weights, adding up to 1 in each row, with Pareto-smoothed tails; and Pareto's k."""
     ratios = np.exp(log_ratios - log_ratios.max(axis=1, keepdims=True))
     n_draws = ratios.shape[1]
     tail = int(min(0.2 * n_draws, 3 * np.sqrt(n_draws)))

@@ -168,7 +168,7 @@ class Ensemble:
         root = tuning.root.astype(dtype)
         across = np.ascontiguousarray(root.T)
         step = (tuning.step * self.rng.uniform(0.6, 1.4, (len(self.y), 1))).astype(dtype)
-        momentum = self.rng.standard_normal(self.y.shape, dtype=dtype)  # type: ignore[arg-type]
+        momentum: Matrix = self.rng.standard_normal(self.y.shape, dtype=dtype)  # type: ignore[assignment]
         energy = self.at.value + _kinetic(momentum)
         y, at = self.y, self.at
         # Half a momentum step, then position and momentum in turn, then half a momentum step.
@@ -275,8 +275,8 @@ def sample(
 ) -> Chains:
     """Draws of the last of the `levels`, targets whose first answers are those of the one before.
 
-    From the prior, or from `start`, draws of the first level given the weights `before`. `quantities` are what
-    is reported of a round's points, (C, q); `enough` says when their means are known well enough.
+    From the prior, or from `start`, draws of the first level given the weights `before`. `quantities` are
+    what is reported of a round's points, (C, q); `enough` says when their means are known well enough.
     """
     with (
         np.errstate(over="ignore", invalid="ignore", divide="ignore"),
@@ -294,7 +294,8 @@ def sample(
             ensemble.move(0.5)
             ensemble.learn()
             progress.advance()
-        draws, accepted, monitor = [], [], Monitor(quantities)
+        draws: list[Matrix] = []
+        accepted, monitor = [], Monitor(quantities)
         while len(draws) < effort.most:
             accepted.append(ensemble.move())
             draws.append(ensemble.y)
@@ -320,7 +321,7 @@ def affordable(effort: Effort, target: Target) -> int:
 
 
 def levels_of(target: Target, rng: np.random.Generator) -> list[Target]:
-    """The target, and before it the same given fewer and fewer of its answers, each with those of the next first.
+    """The target, and before it the same given fewer of its answers, the first of the next one's.
 
     So most of the annealing is done with few answers, which is cheap.
     """
