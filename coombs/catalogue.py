@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs import files, tables
+from coombs import files, naming, tables
 from coombs.tables import Columns, InputError, ItemTable, TableLike, Where
 
 Details = tuple[Mapping[str, str], ...]
@@ -28,9 +28,13 @@ class Catalogue:
 
     @cached_property
     def names(self) -> list[str]:
-        """What the items are called; their positions where they have no names."""
-        table = self.table
-        return [str(i) for i in range(len(table.matrix))] if table.names is None else table.names.tolist()
+        """What the items are called, as text; their positions where they have no names."""
+        return self.table.texts
+
+    @cached_property
+    def labels(self) -> list[Any]:
+        """The names with the type that they came in; positions as text where there are none."""
+        return self.names if self.table.names is None else self.table.names.tolist()
 
     @cached_property
     def features(self) -> list[str]:
@@ -64,8 +68,7 @@ def catalogue(items: TableLike | str | PathLike[str], features: Sequence[str] | 
     if library == "polars":
         name = next((name for name, column in columns.items() if tables.holds_text(column)), None)
         return _of_columns(None if name is None else columns.pop(name), columns, tables.row, features)
-    names = None if tables.is_default(items.index) else items.index.to_numpy()
-    return _of_columns(names, columns, tables.row, features)
+    return _of_columns(tables.index_names(items), columns, tables.row, features)
 
 
 def _of_file(path: str | PathLike[str], features: Sequence[str] | None) -> Catalogue:
@@ -74,7 +77,7 @@ def _of_file(path: str | PathLike[str], features: Sequence[str] | None) -> Catal
         frame, where = files.parquet_frame(path)
         columns = tables.frame_columns(frame)
         if not tables.is_default(frame.index):
-            return _of_columns(frame.index.to_numpy(), columns, where, features)
+            return _of_columns(tables.index_names(frame), columns, where, features)
         return _of_columns(*files.split_names(columns, columns), where, features)
     raw, where = files.csv_columns(path)
     names, typed = files.split_names(raw, {name: files.typed(column) for name, column in raw.items()})
@@ -97,7 +100,7 @@ def _of_columns(
         chosen = [name for name in columns if name in set(features)]
     table = tables.assemble(names, {name: columns[name] for name in chosen}, where)
     others = {name: (raw or columns)[name] for name in columns if name not in chosen}
-    texts = {name: [tables.cell_text(cell) for cell in column] for name, column in others.items()}
+    texts = {name: [naming.text(cell) for cell in column] for name, column in others.items()}
     details = tuple({name: cells[i] for name, cells in texts.items()} for i in range(len(table.matrix)))
     return Catalogue(table, details)
 
@@ -106,7 +109,7 @@ def _is_text(column: NDArray[Any]) -> bool:
     """Whether no cell is a number and at least one is text; a column with both is a feature with mistakes."""
     if column.dtype.kind not in "OUT":
         return column.dtype.kind in "mM"
-    filled = [cell for cell in column if tables.cell_text(cell)]
+    filled = [cell for cell in column if naming.text(cell)]
     return bool(filled) and all(_is_word(cell) for cell in filled)
 
 

@@ -128,7 +128,8 @@ def test_a_default_index_gives_no_names_and_integers_give_theirs() -> None:
     assert catalogue(frame).table.names is None
     named = catalogue(frame.set_axis([10, 20]))
     assert named.names == ["10", "20"]
-    assert named.table.integer_names
+    assert named.labels == [10, 20]
+    assert named.table.number_names
 
 
 @pytest.mark.parametrize("last", ["2x", "two", "1,5", "$3"])

@@ -149,7 +149,7 @@ def test_a_study_comes_back_as_it_was_made(tmp_path: Path) -> None:
         (POINTS.tolist(), np.array([0, 1]), ("0", "1")),
         (pd.DataFrame(POINTS, index=NAMES), ("flat 3", "flat 0"), ("flat 3", "flat 0")),
         (pd.DataFrame(POINTS, index=NAMES), (3, 0), ("flat 3", "flat 0")),
-        (pd.DataFrame(POINTS, index=range(100, 130)), (103, 100), ("103", "100")),
+        (pd.DataFrame(POINTS, index=range(100, 130)), (103, 100), (103, 100)),
         (pd.DataFrame(POINTS), (3, 0), ("3", "0")),
         (pl.DataFrame({"flat": NAMES, "x": POINTS[:, 0]}), ["flat 3", "flat 0"], ("flat 3", "flat 0")),
     ],
@@ -162,7 +162,7 @@ def test_items_are_called_as_they_were_named_also_after_reloading(items: Any, pa
         assert answer.winner == names[0]
         assert study.tell(pair, "right").winner == names[1]
         question = study.ask()
-        assert question.left == study.catalogue.names[question.positions[0]]
+        assert question.left == study.catalogue.labels[question.positions[0]]
 
 
 def test_a_file_of_items_makes_a_study_with_details(tmp_path: Path) -> None:

@@ -121,15 +121,17 @@ def read_answers(items: str, answers: str) -> Comparisons:
 
 def _one_user(data: Comparisons, options: argparse.Namespace) -> Comparisons:
     """The answers of the user that is asked for, or everybody's."""
+    from coombs import naming
     from coombs.tables import InputError
 
     if options.user is None:
         return data
     if data.users is None:
         raise InputError(f"{options.answers} has no column user; leave --user away.")
-    if options.user not in data.users:
+    chosen = [naming.text(user) == options.user for user in data.users]
+    if not any(chosen):
         raise InputError(f"There is no user {options.user!r}; the users are {_some(_users(data))}.")
-    return data[data.users == options.user]
+    return data[chosen]
 
 
 def _fitted(est: PairEstimator, data: Comparisons) -> PairEstimator:
@@ -225,9 +227,11 @@ def _print_json(est: Any, data: Comparisons, options: argparse.Namespace) -> Non
     )
 
 
-def _users(data: Comparisons) -> list[str]:
+def _users(data: Comparisons) -> list[Any]:
     return [] if data.users is None else list(dict.fromkeys(data.users.tolist()))
 
 
-def _some(users: list[str]) -> str:
-    return ", ".join(users[:MOST_USERS]) + (", ..." if len(users) > MOST_USERS else "")
+def _some(users: list[Any]) -> str:
+    from coombs import naming
+
+    return ", ".join(map(naming.text, users[:MOST_USERS])) + (", ..." if len(users) > MOST_USERS else "")

@@ -139,11 +139,7 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
     ) -> Comparisons:
         """Whatever was given, as the one datum; pairs of positions or names are about `items`."""
         if isinstance(X, Comparisons):
-            if y is None and weights is None:
-                return X
-            y = X.y if y is None else y
-            weights = X.weights if weights is None else weights
-            return Comparisons(X.item_table, X.pairs, y=y, users=X.users, weights=weights)
+            return X if y is None and weights is None else X.with_answers(y, weights)
         if _ndim(X) == 3:
             return Comparisons.from_features(X, y=y, weights=weights)
         if items is None:

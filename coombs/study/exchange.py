@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs import files, tables
+from coombs import files, naming, tables
 from coombs.progress import Progress
 from coombs.storage.records import Choice, QuestionRecord, new_token
 from coombs.study.log import Log
@@ -98,13 +98,13 @@ def _rows(study: Study) -> Iterator[tuple[Any, ...]]:
         log.add(storage.questions(respondent.id), events)
         for answer in log.answers.values():
             left, right = names[answer.left], names[answer.right]
-            winner = _winner(answer.choice, left, right)
+            winner = winner_text(answer.choice, left, right)
             said = answer.choice, answer.weight, answer.question_id
             question = None if answer.question_id is None else log.questions[answer.question_id]
             yield respondent.name, left, right, winner, *said, *_asked(question), time_text(answer.told)
 
 
-def _winner(choice: Choice, left: str, right: str) -> str:
+def winner_text(choice: Choice, left: str, right: str) -> str:
     """The item chosen, or tie or skip: in capitals where an item is called so, as readers take both."""
     if choice in ("left", "right"):
         return left if choice == "left" else right
@@ -158,13 +158,13 @@ def _choices(columns: Columns, where: Where) -> tuple[Names, Names, list[Choice]
     else:
         signs = dict(zip(given.rows.tolist(), given.y.tolist(), strict=True))
         sides, words = ("left", "right"), [_CHOICE_OF[signs.get(i)] for i in range(len(columns["left"]))]
-    first, second = (tables.label_array(columns[side], side, where) for side in sides)
+    first, second = (tables.text_array(columns[side], side, where) for side in sides)
     return first, second, cast("list[Choice]", words)
 
 
 def _cells(column: NDArray[Any] | None, n: int) -> list[str]:
     """A column that may be absent as text, blank where there is none."""
-    texts = [""] * n if column is None else [tables.cell_text(cell) for cell in column]
+    texts = [""] * n if column is None else [naming.text(cell) for cell in column]
     return ["" if text == "NaT" else text for text in texts]
 
 

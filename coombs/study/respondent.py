@@ -231,7 +231,7 @@ class Respondent:
         count = self._earlier + sum(one.choice != "skip" for one in self._log.answers.values())
         if thought is None:
             return Progress(count, (), 0.0, 0.0, 0.0, None, goal, 0.0, False)
-        top, names = thought.top(k), self.study.catalogue.names
+        top, names = thought.top(k), self.study.catalogue.labels
         way = self._ways.setdefault((k, goal), Way(len(self.study.catalogue.features)))
         left, far = way.step(thought.n_heard, top, goal)
         gain = self._next_gain(thought)
@@ -270,12 +270,12 @@ class Respondent:
         if not answers:
             raise InputError(f"{self.name!r} has not answered anything yet; at least one answer is needed.")
         signs = {"left": 1, "right": -1, "tie": 0}
-        return Comparisons(
+        return Comparisons.at_positions(
             self.study.catalogue.table,
-            np.array([one.positions for one in answers]),
-            y=[signs[one.choice] for one in answers],
-            users=[self.name] * len(answers),
-            weights=[one.weight for one in answers],
+            np.array([one.positions for one in answers], dtype=np.intp),
+            np.array([signs[one.choice] for one in answers], dtype=np.int8),
+            np.array([one.weight for one in answers], dtype=float),
+            np.array([self.name] * len(answers), dtype=object),
         )
 
     def result(self) -> Result:
@@ -349,7 +349,7 @@ class Respondent:
         return record
 
     def _question(self, record: QuestionRecord) -> Question:
-        names = self.study.catalogue.names
+        names = self.study.catalogue.labels
         return Question(
             record.id,
             self.name,
@@ -362,7 +362,7 @@ class Respondent:
         )
 
     def _answer(self, record: AnswerRecord) -> Answer:
-        names = self.study.catalogue.names
+        names = self.study.catalogue.labels
         asked = None if record.question_id is None else self._log.questions.get(record.question_id)
         return Answer(
             record.id,

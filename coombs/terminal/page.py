@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from coombs import naming
 from coombs.study import Progress, Respondent, Result
 from coombs.terminal.cells import cells, cut, harmless, wrap
 from coombs.terminal.look import Look
@@ -53,9 +54,9 @@ def summary(respondent: Respondent, result: Result | None, found: Progress) -> d
         "study": respondent.study.name,
         "respondent": respondent.name,
         "n_answers": found.n_answers,
-        "ranking": None if result is None else result.ranking,
+        "ranking": None if result is None else [naming.for_json(name) for name in result.ranking],
         "ideal_point": dict(zip(features, ideal, strict=True)) if ideal else None,
-        "progress": asdict(found),
+        "progress": asdict(found) | {"top": [naming.for_json(name) for name in found.top]},
     }
 
 

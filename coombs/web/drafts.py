@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs import files, tables
+from coombs import files, naming, tables
 from coombs.catalogue import Catalogue
 from coombs.tables import Columns, InputError
 from coombs.web.cards import IMAGE_ENDINGS, LINK, PICTURE, link_column, picture_column, web_address
@@ -210,7 +210,7 @@ def _text_columns(frame: Any) -> Columns:
 
 def _texts(column: NDArray[Any]) -> NDArray[Any]:
     cells = column.astype(np.float64).tolist() if column.dtype.kind == "f" else column
-    return np.array([tables.cell_text(cell) for cell in cells], dtype=object)
+    return np.array([naming.text(cell) for cell in cells], dtype=object)
 
 
 def _refuse_large(rows: int, columns: int, file: str) -> None:
