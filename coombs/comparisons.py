@@ -38,7 +38,8 @@ class Comparisons:
     pairs : (n, 2) array-like or frame of two columns
         By name or by position, (winner, loser) unless `y` says otherwise. Numbers are positions,
         except where item names are themselves numbers (a pandas index): then they are names.
-    y : (n,) array-like of +1 or True, -1 or False, 0; default all +1
+    y : (n,) array-like of +1 or True, -1 or False, 0; default all +1. 0 and 1 without any -1 is refused,
+        as labels of that kind are as common as ties are rare
     users : (n,) labels of any type; who gave each answer
     weights : (n,) numbers from 0 to 1e9, not all zero; default all 1
 
@@ -46,7 +47,7 @@ class Comparisons:
 
     Examples
     --------
-    >>> data = Comparisons([[0.0, 1.0], [2.0, 0.5], [1.0, 1.0]], [[0, 1], [2, 1]], y=[1, 0])
+    >>> data = Comparisons([[0.0, 1.0], [2.0, 0.5], [1.0, 1.0]], [[0, 1], [2, 1]], y=[-1, 0])
     >>> data
     Comparisons(2 answers about 3 items with 2 features, 1 tie)
     """
@@ -310,7 +311,10 @@ class Comparisons:
         """Return the same pairs by the same users with another `y` or other weights."""
         n, signs, mass = len(self), self.y, self.weights
         if y is not None:
-            signs = _signs(_flat(y, "y", n), tables.row)
+            given = _flat(y, "y", n)
+            # Folds of one's own y are as they were, also where they have ties and no -1.
+            same = given.dtype.kind in "iuf" and np.array_equal(given, self.y)
+            signs = self.y if same else _signs(given, tables.row)
         if weights is not None:
             mass = _weights(_flat(weights, "weights", n), tables.row)
         return self.at_positions(self.item_table, self.pairs, signs, mass, self.users)
@@ -516,6 +520,11 @@ def _signs(values: NDArray[Any], where: Where) -> Signs:
     if bad.any():
         i = int(bad.argmax())
         raise InputError(f"y of {where(i)} is {y[i]:g}; it must be 1 (first preferred), -1 or 0 (a tie).")
+    if {*np.unique(y)} == {0, 1}:
+        raise InputError(
+            "y is 0 and 1 and never -1, so that 0 may mean a tie or that the second is preferred; for the "
+            "latter give booleans or 2 * y - 1, for ties a frame whose winner is 'tie' (from_frame)."
+        )
     return y.astype(np.int8)
 
 

@@ -76,7 +76,8 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         Parameters
         ----------
         X : Comparisons, (n, 2) pairs of positions or names, or (n, 2, d) pairs of feature vectors
-        y : (n,) of +1 (the first is preferred), -1, 0 (tie); by default the first is preferred
+        y : (n,) of +1 or True (the first is preferred), -1 or False, 0 (tie); by default the first is
+            preferred. 0 and 1 without any -1 is refused
         sample_weight : (n,) weights of the answers
 
         Returns
