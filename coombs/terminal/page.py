@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from coombs import naming
+from coombs.storage import is_memory
 from coombs.study import Progress, Respondent, Result
 from coombs.terminal.cells import cells, cut, harmless, wrap
 from coombs.terminal.look import Look
@@ -62,8 +63,8 @@ def summary(respondent: Respondent, result: Result | None, found: Progress) -> d
 
 def come_back(storage: str, arguments: Sequence[str], more: str = "") -> str:
     """How to go on another time, with `more` of an option; passwords are not shown."""
-    if storage == "memory:":
-        return "Nothing is kept, as the storage is memory:."
+    if is_memory(storage):
+        return f"Nothing is kept, as the storage is {storage}."
     command = re.sub(r"(://[^:@/ ]*):[^@ ]*@", r"\1:...@", shlex.join(["coombs", *arguments]))
     with_more = f" with more {more}" if more else ""
     return f"Everything is stored. To go on{with_more}: {harmless(command)}"

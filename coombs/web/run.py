@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import uvicorn
 
-from coombs.storage import Storage, open_storage
+from coombs.storage import Storage, is_memory, open_storage
 from coombs.study import create_study, load_study
 from coombs.tables import InputError
 from coombs.web.app import create_app
@@ -61,7 +61,7 @@ def serve(
             print(f"coombs is at {owner}", file=sys.stderr)
             if path != "/":
                 print(f"The first question is at {address}{path}", file=sys.stderr)
-            kept = "answers are kept until then" if storage == "memory:" else "every answer is stored"
+            kept = "answers are kept until then" if is_memory(storage) else "every answer is stored"
             print(f"Press Ctrl+C to stop; {kept}.", file=sys.stderr)
             if open_browser:
                 webbrowser.open(owner if path == "/" else f"{address}{path}")
