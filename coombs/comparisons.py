@@ -258,7 +258,8 @@ class Comparisons:
         [[1], [0], [7.0]]
         """
         table = _two_items(tables.item_table(items))
-        return cls._of(*table, *_won(*preflib.wins(table, path)))
+        wins, voters = preflib.wins(table, path)
+        return cls._of(*table, *_won(wins, _weights(voters, lambda i: f"preference {i}")))
 
     @classmethod
     def from_columns(cls, table: ItemTable, columns: tables.Columns, where: Where) -> Comparisons:
@@ -529,12 +530,8 @@ def _signs(values: NDArray[Any], where: Where) -> Signs:
 
 
 def _weights(values: NDArray[Any], where: Where) -> FloatArray:
-    """Weights that are finite, not negative and not all zero."""
-    weights = tables.numbers(values, "Weight", where)
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        i = int(bad.argmax())
-        raise InputError(f"Weight of {where(i)} is {weights[i]:g}; it must be finite and not negative.")
+    """Weights that are not all zero."""
+    weights = tables.weights(values, where)
     if not weights.any():
         raise InputError("All weights are zero; at least one must be positive.")
     return weights

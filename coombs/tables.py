@@ -28,6 +28,8 @@ _WORDS = {"left": 1, "right": -1, "tie": 0, "skip": 2}
 _SKIP, _NEITHER = 2, 3
 _WHOLE = re.compile(r"-?\d+")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
+LARGEST_WEIGHT = 1e9
+"""Of an answer; beyond it arithmetic loses the other answers."""
 LARGEST_EXACT = 2**53
 """Integers beyond it do not all have a float of their own."""
 
@@ -176,6 +178,23 @@ def numbers(values: NDArray[Any], what: str, where: Where) -> FloatArray:
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     return np.array([_number(cell, what, where, i) for i, cell in enumerate(values)], dtype=np.float64)
+
+
+def weights(values: NDArray[Any], where: Where) -> FloatArray:
+    """A column of weights, checked."""
+    mass = numbers(values, "Weight", where)
+    wrong = ~((mass >= 0) & (mass <= LARGEST_WEIGHT))
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise InputError(f"Weight of {where(i)} is {mass[i]:g}; {weight_rule(mass[i])}.")
+    return mass
+
+
+def weight_rule(value: float) -> str:
+    """What a number that is no weight must be."""
+    if not (math.isfinite(value) and value >= 0):
+        return "it must be finite and not negative"
+    return f"it must be at most {LARGEST_WEIGHT:.0e}, beyond which other answers count for nothing"
 
 
 def label_array(values: NDArray[Any], what: str, where: Where) -> Names:

@@ -594,7 +594,9 @@ def test_studies_go_out_and_come_back(run: Run) -> None:
     assert run("export", "all.jsonl")[1] == "all.jsonl: study 'three', 1 answer by 1 person\n"
     assert run("import", "all.jsonl", "--name", "again")[1] == "Study 'again': 1 answer by 1 person\n"
     assert run("export", "answers.csv", "--name", "again")[0] == 0
-    assert run("import", "answers.csv", "--name", "again")[1] == "Study 'again': 1 answer more\n"
+    assert run("import", "answers.csv", "--name", "again")[1] == "Study 'again': 0 answers more\n"
+    Path("more.csv").write_text("winner,loser\n1,0\n2,0\n")
+    assert run("import", "more.csv", "--name", "again")[1] == "Study 'again': 1 answer more\n"
     refused(run("export", "x.csv"), "which study is meant with --name", "'again'", "'three'")
     refused(run("export", "x.csv", "--name", "none"), "none")
     refused(run("export", "x.txt", "--name", "three"), ".csv or .parquet")

@@ -6,7 +6,7 @@ import threading
 import zlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -178,12 +178,10 @@ class Respondent:
 
         A question has one answer: telling the same again changes nothing; to change it, `undo` it first.
         """
-        if choice is not None and choice not in list(CHOICES):
+        if choice is not None and (not isinstance(choice, str) or choice not in CHOICES):
             raise InputError(f"The choice is {choice!r}; it must be one of {', '.join(CHOICES)}.")
-        if not isinstance(weight, Real) or isinstance(weight, bool):
-            raise InputError(f"The weight is {weight!r}; it must be a number, not negative.")
         with self._lock:
-            if isinstance(question, Question | Integral):
+            if isinstance(question, Question | Integral) and not isinstance(question, bool):
                 left, right, number = self._asked(question)
                 if choice is None:
                     raise InputError(f"Question {number} has no choice; say left, right, tie or skip.")
@@ -322,15 +320,15 @@ class Respondent:
             raise InputError(f"{self.name!r} was never asked question {number}.")
         return record.left, record.right, record.id
 
-    def _pair(self, pair: Sequence[Any]) -> tuple[int, int]:
+    def _pair(self, pair: Any) -> tuple[int, int]:
         """Positions of two items by name or position."""
-        is_pair = isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str) and len(pair) == 2
-        if not is_pair:
+        is_list = isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str)
+        if not is_list or getattr(pair, "ndim", 1) != 1 or len(pair) != 2:
             raise InputError(
                 f"The answer is about {pair!r}; it must be a question or a pair (winner, loser)."
             )
         values = np.empty(2, dtype=object)
-        values[:] = list(pair)
+        values[0], values[1] = pair
         left, right = tables.positions(self.study.catalogue.table, values, lambda _: "the answer").tolist()
         if left == right:
             raise InputError(f"Item {pair[0]!r} is compared with itself; the two must differ.")

@@ -54,9 +54,9 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.strategy not in list(STRATEGIES):
+        if not isinstance(self.strategy, str) or self.strategy not in STRATEGIES:
             raise InputError(f"strategy is {self.strategy!r}; it must be one of {', '.join(STRATEGIES)}.")
-        if self.metric not in METRICS:
+        if not isinstance(self.metric, str) or self.metric not in METRICS:
             raise InputError(f"metric is {self.metric!r}; it must be one of {', '.join(METRICS)}.")
         if not _is_number(self.probes) or not 0 <= self.probes <= 1:
             raise InputError(f"probes is {self.probes!r}; it must be a share from 0 to 1.")
