@@ -280,6 +280,23 @@ def test_answers_of_a_study_are_fitted(run: Run) -> None:
     assert told["n_answers"] == 12 and told["ranking"][0]["item"] == 7
 
 
+def test_an_id_by_another_name_is_said_and_not_learned_from(run: Run) -> None:
+    """Unless `--features` names it."""
+    rows = [f"{i},{i * 7 % 11},{i * 5 % 13}" for i in range(1, 11)]
+    Path("cars.csv").write_text("\n".join(["car_id,price,size", *rows]))
+    Path("answers.csv").write_text("winner,loser\n1,2\n3,10\n4,5\n")
+    options = ("fit", "cars.csv", "answers.csv", "--json", "--estimator", "single-step")
+    code, out, err = run(*options)
+    told = json.loads(out)
+    assert code == 0 and told["features"] == ["price", "size"]
+    assert {one["item"] for one in told["ranking"]} == {str(i) for i in range(1, 11)}
+    assert "Column 'car_id' numbers the items" in err and "--features" in err and err.count("\n") == 1
+    Path("answers.csv").write_text("winner,loser\n1,2\n3,9\n4,5\n")
+    code, out, err = run(*options, "--features", "car_id, price")
+    assert code == 0 and not err
+    assert json.loads(out)["features"] == ["car_id", "price"]
+
+
 def test_a_fit_whose_chains_stay_apart_warns_in_a_sentence(
     run: Run, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -221,13 +221,14 @@ def test_the_result_ranks_the_items_that_were_preferred(start: int) -> None:
 def test_asking_about_numbered_items_ends_in_a_ranking_of_them(
     ids: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [f"{name},{i * 7 % 5},{i}" for i, name in enumerate(ids)]
-    (tmp_path / "things.csv").write_text("\n".join(["id,price,size", *rows]))
+    rows = [f"{name},{i * 7 % 5},{i / 2}" for i, name in enumerate(ids)]
+    (tmp_path / "things.csv").write_text("\n".join(["Thing ID,price,size", *rows]))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdin", io.StringIO("left\nright\n" * 6))
     assert cli.main(["ask", "things.csv", "--questions", "12", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert sorted(found["ranking"]) == sorted(map(str, ids))
+    out, err = capsys.readouterr()
+    assert sorted(json.loads(out)["ranking"]) == sorted(map(str, ids))
+    assert "Column 'Thing ID' numbers the items" in " ".join(err.split())
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -84,7 +84,8 @@ def _welcome(respondent: Respondent, is_new: bool) -> str:
     study = respondent.study
     if is_new:
         features = ", ".join(study.catalogue.features)
-        return f"A new study, {study.name!r}: {count(study.n_items, 'item')}, judged by {features}."
+        new = f"A new study, {study.name!r}: {count(study.n_items, 'item')}, judged by {features}."
+        return " ".join([new, *study.catalogue.notes])
     answers = count(respondent.progress().n_answers, "answer")
     return f"Going on with {study.name!r}: {answers} so far by {respondent.name!r}."
 

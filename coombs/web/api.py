@@ -123,9 +123,10 @@ def create(request: Request, new: NewStudy) -> About:
     """A new study; 409 if there is one of that name."""
     draft = read_upload(new.csv.encode(errors="replace"), "csv")
     guess = draft.guess()
+    features = guess.features if new.features is None else tuple(new.features)
     choices = Choices(
-        guess.features if new.features is None else tuple(new.features),
-        new.name_column or guess.names,
+        features,
+        new.name_column or (None if guess.names in features else guess.names),
         new.picture_column or guess.picture,
         new.link_column or guess.link,
     )

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import uvicorn
 
+from coombs.catalogue import catalogue
 from coombs.storage import Storage, is_memory, open_storage
 from coombs.study import create_study, load_study
 from coombs.tables import InputError
@@ -90,7 +91,10 @@ class _Server(uvicorn.Server):
 def _first_page(items: str | None, name: str | None, storage: Storage) -> str:
     """The page to open: a question about the items, a study, or the start."""
     if items is not None:
-        study = create_study(items, Path(items).stem if name is None else name, storage=storage)
+        goods = catalogue(items)
+        for note in goods.notes:
+            print(f"coombs: careful: {note}", file=sys.stderr)
+        study = create_study(goods, Path(items).stem if name is None else name, storage=storage)
         return f"/a/{study.respondent().record.token}"
     return "/" if name is None else study_path(load_study(name, storage=storage).name)
 
