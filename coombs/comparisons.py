@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, TypeAlias
@@ -9,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from coombs import files, preflib, tables
+from coombs import files, naming, preflib, tables
 from coombs.tables import FloatArray, InputError, ItemTable, Names, TableLike, Where
 from coombs.words import count
 
@@ -35,15 +36,18 @@ class Comparisons:
     items : (n_items, n_features) array-like, pandas DataFrame (index: item names) or polars DataFrame
         (a single text column: item names)
     pairs : (n, 2) array-like or frame of two columns
-        By name or by position, (winner, loser) unless `y` says otherwise. Integers are positions,
-        except where the item names are themselves integers (a pandas index): then they are names.
-    y : (n,) array-like of +1 or True, -1 or False, 0; default all +1
-    users : (n,) labels, kept as text; who gave each answer
-    weights : (n,) finite numbers, not negative, not all zero; default all 1
+        By name or by position, (winner, loser) unless `y` says otherwise. Numbers are positions,
+        except where item names are themselves numbers (a pandas index): then they are names.
+    y : (n,) array-like of +1 or True, -1 or False, 0; default all +1. 0 and 1 without any -1 is refused,
+        as labels of that kind are as common as ties are rare
+    users : (n,) labels of any type; who gave each answer
+    weights : (n,) numbers from 0 to 1e9, not all zero; default all 1
+
+    Names and users come out with the type they went in.
 
     Examples
     --------
-    >>> data = Comparisons([[0.0, 1.0], [2.0, 0.5], [1.0, 1.0]], [[0, 1], [2, 1]], y=[1, 0])
+    >>> data = Comparisons([[0.0, 1.0], [2.0, 0.5], [1.0, 1.0]], [[0, 1], [2, 1]], y=[-1, 0])
     >>> data
     Comparisons(2 answers about 3 items with 2 features, 1 tie)
     """
@@ -51,7 +55,7 @@ class Comparisons:
     items: FloatArray
     item_names: Names | None
     feature_names: Names | None
-    _integer_names: bool
+    _number_names: bool
     pairs: Positions
     y: Signs
     weights: FloatArray
@@ -66,7 +70,9 @@ class Comparisons:
         weights: Column = None,
     ) -> None:
         table = _two_items(tables.item_table(items))
-        self._store(*table, *_answers(table, pairs, y, users, weights, tables.row))
+        rows = tables.as_array(tables.winner_first(pairs), "pairs", exact=True)
+        found = _pairs(table, rows, tables.row)
+        self._store(*table, *_answers(found, _told(y, len(found)), users, weights, tables.row))
 
     def _store(self, *values: Any) -> None:
         """Set every field, in their order, arrays read-only."""
@@ -94,7 +100,9 @@ class Comparisons:
         [[2, 0], [2, 1], [0, 1]]
         """
         table = _two_items(tables.item_table(items))
-        ranked = tables.positions(table, _flat(order, "ranking"), lambda i: f"place {i} of the ranking")
+        ranked = tables.positions(
+            table, _flat(order, "ranking", exact=True), lambda i: f"place {i} of the ranking"
+        )
         if len(ranked) < 2:
             raise InputError(f"The ranking has {count(len(ranked), 'item')}; it needs at least two.")
         counts = np.bincount(ranked)
@@ -152,7 +160,7 @@ class Comparisons:
             raise InputError(f"{noun.capitalize()} of {where} is nan; it must be a number.")
         people: NDArray[Any] = np.zeros(n)
         if groups is not None:
-            people = tables.label_array(_flat(groups, "groups", n, "items"), "group", table.where)
+            people = tables.label_array(_flat(groups, "groups", n, "items", exact=True), "group", table.where)
         wins = _wins(value if higher_is_better else -value, people)
         if not len(wins):
             raise InputError(f"No two items that may be compared differ in {noun}; there is no answer.")
@@ -183,7 +191,9 @@ class Comparisons:
         # Adding 0.0 turns -0.0 into 0.0, so that the two are one item.
         matrix, inverse = np.unique(vectors + 0.0, axis=0, return_inverse=True)
         table = _two_items(ItemTable(matrix, None, None, False))
-        return cls._of(*table, *_answers(table, inverse.reshape(-1, 2), y, users, weights, tables.row))
+        inverse = inverse.reshape(-1, 2)
+        found = _differing(inverse, inverse, tables.row)
+        return cls._of(*table, *_answers(found, _told(y, len(found)), users, weights, tables.row))
 
     @classmethod
     def from_frame(cls, items: TableLike, answers: Any) -> Comparisons:
@@ -248,7 +258,8 @@ class Comparisons:
         [[1], [0], [7.0]]
         """
         table = _two_items(tables.item_table(items))
-        return cls._of(*table, *_won(*preflib.wins(table, path)))
+        wins, voters = preflib.wins(table, path)
+        return cls._of(*table, *_won(wins, _weights(voters, lambda i: f"preference {i}")))
 
     @classmethod
     def from_columns(cls, table: ItemTable, columns: tables.Columns, where: Where) -> Comparisons:
@@ -257,15 +268,62 @@ class Comparisons:
         pairs: Any = given.pairs
         if table.names is not None:
             # In a table of answers a number is never a position where the items have names.
-            flat = tables.label_array(pairs.ravel(), "item", lambda i: where(int(given.rows[i // 2])))
+            flat = tables.text_array(pairs.ravel(), "item", lambda i: where(int(given.rows[i // 2])))
             pairs = flat.reshape(pairs.shape)
-        answers = _answers(_two_items(table), pairs, *given[1:4], lambda i: where(int(given.rows[i])))
-        return cls._of(*table, *answers)
+        _two_items(table)
+
+        def place(i: int) -> str:
+            return where(int(given.rows[i]))
+
+        found = _pairs(table, tables.as_array(pairs, "pairs"), place)
+        return cls._of(*table, *_answers(found, given.y, given.users, given.weights, place))
+
+    @classmethod
+    def at_positions(
+        cls, table: ItemTable, pairs: Positions, y: Signs, weights: FloatArray, users: Names | None = None
+    ) -> Comparisons:
+        """Return answers that are stored by position about checked items: nothing is parsed.
+
+        Positions are no names, whatever the items are called.
+        """
+        return cls._of(*table, pairs, y, weights, users)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Comparisons]) -> Comparisons:
+        """Return all answers of parts that are about the same items; users where all parts have them.
+
+        Examples
+        --------
+        >>> data = Comparisons([[0.0], [1.0], [2.0]], [[0, 1], [2, 1]])
+        >>> Comparisons.concatenate([data[:1], data[1:]]) == data
+        True
+        """
+        first = parts[0]
+        if not all(np.array_equal(first.items, part.items) for part in parts):
+            raise InputError("The answers are about different items; they must be about the same.")
+        pairs, y, weights = (
+            np.concatenate([getattr(part, column) for part in parts]) for column in ("pairs", "y", "weights")
+        )
+        known = [part.users for part in parts if part.users is not None]
+        users = np.concatenate(known) if len(known) == len(parts) else None
+        return cls.at_positions(first.item_table, pairs, y, weights, users)
+
+    def with_answers(self, y: Column = None, weights: Column = None) -> Comparisons:
+        """Return the same pairs by the same users with another `y` or other weights."""
+        n, signs, mass = len(self), self.y, self.weights
+        if y is not None:
+            given = _flat(y, "y", n)
+            # Folds of one's own y are as they were, also where they have ties and no -1.
+            same = given.dtype.kind in "iuf" and np.array_equal(given, self.y)
+            signs = self.y if same else _signs(given, tables.row)
+        if weights is not None:
+            mass = _weights(_flat(weights, "weights", n), tables.row)
+        return self.at_positions(self.item_table, self.pairs, signs, mass, self.users)
 
     @property
     def item_table(self) -> ItemTable:
         """The items with their names, which `Comparisons` takes without checking them again."""
-        return ItemTable(self.items, self.item_names, self.feature_names, self._integer_names)
+        return ItemTable(self.items, self.item_names, self.feature_names, self._number_names)
 
     @property
     def n_items(self) -> int:
@@ -300,8 +358,15 @@ class Comparisons:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Comparisons):
             return NotImplemented
-        public = [name for name in self.__slots__ if not name.startswith("_")]
-        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in public)
+        if not all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in ("items", "feature_names", "pairs", "y", "weights")
+        ):
+            return False
+        # Names are told apart by their text: a CSV file has no types.
+        return all(
+            _texts(getattr(self, name)) == _texts(getattr(other, name)) for name in ("item_names", "users")
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Pickled arrays come back writeable; storing them again makes them read-only.
@@ -321,7 +386,7 @@ class Comparisons:
 
     def name_of(self, position: int) -> str:
         """Return the name of the item at a position, which is the position itself without names."""
-        return str(position) if self.item_names is None else str(self.item_names[position])
+        return str(position) if self.item_names is None else naming.text(self.item_names[position])
 
     def oriented(self) -> tuple[Positions, Positions, FloatArray]:
         """Return the answers winner first.
@@ -373,8 +438,8 @@ class Comparisons:
         Examples
         --------
         >>> print(Comparisons([[0.0], [1.0]], [[0, 1]], y=[-1]).to_frame().to_string(index=False))
-        user  left  right winner  weight
-        None     0      1      1     1.0
+        user  left  right  winner  weight
+        None     0      1       1     1.0
         """
         called = np.arange(self.n_items) if self.item_names is None else self.item_names
         left, right = called[self.pairs.T]
@@ -385,7 +450,12 @@ class Comparisons:
         winner = np.where(self.y > 0, left, right).astype(object)
         winner[tied] = "tie"
         columns = {"user": self.users, "left": left, "right": right, "winner": winner}
-        return tables.pandas().DataFrame(columns | {"weight": self.weights})
+        return tables.pandas().DataFrame(columns | {"weight": self.weights}).infer_objects()
+
+
+def _texts(labels: Names | None) -> list[str] | None:
+    """Names or users as text."""
+    return None if labels is None else [naming.text(label) for label in labels]
 
 
 def _two_items(table: ItemTable) -> ItemTable:
@@ -395,9 +465,11 @@ def _two_items(table: ItemTable) -> ItemTable:
     return table
 
 
-def _flat(values: Any, what: str, n: int | None = None, whose: str = "pairs") -> NDArray[Any]:
-    """Values as a one-dimensional array, of length n if that is given."""
-    array = tables.as_array(values, what)
+def _flat(
+    values: Any, what: str, n: int | None = None, whose: str = "pairs", *, exact: bool = False
+) -> NDArray[Any]:
+    """Values as a one-dimensional array, of length n if that is given; cells as they are, if `exact`."""
+    array = tables.as_array(values, what, exact=exact)
     if array.ndim != 1:
         raise InputError(f"The {what} of shape {array.shape} must be a flat list.")
     if n is not None and len(array) != n:
@@ -405,14 +477,19 @@ def _flat(values: Any, what: str, n: int | None = None, whose: str = "pairs") ->
     return array
 
 
-def _answers(table: ItemTable, pairs: Any, y: Any, users: Any, weights: Any, where: Where) -> Checked:
-    """Answers about checked items, checked."""
-    rows = _pairs(table, tables.as_array(tables.winner_first(pairs), "pairs"), where)
-    n = len(rows)
-    signs = np.ones(n, dtype=np.int8) if y is None else _signs(_flat(y, "y", n), where)
+def _answers(pairs: Positions, y: Signs | None, users: Any, weights: Any, where: Where) -> Checked:
+    """Answers about checked pairs, checked."""
+    n = len(pairs)
+    signs = np.ones(n, dtype=np.int8) if y is None else y
     mass = np.ones(n) if weights is None else _weights(_flat(weights, "weights", n), where)
-    people = None if users is None else tables.label_array(_flat(users, "users", n), "user", where)
-    return rows, signs, mass, people
+    if users is None:
+        return pairs, signs, mass, None
+    return pairs, signs, mass, tables.label_array(_flat(users, "users", n, exact=True), "user", where)
+
+
+def _told(y: Any, n: int) -> Signs | None:
+    """A user's y for n pairs, checked."""
+    return None if y is None else _signs(_flat(y, "y", n), tables.row)
 
 
 def _pairs(table: ItemTable, values: NDArray[Any], where: Where) -> Positions:
@@ -423,10 +500,15 @@ def _pairs(table: ItemTable, values: NDArray[Any], where: Where) -> Positions:
         hint = " (Comparisons.from_features reads pairs of feature vectors)" if values.ndim == 3 else ""
         raise InputError(f"The pairs have shape {values.shape}; they must be (n, 2){hint}.")
     pairs: Positions = tables.positions(table, values.ravel(), lambda i: where(i // 2)).reshape(-1, 2)
+    return _differing(pairs, values, where)
+
+
+def _differing(pairs: Positions, called: NDArray[Any], where: Where) -> Positions:
+    """The pairs, once each is of two items; messages call them as they were given."""
     same = pairs[:, 0] == pairs[:, 1]
     if same.any():
         i = int(same.argmax())
-        raise InputError(f"In {where(i)} item '{values[i, 0]}' is compared with itself; the two must differ.")
+        raise InputError(f"In {where(i)} item '{called[i, 0]}' is compared with itself; the two must differ.")
     return pairs
 
 
@@ -439,16 +521,17 @@ def _signs(values: NDArray[Any], where: Where) -> Signs:
     if bad.any():
         i = int(bad.argmax())
         raise InputError(f"y of {where(i)} is {y[i]:g}; it must be 1 (first preferred), -1 or 0 (a tie).")
+    if {*np.unique(y)} == {0, 1}:
+        raise InputError(
+            "y is 0 and 1 and never -1, so that 0 may mean a tie or that the second is preferred; for the "
+            "latter give booleans or 2 * y - 1, for ties a frame whose winner is 'tie' (from_frame)."
+        )
     return y.astype(np.int8)
 
 
 def _weights(values: NDArray[Any], where: Where) -> FloatArray:
-    """Weights that are finite, not negative and not all zero."""
-    weights = tables.numbers(values, "Weight", where)
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        i = int(bad.argmax())
-        raise InputError(f"Weight of {where(i)} is {weights[i]:g}; it must be finite and not negative.")
+    """Weights that are not all zero."""
+    weights = tables.weights(values, where)
     if not weights.any():
         raise InputError("All weights are zero; at least one must be positive.")
     return weights
@@ -461,7 +544,8 @@ def _won(wins: Positions, weights: FloatArray | None = None, users: Names | None
 
 def _wins(values: FloatArray, groups: NDArray[Any]) -> Positions:
     """(winner, loser) for every two positions of different value in the same group."""
-    _, inverse, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    texts = [naming.text(group) for group in groups]
+    _, inverse, sizes = np.unique(texts, return_inverse=True, return_counts=True)
     members = np.split(np.argsort(inverse, kind="stable"), np.cumsum(sizes)[:-1])
     pairs = np.concatenate([group[np.column_stack(np.triu_indices(len(group), 1))] for group in members])
     first, second = values[pairs].T

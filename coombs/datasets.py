@@ -275,7 +275,7 @@ def _read(
     for name, header in headers.items():
         if header in table:
             columns[name] = _numbers(table[header], f"Column {header!r}", where, RANGES[name])
-    names = tables.label_array(table.get("applicant", np.arange(len(tiers))), "applicant", where)
+    names = tables.text_array(table.get("applicant", np.arange(len(tiers))), "applicant", where)
     tables.refuse_repeats(names.tolist(), "applicant")
     return Admissions(columns, names, tiers, _groups(table[group]) if group in table else None)
 

@@ -16,6 +16,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
+from coombs import naming
 from coombs.tables import (
     Columns,
     InputError,
@@ -32,14 +33,42 @@ from coombs.tables import (
 
 PathType: TypeAlias = str | PathLike[str]
 
-_NAME_HEADERS = {"item", "name", "id", ""}
+NAME_HEADERS = {"item", "name", "id", ""}
 # Columns by these names call something: what looks like a number in them is a name, and stays as it is.
-_LABEL_HEADERS = _NAME_HEADERS | {"left", "right", "winner", "loser", "user"}
+_LABEL_HEADERS = NAME_HEADERS | {"left", "right", "winner", "loser", "user"}
+# Columns of which the first or the last word is one of these are ids, if all of their cells differ.
+_ID_WORDS = {"id", "ids", "uid", "uuid", "guid"}
+_COUNTING_HEADERS = {
+    "",
+    "#",
+    "nr",
+    "nr.",
+    "no",
+    "no.",
+    "num",
+    "number",
+    "key",
+    "index",
+    "idx",
+    "row",
+    "unnamed: 0",
+}
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_WHOLE = re.compile(r"-?\d+")
+FEWEST_COUNTED = 5
+"""Rows from which on 1, 2, 3, ... is taken for a count of them, whatever the column is called."""
 _BOOLEAN_WORDS = {"true": 1.0, "false": 0.0}
 _SEPARATORS = ",;\t"
 _DECIMAL = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
 # Spreadsheets run a cell that begins so as a formula; apostrophes before it are kept apart by one more.
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
+
+
+class Roles(NamedTuple):
+    """The column that holds the names, and those that only number the items and are not learned from."""
+
+    names: str | None
+    numbering: tuple[str, ...]
 
 
 class CsvTable(NamedTuple):
@@ -206,15 +235,64 @@ def typed(column: NDArray[Any]) -> NDArray[Any]:
 
 def _file_items(raw: Columns, columns: Columns, where: Where) -> ItemTable:
     """Items as files hold them."""
-    return assemble(*split_names(raw, columns), where)
+    names, numbering = roles(raw, columns)
+    left = {name: column for name, column in columns.items() if name not in (names, *numbering)}
+    return assemble(None if names is None else raw[names], left, where)
 
 
-def split_names(raw: Columns, columns: Columns) -> tuple[NDArray[Any] | None, Columns]:
-    """Names and features: the first column is the names by its header or because it is text."""
+def roles(raw: Columns, columns: Columns, features: Sequence[str] = ()) -> Roles:
+    """Which column of a file holds the names, and which others only number the items; never a feature.
+
+    The first column is the names by its header or because it is text; otherwise one that numbers items is.
+
+    Examples
+    --------
+    >>> cars = {"price": np.array([4, 5]), "Car ID": np.array([17, 12])}
+    >>> roles(cars, cars)
+    Roles(names='Car ID', numbering=())
+    """
+    free = [name for name in columns if name not in set(features)]
+    named = [name for name in free if is_id_header(name) and _tells_apart(columns[name])]
+    counting = [name for name in free if name not in named and _counts(raw, name)]
+    numbers = [name for name, column in columns.items() if not holds_text(column)]
+    # Where there is nothing else to learn from, a column that counts is a feature.
+    found = [*named, *(counting if set(numbers) - {*named, *counting} else ())]
     first = next(iter(columns))
-    if first.strip().lower() not in _NAME_HEADERS and not holds_text(columns[first]):
-        return None, columns
-    return raw[first], {name: columns[name] for name in columns if name != first}
+    called = first.strip().lower() in NAME_HEADERS or holds_text(columns[first])
+    names = first if called and first in free else next(iter(found), None)
+    return Roles(names, tuple(name for name in found if name != names and name in numbers))
+
+
+def is_id_header(header: str) -> bool:
+    """Whether a column is called as those that number things.
+
+    Examples
+    --------
+    >>> [is_id_header(name) for name in ("Item ID", "car_id", "carId", "uuid", "nr", "humid", "idle")]
+    [True, True, True, True, True, False, False]
+    """
+    words = [word.lower() for word in _WORDS.findall(header)]
+    return header.strip().lower() in _COUNTING_HEADERS or bool({*words[:1], *words[-1:]} & _ID_WORDS)
+
+
+def _tells_apart(column: NDArray[Any]) -> bool:
+    """Whether every cell is there, differs from all others, and is text or a whole number."""
+    texts = [naming.text(cell) for cell in column]
+    whole = holds_text(column) or all(map(_WHOLE.fullmatch, texts))
+    return whole and "" not in texts and len(set(texts)) == len(texts)
+
+
+def _counts(raw: Columns, name: str) -> bool:
+    """Whether a column is 0 to n - 1 or 1 to n in the order of the rows; the first column in any order.
+
+    Numbers with a decimal point measure something, also where they are whole.
+    """
+    cells = raw[name].tolist()
+    if len(cells) < FEWEST_COUNTED or not all(_WHOLE.fullmatch(str(cell)) for cell in cells):
+        return False
+    values = [int(cell) for cell in cells]
+    values = sorted(values) if name == next(iter(raw)) else values
+    return any(values == list(range(start, start + len(cells))) for start in (0, 1))
 
 
 def _typed_cell(cell: str) -> float | str | None:

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from coombs import naming
+
 # An array, nested lists, or a pandas or polars frame: no type can name libraries that may be absent.
 TableLike: TypeAlias = Any
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -26,6 +28,10 @@ _WORDS = {"left": 1, "right": -1, "tie": 0, "skip": 2}
 _SKIP, _NEITHER = 2, 3
 _WHOLE = re.compile(r"-?\d+")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
+LARGEST_WEIGHT = 1e9
+"""Of an answer; beyond it arithmetic loses the other answers."""
+LARGEST_EXACT = 2**53
+"""Integers beyond it do not all have a float of their own."""
 
 
 class AnswerColumns(NamedTuple):
@@ -52,16 +58,26 @@ class InputError(ValueError):
 
 
 class ItemTable(NamedTuple):
-    """Checked items; `integer_names` says that integers in pairs are names, not positions."""
+    """Checked items; `number_names` says that numbers in pairs are names, not positions.
+
+    Names have the type that they came in; their texts differ.
+    """
 
     matrix: FloatArray
     names: Names | None
     features: Names | None
-    integer_names: bool
+    number_names: bool
+
+    @property
+    def texts(self) -> list[str]:
+        """What the items are called, as text; their positions where they have no names."""
+        if self.names is None:
+            return [str(i) for i in range(len(self.matrix))]
+        return [naming.text(name) for name in self.names]
 
     def where(self, position: int) -> str:
         """How messages call the item at a position."""
-        return row(position) if self.names is None else f"item {self.names[position]!r}"
+        return row(position) if self.names is None else f"item {naming.text(self.names[position])!r}"
 
 
 def row(i: int) -> str:
@@ -84,24 +100,22 @@ def item_table(items: TableLike, where: Where = row) -> ItemTable:
 
 def positions(table: ItemTable, values: NDArray[Any], where: Where) -> NDArray[np.intp]:
     """Positions of the items that a flat array names, by name or by position."""
-    if values.dtype.kind == "O" and all(isinstance(value, Integral) for value in values):
-        values = np.array(values.tolist())
-    if values.dtype.kind in "bcmM":
+    values = _whole_numbers(values)
+    if values.dtype.kind in "bcmM" and not _has_names_like(table, values[:1]):
         raise InputError(f"Items cannot be chosen by {values.dtype} values; use positions or names.")
-    if values.dtype.kind in "iuf" and not table.integer_names:
+    if values.dtype.kind in "iuf" and not table.number_names:
         _refuse_ambiguous(table)
-        return _in_range(values, len(table.matrix), where)
+        return in_range(values, len(table.matrix), where)
     texts = labels(values, "item", where)
-    names = map(str, range(len(table.matrix))) if table.names is None else table.names
-    index = {name: i for i, name in enumerate(names)}
+    index = {name: i for i, name in enumerate(table.texts)}
     found = np.fromiter(map(index.get, texts, repeat(-1)), dtype=np.intp, count=len(texts))
     if (found < 0).any():
         raise _unknown(texts, np.flatnonzero(found < 0), list(index), where)
     return found
 
 
-def as_array(values: TableLike, what: str) -> NDArray[Any]:
-    """Whatever was given, as one array; masked cells become None."""
+def as_array(values: TableLike, what: str, *, exact: bool = False) -> NDArray[Any]:
+    """Whatever was given, as one array; masked cells become None. If `exact`, cells keep their types."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         plain = np.array(values.data, dtype=object)
         plain[np.ma.getmaskarray(values)] = None
@@ -110,8 +124,10 @@ def as_array(values: TableLike, what: str) -> NDArray[Any]:
         raise InputError(f"The {what} are a sparse matrix; give them as a dense one (.toarray()).")
     try:
         if frame_library(values):
-            return np.column_stack(list(frame_columns(values).values()))
-        return np.asarray(values)
+            return _stacked(list(frame_columns(values).values()))
+        array = np.asarray(values)
+        changes = exact and not hasattr(values, "dtype") and _changes_cells(values, array)
+        return np.array(values, dtype=object) if changes else array
     except InputError:
         raise
     except (TypeError, ValueError) as error:
@@ -134,8 +150,8 @@ def by_name(values: Any, table: ItemTable, what: str) -> Any:
     """A pandas Series whose index holds the items' names or positions, in the order of the items."""
     if not hasattr(values, "reindex"):
         return values
-    names = [str(i) for i in range(len(table.matrix))] if table.names is None else table.names.tolist()
-    named = values.set_axis([cell_text(label) for label in values.index])
+    names = table.texts
+    named = values.set_axis([naming.text(label) for label in values.index])
     if len(named) == len(names) and set(named.index) == set(names):
         return named.reindex(names)
     if table.names is not None and not is_default(values.index):
@@ -151,7 +167,7 @@ def winner_first(pairs: Any) -> Any:
 
 def labels(values: NDArray[Any], what: str, where: Where) -> list[str]:
     """Labels as text; a blank or missing one is refused."""
-    texts = [cell if type(cell) is str else cell_text(cell) for cell in values.tolist()]
+    texts = [cell if type(cell) is str else naming.text(cell) for cell in _cells(values)]
     if "" in texts:
         raise InputError(f"The {what} of {where(texts.index(''))} is missing; every row needs one.")
     return texts
@@ -164,8 +180,33 @@ def numbers(values: NDArray[Any], what: str, where: Where) -> FloatArray:
     return np.array([_number(cell, what, where, i) for i, cell in enumerate(values)], dtype=np.float64)
 
 
+def weights(values: NDArray[Any], where: Where) -> FloatArray:
+    """A column of weights, checked."""
+    mass = numbers(values, "Weight", where)
+    wrong = ~((mass >= 0) & (mass <= LARGEST_WEIGHT))
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise InputError(f"Weight of {where(i)} is {mass[i]:g}; {weight_rule(mass[i])}.")
+    return mass
+
+
+def weight_rule(value: float) -> str:
+    """What a number that is no weight must be."""
+    if not (math.isfinite(value) and value >= 0):
+        return "it must be finite and not negative"
+    return f"it must be at most {LARGEST_WEIGHT:.0e}, beyond which other answers count for nothing"
+
+
 def label_array(values: NDArray[Any], what: str, where: Where) -> Names:
-    """Labels as an object array, whose elements print as plain strings."""
+    """Labels as an object array of the types they have; a blank or missing one is refused."""
+    labels(values, what, where)
+    array = np.empty(len(values), dtype=object)
+    array[:] = [naming.plain(cell) for cell in _cells(values)]
+    return array
+
+
+def text_array(values: NDArray[Any], what: str, where: Where) -> Names:
+    """Labels as an object array of texts; a blank or missing one is refused."""
     return np.array(labels(values, what, where), dtype=object)
 
 
@@ -213,9 +254,13 @@ def frame_library(values: Any) -> str | None:
 
 def _pandas_items(frame: Any) -> ItemTable:
     """Items in a pandas frame; default indices are no names."""
-    names = None if is_default(frame.index) else frame.index.to_numpy()
-    table = assemble(names, frame_columns(frame), row)
+    table = assemble(index_names(frame), frame_columns(frame), row)
     return table._replace(features=None) if is_default(frame.columns) else table
+
+
+def index_names(frame: Any) -> NDArray[Any] | None:
+    """The names in the index of a pandas frame; its own 0, 1, 2, ... is none."""
+    return None if is_default(frame.index) else frame.index.to_numpy(dtype=object)
 
 
 def _polars_items(frame: Any) -> ItemTable:
@@ -234,17 +279,59 @@ def is_default(index: Any) -> bool:
 
 def assemble(names: NDArray[Any] | None, columns: Columns, where: Where) -> ItemTable:
     """Named columns and item names, checked and put together."""
-    texts = None if names is None else label_array(names, "item name", where)
+    texts = None if names is None else labels(names, "item name", where)
     if texts is not None:
-        refuse_repeats(texts.tolist(), "item")
+        refuse_repeats(texts, "item")
     call = where if texts is None else (lambda i: f"item {texts[i]!r}")
     if not columns:
         raise InputError("The items have no feature columns; at least one column of numbers is needed.")
     parts = [numbers(column, f"Feature {name!r}", call) for name, column in columns.items()]
     features = np.array(list(columns), dtype=object)
     matrix = _finite(np.ascontiguousarray(np.column_stack(parts)), features, call)
-    whole = texts is not None and all(_WHOLE.fullmatch(text) for text in texts)
-    return ItemTable(matrix, texts, features, whole)
+    kept = None if names is None else label_array(names, "item name", where)
+    return ItemTable(matrix, kept, features, has_number_names(kept))
+
+
+def _whole_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """An object array of integers as an array of them, unless numpy has no type that holds them all."""
+    if values.dtype.kind != "O" or not all(isinstance(value, Integral) for value in values):
+        return values
+    array = np.array(values.tolist())
+    return array if array.dtype.kind in "biu" else values
+
+
+def has_number_names(names: Names | None) -> bool:
+    """Whether numbers in pairs are names: all names are numbers, or all are whole ones as text."""
+    if names is None:
+        return False
+    return all(map(naming.is_number, names)) or all(_WHOLE.fullmatch(naming.text(one)) for one in names)
+
+
+def _has_names_like(table: ItemTable, values: NDArray[Any]) -> bool:
+    """Whether an item's name is of the type of these values."""
+    kinds = {type(naming.plain(value)) for value in values}
+    return table.names is not None and any(type(name) in kinds for name in table.names)
+
+
+def _cells(values: NDArray[Any]) -> Any:
+    """The cells of an array one by one; times as numpy's, which Python would have as bare numbers."""
+    return values if values.dtype.kind in "mM" else values.tolist()
+
+
+def _stacked(columns: list[NDArray[Any]]) -> NDArray[Any]:
+    """Columns side by side, each cell with its type."""
+    alike = len({column.dtype for column in columns}) == 1
+    return np.column_stack(columns if alike else [column.astype(object) for column in columns])
+
+
+def _changes_cells(values: Any, array: NDArray[Any]) -> bool:
+    """Whether numpy turned numbers beside text to text, or integers too large for that to floats."""
+    if array.dtype.kind not in "fU":
+        return False
+    cells = np.array(values, dtype=object).ravel()
+    if array.dtype.kind == "U":
+        return not all(isinstance(cell, str) for cell in cells)
+    return any(isinstance(cell, Integral) and abs(int(cell)) > LARGEST_EXACT for cell in cells)
 
 
 def _matrix(values: NDArray[Any], where: Where) -> FloatArray:
@@ -277,14 +364,14 @@ def _finite(matrix: FloatArray, features: Names | None, where: Where) -> FloatAr
 
 def _refuse_ambiguous(table: ItemTable) -> None:
     """Refuse numbers for items some of whose names are numbers."""
-    for name in () if table.names is None else table.names:
+    for name in () if table.names is None else table.texts:
         if _NUMBER.fullmatch(name):
             raise InputError(
                 f"Numbers could be positions or names, as item {name!r} is one; call items by text."
             )
 
 
-def _in_range(values: NDArray[Any], n_items: int, where: Where) -> NDArray[np.intp]:
+def in_range(values: NDArray[Any], n_items: int, where: Where) -> NDArray[np.intp]:
     """Whole numbers from 0 to n_items - 1, as positions."""
     bad = (values < 0) | (values >= n_items)
     if values.dtype.kind == "f":
@@ -316,25 +403,9 @@ def refuse_repeats(names: list[str], noun: str) -> None:
         raise InputError(f"More than one {noun} is named {twice!r}; names must differ.")
 
 
-def _is_missing(value: Any) -> bool:
-    """None, NaN, or pandas' NA and NaT, which must be told by name where pandas may be absent."""
-    if isinstance(value, float):
-        return math.isnan(value)
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return bool(np.isnat(value))
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
-
-
-def cell_text(value: Any) -> str:
-    """A label as text, blank when missing; 3.0 is 3, as pandas turns integers with gaps into floats."""
-    if _is_missing(value):
-        return ""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
 def _number(value: Any, what: str, where: Where, i: int) -> float:
     """A cell as a float, NaN when missing."""
-    if _is_missing(value):
+    if naming.is_missing(value):
         return math.nan
     if isinstance(value, Real | Decimal | np.bool_) and not isinstance(value, np.timedelta64):
         try:
@@ -385,5 +456,5 @@ def _winner_signs(columns: Columns, where: Where) -> NDArray[np.int8]:
 
 def _optional(column: NDArray[Any] | None) -> NDArray[Any] | None:
     """A column that may be absent, or blank from top to bottom, which is the same."""
-    blank = column is None or (column.dtype.kind in "Of" and all(cell_text(cell) == "" for cell in column))
+    blank = column is None or (column.dtype.kind in "Of" and all(naming.text(cell) == "" for cell in column))
     return None if blank else column

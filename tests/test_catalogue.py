@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from coombs import InputError, files
+from coombs import Comparisons, InputError, files
 from coombs.catalogue import Catalogue, catalogue
 from coombs.tables import Columns
 
@@ -128,7 +128,8 @@ def test_a_default_index_gives_no_names_and_integers_give_theirs() -> None:
     assert catalogue(frame).table.names is None
     named = catalogue(frame.set_axis([10, 20]))
     assert named.names == ["10", "20"]
-    assert named.table.integer_names
+    assert named.labels == [10, 20]
+    assert named.table.number_names
 
 
 @pytest.mark.parametrize("last", ["2x", "two", "1,5", "$3"])
@@ -314,3 +315,97 @@ def test_what_is_no_catalogue_is_refused_with_one_sentence(items: Any, features:
     with pytest.raises(InputError, match=sentence) as caught:
         catalogue(items, features)
     assert "\n" not in str(caught.value)
+
+
+# Columns that number the items
+
+PRICES = [4.5, 3.0, 7.25, 6.0, 5.0, 8.5]
+SIZES = [12, 30, 22, 18, 25, 40]
+
+
+def numbered_file(path: Path, header: str, ids: list[Any], first: bool = True, parquet: bool = False) -> Path:
+    """A file of items with a price, a size, and such a column."""
+    columns = {"price": PRICES, "size": SIZES}
+    columns = {header: ids, **columns} if first else {**columns, header: ids}
+    file = path / ("things.parquet" if parquet else "things.csv")
+    frame = pd.DataFrame(columns)
+    frame.to_parquet(file) if parquet else frame.to_csv(file, index=False)
+    return file
+
+
+@pytest.mark.parametrize("parquet", [False, True])
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("ids", [[1, 2, 3, 4, 5, 6], [5, 0, 3, 1, 2, 4], [812, 77, 9013, 4, 55, 6]])
+@pytest.mark.parametrize("header", ["Item ID", "car_id", "carId", "uuid", "id", "nr", "#"])
+def test_an_id_column_names_the_items_and_is_not_learned_from(
+    header: str, ids: list[int], first: bool, parquet: bool, tmp_path: Path
+) -> None:
+    """By its header, wherever it stands and whatever its numbers are."""
+    found = catalogue(numbered_file(tmp_path, header, ids, first, parquet))
+    assert found.features == ["price", "size"]
+    assert found.names == [str(one) for one in ids]
+    expected = first and header == "id"
+    assert [header in note for note in found.notes] == ([] if expected else [True])
+
+
+@pytest.mark.parametrize("start", [0, 1])
+def test_a_column_that_counts_the_rows_is_no_feature_whatever_it_is_called(
+    start: int, tmp_path: Path
+) -> None:
+    counted = list(range(start, start + 6))
+    for first, ids in ((True, counted), (False, counted), (True, counted[::-1])):
+        found = catalogue(numbered_file(tmp_path, "thing", ids, first))
+        assert found.features == ["price", "size"] and found.names == [str(one) for one in ids]
+        assert found.notes == (
+            "Column 'thing' numbers the items: it is taken for their names and not learned from.",
+        )
+
+
+def test_beside_names_a_number_is_a_detail(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"flat": list("abcdef"), "price": PRICES, "flat id": range(6), "row": range(6)})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    found = catalogue(tmp_path / "a.csv")
+    assert found.names == list("abcdef") and found.features == ["price"]
+    assert found.details[2] == {"flat id": "2", "row": "2"}
+    assert [note.split("'")[1] for note in found.notes] == ["flat id", "row"]
+
+
+def test_a_number_is_learned_from_where_it_is_named(tmp_path: Path) -> None:
+    for header, ids in (
+        ("car_id", [9, 8, 7, 6, 5, 4]),
+        ("id", [1, 2, 3, 4, 5, 6]),
+        ("x", [0, 1, 2, 3, 4, 5]),
+    ):
+        found = catalogue(numbered_file(tmp_path, header, ids), [header, "price"])
+        assert found.features == [header, "price"] and found.table.names is None and found.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("header", "values"),
+    [
+        ("rooms", [1, 3, 2, 4, 6, 5]),
+        ("count", [float(i) for i in range(6)]),
+        ("grid", [10, 30, 20, 50, 40, 60]),
+        ("brand_id", [1, 1, 2, 2, 3, 3]),
+        ("humid", [1.5, 2.5, 3.5, 4.5, 5.5, 6.5]),
+    ],
+)
+def test_what_measures_something_is_a_feature(header: str, values: list[float], tmp_path: Path) -> None:
+    """Another order than the rows', decimals, repeats, or a word that only ends as ids do."""
+    found = catalogue(numbered_file(tmp_path, header, values, first=False))
+    assert found.features == ["price", "size", header] and found.notes == ()
+
+
+def test_where_there_is_nothing_else_to_learn_from_a_count_is_a_feature(tmp_path: Path) -> None:
+    pd.DataFrame({"name": list("abcdef"), "x": range(6)}).to_csv(tmp_path / "a.csv", index=False)
+    assert catalogue(tmp_path / "a.csv").features == ["x"]
+    pd.DataFrame({"x": [1, 2], "y": [1, 2]}).to_csv(tmp_path / "b.csv", index=False)
+    assert catalogue(tmp_path / "b.csv").features == ["x", "y"]
+
+
+def test_items_of_csv_files_are_named_so_without_a_study_too(tmp_path: Path) -> None:
+    """The command line and Python read a file alike."""
+    numbered_file(tmp_path, "Car ID", [5, 6, 7, 8, 9, 10])
+    (tmp_path / "answers.csv").write_text("winner,loser\n5,10\n")
+    data = Comparisons.read_csv(tmp_path / "things.csv", tmp_path / "answers.csv")
+    assert data.pairs.tolist() == [[0, 5]] and data.feature_names.tolist() == ["price", "size"]

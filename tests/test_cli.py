@@ -289,6 +289,23 @@ def test_answers_of_a_study_are_fitted(run: Run) -> None:
     assert told["n_answers"] == 12 and told["ranking"][0]["item"] == 7
 
 
+def test_an_id_by_another_name_is_said_and_not_learned_from(run: Run) -> None:
+    """Unless `--features` names it."""
+    rows = [f"{i},{i * 7 % 11},{i * 5 % 13}" for i in range(1, 11)]
+    Path("cars.csv").write_text("\n".join(["car_id,price,size", *rows]))
+    Path("answers.csv").write_text("winner,loser\n1,2\n3,10\n4,5\n")
+    options = ("fit", "cars.csv", "answers.csv", "--json", "--estimator", "single-step")
+    code, out, err = run(*options)
+    told = json.loads(out)
+    assert code == 0 and told["features"] == ["price", "size"]
+    assert {one["item"] for one in told["ranking"]} == {str(i) for i in range(1, 11)}
+    assert "Column 'car_id' numbers the items" in err and "--features" in err and err.count("\n") == 1
+    Path("answers.csv").write_text("winner,loser\n1,2\n3,9\n4,5\n")
+    code, out, err = run(*options, "--features", "car_id, price")
+    assert code == 0 and not err
+    assert json.loads(out)["features"] == ["car_id", "price"]
+
+
 def test_a_fit_whose_chains_stay_apart_warns_in_a_sentence(
     run: Run, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -588,7 +605,9 @@ def test_studies_go_out_and_come_back(run: Run) -> None:
     assert run("export", "all.jsonl")[1] == "all.jsonl: study 'three', 1 answer by 1 person\n"
     assert run("import", "all.jsonl", "--name", "again")[1] == "Study 'again': 1 answer by 1 person\n"
     assert run("export", "answers.csv", "--name", "again")[0] == 0
-    assert run("import", "answers.csv", "--name", "again")[1] == "Study 'again': 1 answer more\n"
+    assert run("import", "answers.csv", "--name", "again")[1] == "Study 'again': 0 answers more\n"
+    Path("more.csv").write_text("winner,loser\n1,0\n2,0\n")
+    assert run("import", "more.csv", "--name", "again")[1] == "Study 'again': 1 answer more\n"
     refused(run("export", "x.csv"), "which study is meant with --name", "'again'", "'three'")
     refused(run("export", "x.csv", "--name", "none"), "none")
     refused(run("export", "x.txt", "--name", "three"), ".csv or .parquet")

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coombs import SingleStep
 from coombs.comparisons import Comparisons, InputError
 from coombs.tables import item_table
 
@@ -49,7 +50,8 @@ def comparisons(draw: st.DrawFn) -> Comparisons:
     n_items, n = draw(st.integers(2, 6)), draw(st.integers(1, 12))
     first = draw(st.lists(st.integers(0, n_items - 1), min_size=n, max_size=n))
     step = draw(st.lists(st.integers(1, n_items - 1), min_size=n, max_size=n))
-    y = draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=n, max_size=n))
+    # 0 and 1 alone are refused.
+    y = draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=n, max_size=n).filter(lambda y: {*y} != {0, 1}))
     weights = draw(st.lists(st.floats(0.125, 8), min_size=n, max_size=n))
     users = draw(st.none() | st.lists(st.sampled_from(["ann", "7", "left"]), min_size=n, max_size=n))
     items: Any = np.arange(2.0 * n_items).reshape(n_items, 2)
@@ -257,8 +259,8 @@ def test_files_give_the_expected(tmp_path: Path, header: str) -> None:
 def test_files_without_names_go_by_position(tmp_path: Path) -> None:
     """Numbers only, in CSV and in Parquet; ties beside positions; booleans as words."""
     items = pd.DataFrame({"price": X[:, 0], "milk": [True, False, True, False]})
-    answers = pd.DataFrame({"left": [0, 3], "right": [1, 0], "winner": ["0", "tie"]})
-    expected = Comparisons(items, [[0, 1], [3, 0]], [1, 0])
+    answers = pd.DataFrame({"left": [0, 3, 2], "right": [1, 0, 1], "winner": ["0", "tie", "1"]})
+    expected = Comparisons(items, [[0, 1], [3, 0], [2, 1]], [1, 0, -1])
     items.to_csv(tmp_path / "i.csv", index=False)
     answers.to_csv(tmp_path / "a.csv", index=False)
     items.to_parquet(tmp_path / "i.parquet")
@@ -309,8 +311,8 @@ def test_tiers_compare_across_tiers_only() -> None:
 
 def test_feature_pairs_share_equal_items() -> None:
     """Equal vectors, 0.0 and -0.0 too, are one item."""
-    data = Comparisons.from_features([[[0.0, 1.0], [2.0, 0.5]], [[2.0, 0.5], [-0.0, 1.0]]], [1, 0])
-    assert data == Comparisons([[0.0, 1.0], [2.0, 0.5]], [[0, 1], [1, 0]], [1, 0])
+    data = Comparisons.from_features([[[0.0, 1.0], [2.0, 0.5]], [[2.0, 0.5], [-0.0, 1.0]]], [-1, 0])
+    assert data == Comparisons([[0.0, 1.0], [2.0, 0.5]], [[0, 1], [1, 0]], [-1, 0])
 
 
 def test_arrays_need_no_frame_library() -> None:
@@ -337,7 +339,7 @@ def test_missing_pandas_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None
 @given(comparisons())
 def test_swapping_pairs_and_negating_y_changes_nothing(data: Comparisons) -> None:
     """(i, j, y) and (j, i, -y) are the same answer."""
-    swapped = Comparisons(data.items, data.pairs[:, ::-1], -data.y, weights=data.weights)
+    swapped = Comparisons.at_positions(data.item_table, data.pairs[:, ::-1], -data.y, data.weights)
     assert wins(swapped) == wins(data)
 
 
@@ -757,3 +759,43 @@ def test_a_series_follows_its_index_whatever_the_names_are() -> None:
     assert Comparisons.from_scores(frame[["price"]], shuffled) == plain
     by_price = Comparisons.from_scores(frame.sort_values("price")[["price"]], frame["score"])
     assert by_price.name_of(int(by_price.pairs[0, 0])) == "2"
+
+
+# y of 0 and 1
+
+ITEMS = np.array([[0.0, 1.0], [2.0, 0.5], [1.0, 1.5]])
+
+
+@pytest.mark.parametrize("y", [[0, 1, 1], [0.0, 1.0, 1.0], np.array([1, 0, 1], dtype=np.uint8), (1, 1, 0)])
+def test_zeros_and_ones_are_refused_as_they_may_be_labels_or_ties(y: Any) -> None:
+    """scikit-learn's 0 is "the second is preferred", ours is a tie."""
+    pairs = [[0, 1], [1, 2], [0, 2]]
+    for call in (
+        lambda: Comparisons(ITEMS, pairs, y=y),
+        lambda: Comparisons.from_features(ITEMS[pairs], y=y),
+        lambda: Comparisons(ITEMS, pairs).with_answers(y),
+        lambda: SingleStep(ITEMS).fit(pairs, y),
+        lambda: SingleStep(ITEMS).fit(pairs).score(pairs, y),
+    ):
+        with pytest.raises(InputError, match=r"y is 0 and 1 and never -1.*booleans or 2 \* y - 1"):
+            call()
+
+
+def test_labels_that_can_mean_one_thing_only_are_taken() -> None:
+    pairs = [[0, 1], [1, 2], [0, 2]]
+    assert Comparisons(ITEMS, pairs, y=[True, False, True]).y.tolist() == [1, -1, 1]
+    nullable = pd.Series([True, False, True], dtype="boolean")
+    assert Comparisons(ITEMS, pairs, y=nullable).y.tolist() == [1, -1, 1]
+    assert Comparisons(ITEMS, pairs, y=[0, 0, 0]).y.tolist() == [0, 0, 0]
+    assert Comparisons(ITEMS, pairs, y=[1, 1, 1]).y.tolist() == [1, 1, 1]
+    assert Comparisons(ITEMS, pairs, y=[0, 1, -1]).y.tolist() == [0, 1, -1]
+
+
+def test_ones_own_ties_are_ties() -> None:
+    """Answers that were read as ties stay so, in folds with their y, too."""
+    frame = pd.DataFrame({"left": [0, 1, 0], "right": [1, 2, 2], "winner": ["left", "tie", "left"]})
+    data = Comparisons.from_frame(ITEMS, frame)
+    assert data.y.tolist() == [1, 0, 1]
+    assert data.with_answers(data.y) == data.with_answers(data.y.astype(float)) == data
+    assert data.with_answers([True, False, True]).y.tolist() == [1, -1, 1]
+    assert SingleStep().fit(data, data.y).score(data, data.y) == SingleStep().fit(data).score(data)

@@ -215,8 +215,8 @@ def test_ceiling_of_contradictory_answers_by_hand() -> None:
     """(0, 1) is 3 to 1, (1, 2) is tied, (2, 3) stands: (3 + 1/2 + 2) / 7."""
     data = Comparisons(
         [[0.0], [1.0], [2.0], [3.0]],
-        [[0, 1], [0, 1], [1, 0], [1, 2], [2, 3]],
-        y=[1, 1, 1, 0, 1],
+        [[0, 1], [0, 1], [0, 1], [1, 2], [2, 3]],
+        y=[1, 1, -1, 0, 1],
         weights=[2, 1, 1, 1, 2],
     )
     told = explain_untested(IdealPoint(lapse=0.1).fit(data))

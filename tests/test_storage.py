@@ -669,9 +669,13 @@ def test_a_storage_passes_through(storage: Storage) -> None:
     assert open_storage(storage) is storage
 
 
-def test_each_storage_in_memory_is_new() -> None:
-    make(open_storage("memory:"))
-    assert open_storage("memory:").studies() == []
+@pytest.mark.parametrize("url", ["memory:", "sqlite://", "sqlite:///:memory:"])
+def test_each_storage_in_memory_is_new(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By our name and by SQLAlchemy's and Optuna's two; no file is made."""
+    monkeypatch.chdir(tmp_path)
+    make(open_storage(url))
+    assert open_storage(url).studies() == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_relative_path_is_of_the_folder_where_it_was_opened(
@@ -693,7 +697,6 @@ NO_URLS = [
     "sqlite:study.db",
     "sqlite://study.db",
     "sqlite:///",
-    "sqlite:///:memory:",
     "memory",
 ]
 NO_KINDS = ["mysql://ann:secret@host/db", "mysql://ann:sec@ret@host/db", None, Path("study.db")]

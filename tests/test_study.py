@@ -149,7 +149,7 @@ def test_a_study_comes_back_as_it_was_made(tmp_path: Path) -> None:
         (POINTS.tolist(), np.array([0, 1]), ("0", "1")),
         (pd.DataFrame(POINTS, index=NAMES), ("flat 3", "flat 0"), ("flat 3", "flat 0")),
         (pd.DataFrame(POINTS, index=NAMES), (3, 0), ("flat 3", "flat 0")),
-        (pd.DataFrame(POINTS, index=range(100, 130)), (103, 100), ("103", "100")),
+        (pd.DataFrame(POINTS, index=range(100, 130)), (103, 100), (103, 100)),
         (pd.DataFrame(POINTS), (3, 0), ("3", "0")),
         (pl.DataFrame({"flat": NAMES, "x": POINTS[:, 0]}), ["flat 3", "flat 0"], ("flat 3", "flat 0")),
     ],
@@ -162,7 +162,7 @@ def test_items_are_called_as_they_were_named_also_after_reloading(items: Any, pa
         assert answer.winner == names[0]
         assert study.tell(pair, "right").winner == names[1]
         question = study.ask()
-        assert question.left == study.catalogue.names[question.positions[0]]
+        assert question.left == study.catalogue.labels[question.positions[0]]
 
 
 def test_a_file_of_items_makes_a_study_with_details(tmp_path: Path) -> None:
@@ -844,6 +844,40 @@ def test_what_cannot_be_done_is_refused_with_one_sentence_and_nothing_is_kept(
         lambda s: s.tell(None, "left"),
         lambda s: s.tell(1.5, "left"),
         lambda s: s.tell((0, 1), weight="2"),
+        lambda s: s.tell((0, 1), weight=10**400),
+        lambda s: s.tell((0, 1), weight=10**5000),
+        lambda s: s.tell((0, 1), weight=1e10),
+        lambda s: s.tell((0, 1), weight=True),
+        lambda s: s.tell((0, 1), weight=pd.NA),
+        lambda s: s.tell((0, 1), weight=np.array(2.0)),
+        lambda s: s.tell((0, 1), pd.NA),
+        lambda s: s.tell((0, 1), np.array("left")),
+        lambda s: s.tell((0, 1), ["left"]),
+        lambda s: s.tell(pd.NA, "left"),
+        lambda s: s.tell((pd.NA, 1)),
+        lambda s: s.tell((pd.NaT, 1)),
+        lambda s: s.tell(np.array(1), "left"),
+        lambda s: s.tell(np.eye(2)),
+        lambda s: s.tell(([0, 1], [2, 3])),
+        lambda s: s.tell((np.array([0, 1]), np.array([2, 3]))),
+        lambda s: s.tell(True, "left"),
+        lambda s: s.tell(10**400, "left"),
+        lambda s: s.tell((10**400, 1)),
+        lambda s: s.undo(pd.NA),
+        lambda s: s.undo(np.array(1)),
+        lambda s: s.progress(pd.NA),
+        lambda s: s.progress(certainty=np.array(0.5)),
+        lambda s: s.done(questions=pd.NA),
+        lambda s: s.respondent(pd.NA),
+        lambda s: create_study(POINTS, storage="memory:", strategy=pd.NA),
+        lambda s: create_study(POINTS, storage="memory:", metric=np.array("full")),
+        lambda s: create_study(POINTS, storage="memory:", top=pd.NA),
+        lambda s: create_study(POINTS, storage="memory:", probes=np.array(0.5)),
+        lambda s: create_study(POINTS, storage=pd.NA),
+        lambda s: create_study(POINTS, pd.NA, storage="memory:"),
+        lambda s: create_study(pd.NA, storage="memory:"),
+        lambda s: create_study([[10**400, 1], [2, 3]], storage="memory:"),
+        lambda s: create_study([[1e300, 1], [2, 3]], storage="memory:"),
         lambda s: s.tell((0, 1), weight=None),
         lambda s: s.respondent(["Ann"]),
         lambda s: s.respondent().undo("last"),

@@ -1325,3 +1325,21 @@ def test_a_study_made_anew_elsewhere_is_seen(client: TestClient, study: Study) -
     assert "3 items" in client.get("/studies/points").text
     number = client.get(f"/api/respondents/{old}/question")
     assert number.status_code in (404, 422, 503)
+
+
+@pytest.mark.parametrize("header", ["Item ID", "car_id", "thing"])
+def test_a_column_that_numbers_items_is_their_name_and_the_preview_says_so(
+    client: TestClient, header: str
+) -> None:
+    """On the page and by the API; who wants to learn from it says so."""
+    rows = [f"{i},{i * 7 % 11},{i * 5 % 13}" for i in range(1, 11)]
+    table = "\n".join([f"{header},price,size", *rows])
+    draft = read_upload(table.encode(), "things.csv")
+    choices = draft.guess()
+    assert choices.names == header and choices.features == ("price", "size")
+    told = f"{header} numbers the items: it is taken for their names and not learned from."
+    assert told in checks.warnings(draft, choices)
+    made = client.post("/api/studies", json={"name": "a", "csv": table}).json()
+    assert made["features"] == ["price", "size"]
+    body = {"name": "b", "csv": table, "features": [header, "price"]}
+    assert client.post("/api/studies", json=body).json()["features"] == [header, "price"]

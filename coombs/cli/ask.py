@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-from coombs.cli.parser import Commands, add_command, add_json, add_storage, positive, whole
+from coombs.cli.parser import (
+    Commands,
+    add_command,
+    add_features,
+    add_json,
+    add_storage,
+    feature_list,
+    positive,
+    whole,
+)
 
 
 def add(commands: Commands) -> None:
@@ -24,7 +33,7 @@ def add(commands: Commands) -> None:
     ask.add_argument("--name", metavar="STUDY", help="of the study (default: the file's)")
     add_storage(ask)
     ask.add_argument("--respondent", metavar="NAME", default="me", help="who answers (default: me)")
-    ask.add_argument("--features", metavar="A,B,C", help="columns to learn from (default: all numbers)")
+    add_features(ask)
     ask.add_argument(
         "--strategy",
         metavar="information|best|random",
@@ -47,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
         options.name,
         options.storage,
         options.respondent,
-        None if options.features is None else [name.strip() for name in options.features.split(",")],
+        feature_list(options.features),
         {name: value for name, value in given.items() if value is not None},
         options.questions,
         options.json,

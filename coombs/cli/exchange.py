@@ -68,11 +68,12 @@ def run_import(options: argparse.Namespace) -> None:
 
 def _study(options: argparse.Namespace) -> Study:
     """The study of that name, or the only one."""
+    from coombs.storage import is_memory
     from coombs.study import list_studies, load_study
     from coombs.tables import InputError
 
     path = options.storage.removeprefix(SQLITE)
-    if options.storage.startswith(SQLITE) and not Path(path).exists():
+    if options.storage.startswith(SQLITE) and not is_memory(options.storage) and not Path(path).exists():
         raise InputError(f"There is no database {path}; say where answers are kept with --storage.")
     if options.name is not None:
         return load_study(options.name, storage=options.storage)

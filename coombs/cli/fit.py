@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from coombs.cli import later, rank, saved, show
-from coombs.cli.parser import Commands, Parser, add_command, add_json, positive, whole
+from coombs.cli.parser import (
+    Commands,
+    Parser,
+    add_command,
+    add_features,
+    add_json,
+    feature_list,
+    positive,
+    whole,
+)
 
 if TYPE_CHECKING:
     from coombs.comparisons import Comparisons
@@ -43,6 +53,7 @@ def add(commands: Commands) -> None:
     )
     fit.add_argument("items", help="CSV or Parquet file, an item a row, a feature a column")
     fit.add_argument("answers", help="CSV or Parquet file, an answer a row")
+    add_features(fit)
     _add_model(fit)
     fit.add_argument("--user", metavar="NAME", help="whose answers (default: everybody's together)")
     fit.add_argument("--top", metavar="K", type=positive, default=10, help="best items to list (default: 10)")
@@ -77,7 +88,7 @@ def run(options: argparse.Namespace) -> None:
     later.put_off()
     saved.check_folder(options.out, options.report)
     estimator = _estimator(options)
-    data = _one_user(read_answers(options.items, options.answers), options)
+    data = _one_user(read_answers(options.items, options.answers, feature_list(options.features)), options)
     est, people = _fitted(estimator, data), len(_users(data)) or None
     if options.out:
         saved.write_text(options.out, _model_json(est, data))
@@ -104,13 +115,16 @@ def _estimator(options: argparse.Namespace) -> PairEstimator:
     return made(standardize=True)  # type: ignore[no-any-return]
 
 
-def read_answers(items: str, answers: str) -> Comparisons:
+def read_answers(items: str, answers: str, features: Sequence[str] | None = None) -> Comparisons:
     """The answers in a file about the items in another, whose text columns are passed over."""
     from coombs import files, tables
     from coombs.catalogue import catalogue
     from coombs.comparisons import Comparisons
 
-    table = catalogue(items).table
+    goods = catalogue(items, features)
+    for note in goods.notes:
+        show.careful(f"{note} --features names the columns to learn from.")
+    table = goods.table
     if answers.lower().endswith((".parquet", ".pq")):
         frame, where = files.parquet_frame(answers)
         return Comparisons.from_columns(table, tables.frame_columns(frame), where)
@@ -121,15 +135,17 @@ def read_answers(items: str, answers: str) -> Comparisons:
 
 def _one_user(data: Comparisons, options: argparse.Namespace) -> Comparisons:
     """The answers of the user that is asked for, or everybody's."""
+    from coombs import naming
     from coombs.tables import InputError
 
     if options.user is None:
         return data
     if data.users is None:
         raise InputError(f"{options.answers} has no column user; leave --user away.")
-    if options.user not in data.users:
+    chosen = [naming.text(user) == options.user for user in data.users]
+    if not any(chosen):
         raise InputError(f"There is no user {options.user!r}; the users are {_some(_users(data))}.")
-    return data[data.users == options.user]
+    return data[chosen]
 
 
 def _fitted(est: PairEstimator, data: Comparisons) -> PairEstimator:
@@ -230,9 +246,11 @@ def _model_json(est: PairEstimator, data: Comparisons) -> str:
     return replace(est.model_, n_people=len(_users(data)) or None, findings=found).to_json()
 
 
-def _users(data: Comparisons) -> list[str]:
+def _users(data: Comparisons) -> list[Any]:
     return [] if data.users is None else list(dict.fromkeys(data.users.tolist()))
 
 
-def _some(users: list[str]) -> str:
-    return ", ".join(users[:MOST_USERS]) + (", ..." if len(users) > MOST_USERS else "")
+def _some(users: list[Any]) -> str:
+    from coombs import naming
+
+    return ", ".join(map(naming.text, users[:MOST_USERS])) + (", ..." if len(users) > MOST_USERS else "")

@@ -51,6 +51,20 @@ def add_storage(command: Parser) -> None:
     )
 
 
+def add_features(command: Parser) -> None:
+    """What to learn from."""
+    command.add_argument(
+        "--features",
+        metavar="A,B,C",
+        help="columns to learn from (default: all numbers, but for those that only number the items)",
+    )
+
+
+def feature_list(features: str | None) -> list[str] | None:
+    """The columns that `--features` names."""
+    return None if features is None else [name.strip() for name in features.split(",")]
+
+
 def add_json(command: Parser, what: str = "print the result as JSON") -> None:
     """For programs."""
     command.add_argument("--json", action="store_true", help=what)

@@ -41,6 +41,8 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Rank, and print or write it."""
+    from coombs import naming
+
     saved.check_folder(options.csv)
     model = saved.read_model(options.model)
     table = saved.read_items(options.items, model)
@@ -49,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
     measure = "distance" if model.slope is None else "score"
     if options.csv:
         heading = ["rank", "item", measure, *feature_names(model)]
-        rows = [[one["rank"], one["item"], one["distance"], *one["features"]] for one in shown]
+        rows = [[one["rank"], naming.text(one["item"]), one["distance"], *one["features"]] for one in shown]
         saved.write_table(options.csv, heading, rows)
     if options.json:
         names = feature_names(model)
@@ -86,12 +88,19 @@ def ranking_table(
     ranking: list[dict[str, Any]], table: ItemTable, features: list[str], measure: str = "distance"
 ) -> str:
     """The best items with their features."""
+    from coombs import naming
+
     decimals = [_decimals(column) for column in table.matrix.T]
     rows = []
     for one in ranking:
         values = zip(one["features"], decimals, strict=True)
         rows.append(
-            (str(one["rank"]), str(one["item"]), f"{one['distance']:.3g}", *(f"{v:.{k}f}" for v, k in values))
+            (
+                str(one["rank"]),
+                naming.text(one["item"]),
+                f"{one['distance']:.3g}",
+                *(f"{v:.{k}f}" for v, k in values),
+            )
         )
     return show.table("rlr" + "r" * len(features), ("rank", "item", measure, *features), rows)
 

@@ -105,4 +105,10 @@ def _plain(value: Any) -> Any:
         return [_plain(one) for one in value]
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or type(value) in (str, int, float, bool):
+        return value
+    from coombs import naming
+
+    return naming.for_json(value)

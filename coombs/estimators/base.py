@@ -76,7 +76,8 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         Parameters
         ----------
         X : Comparisons, (n, 2) pairs of positions or names, or (n, 2, d) pairs of feature vectors
-        y : (n,) of +1 (the first is preferred), -1, 0 (tie); by default the first is preferred
+        y : (n,) of +1 or True (the first is preferred), -1 or False, 0 (tie); by default the first is
+            preferred. 0 and 1 without any -1 is refused
         sample_weight : (n,) weights of the answers
 
         Returns
@@ -139,11 +140,7 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
     ) -> Comparisons:
         """Whatever was given, as the one datum; pairs of positions or names are about `items`."""
         if isinstance(X, Comparisons):
-            if y is None and weights is None:
-                return X
-            y = X.y if y is None else y
-            weights = X.weights if weights is None else weights
-            return Comparisons(X.item_table, X.pairs, y=y, users=X.users, weights=weights)
+            return X if y is None and weights is None else X.with_answers(y, weights)
         if _ndim(X) == 3:
             return Comparisons.from_features(X, y=y, weights=weights)
         if items is None:

@@ -252,12 +252,7 @@ class IdealPoint(PairEstimator):
         new = self._comparisons(X, y, sample_weight, self.item_table_)
         if not np.array_equal(new.items, old.items):
             raise InputError("The new answers are about other items; fit to all answers instead.")
-        data = Comparisons(
-            old.item_table,
-            np.concatenate([old.pairs, new.pairs]),
-            y=np.concatenate([old.y, new.y]),
-            weights=np.concatenate([old.weights, new.weights]),
-        )
+        data = Comparisons.concatenate([old, new])
         parts = () if self._mixture is None else self._mixture.parts
         if (
             len(parts) != 1

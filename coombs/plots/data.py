@@ -283,7 +283,8 @@ def feature_position(names: Sequence[str], feature: Feature) -> int:
 
 def item_names(table: ItemTable) -> tuple[str, ...]:
     """Names of the items, "item 0", ... where they have none."""
-    return tuple(f"item {i}" for i in range(len(table.matrix))) if table.names is None else tuple(table.names)
+    names = (f"item {i}" for i in range(len(table.matrix))) if table.names is None else map(str, table.names)
+    return tuple(names)
 
 
 def _items(est: PairEstimator, items: TableLike) -> ItemTable:

@@ -36,12 +36,15 @@ __all__ = [
     "StudySummary",
     "UndoRecord",
     "UnknownStudyError",
+    "is_memory",
     "is_storage_error",
     "now",
     "open_storage",
 ]
 
 _SQLITE = "sqlite:///"
+# The last two as SQLAlchemy and Optuna have it.
+_MEMORY = ("memory:", "sqlite://", "sqlite:///:memory:")
 _POSTGRES = ("postgresql://", "postgres://")
 
 
@@ -50,7 +53,8 @@ def open_storage(url: str | Storage) -> Storage:
 
     Parameters
     ----------
-    url : "memory:" (new and empty each time), "sqlite:///file.db" (four slashes: an absolute path),
+    url : "memory:", also as "sqlite://" or "sqlite:///:memory:" (new and empty each time),
+        "sqlite:///file.db" (four slashes: an absolute path),
         "postgresql://user:password@host:port/database" (needs ``pip install 'coombs[postgres]'``),
         or a Storage, which is returned as it is
 
@@ -69,19 +73,24 @@ def open_storage(url: str | Storage) -> Storage:
     """
     if not isinstance(url, str):
         return _passed(url)
-    if url == "memory:":
+    if is_memory(url):
         from coombs.storage.memory import MemoryStorage
 
         return MemoryStorage()
     if url.startswith(_POSTGRES):
         return _postgres(url)
-    if url.startswith(_SQLITE) and url not in (_SQLITE, f"{_SQLITE}:memory:"):
+    if url.startswith(_SQLITE) and url != _SQLITE:
         from coombs.storage.sql import SqlStorage
         from coombs.storage.sqlite import SqliteDatabase
 
         return SqlStorage(SqliteDatabase(url.removeprefix(_SQLITE)))
     # What stands before an @ may be a password.
     raise _no_storage(repr(f"...@{url.rpartition('@')[2]}" if "@" in url else url))
+
+
+def is_memory(url: str | Storage) -> bool:
+    """Whether a URL means that nothing is kept."""
+    return isinstance(url, str) and url in _MEMORY
 
 
 def is_storage_error(error: BaseException | None) -> TypeGuard[Exception]:

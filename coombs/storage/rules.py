@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 from datetime import UTC, datetime
+from numbers import Real
 from typing import Any
 
 from coombs.storage.contract import AnsweredError, StudyExistsError, UnknownStudyError
 from coombs.storage.records import CHOICES, AnswerRecord, Choice, QuestionRecord, now
-from coombs.tables import InputError
+from coombs.tables import LARGEST_WEIGHT, InputError, weight_rule
 
 
 def moment(at: datetime | None) -> datetime:
@@ -60,16 +61,22 @@ def progress(share: float | None) -> float | None:
 
 def choice(value: Choice) -> Choice:
     """One of the four."""
-    if value not in CHOICES:
+    if not isinstance(value, str) or value not in CHOICES:
         raise InputError(f"The choice is {value!r}; it must be one of {', '.join(CHOICES)}.")
     return value
 
 
 def weight(value: float) -> float:
     """How much an answer counts."""
-    if not (math.isfinite(value) and value >= 0):
-        raise InputError(f"The weight is {value}; it must be finite and not negative.")
-    return float(value)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise InputError(f"The weight is {value!r}; it must be a number, not negative.")
+    try:
+        plain = float(value)
+    except OverflowError:
+        plain = math.inf
+    if not 0 <= plain <= LARGEST_WEIGHT:
+        raise InputError(f"The weight is {value if math.isfinite(plain) else plain}; {weight_rule(plain)}.")
+    return plain
 
 
 def check_topic(question: QuestionRecord, left: int, right: int) -> None:

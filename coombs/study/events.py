@@ -10,11 +10,18 @@ from datetime import datetime
 from types import NoneType
 from typing import Any, TypeAlias, get_args, get_origin
 
-from coombs import files
+from coombs import files, naming, tables
 from coombs.progress import Progress
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.records import AnswerRecord, Item, QuestionRecord, StudyRecord, new_token
-from coombs.study.study import DEFAULT_STORAGE, Settings, Study, load_study
+from coombs.study.study import (
+    DEFAULT_STORAGE,
+    Settings,
+    Study,
+    load_study,
+    store_study,
+    stored_catalogue,
+)
 from coombs.study.times import read_time, time_text
 from coombs.tables import InputError
 
@@ -23,9 +30,12 @@ FORMAT, VERSION = "coombs study", 1
 
 Entry: TypeAlias = dict[str, Any]
 
+# What an item may be called in JSON.
+Name: TypeAlias = str | int | float | bool
+
 _FIELDS: dict[str, dict[str, Any]] = {
     "study": {"name": str, "feature_names": list[str], "settings": dict, "created": datetime},
-    "item": {"name": str, "features": list[float], "details": dict[str, str]},
+    "item": {"name": Name, "features": list[float], "details": dict[str, str]},
     "respondent": {"id": int, "name": str, "created": datetime},
     "question": dict.fromkeys(["id", "respondent", "left", "right"], int)
     | {"purpose": str, "foretold": float | None, "asked": datetime},
@@ -33,7 +43,14 @@ _FIELDS: dict[str, dict[str, Any]] = {
     | {"question": int | None, "choice": str, "weight": float, "told": datetime},
     "undo": {"answer": int, "told": datetime},
 }
-_CALLED = {str: "text", int: "a whole number", float: "a finite number", list: "a list", dict: "an object"}
+_CALLED = {
+    Name: "text or a number",
+    str: "text",
+    int: "a whole number",
+    float: "a finite number",
+    list: "a list",
+    dict: "an object",
+}
 
 
 def export_events(study: Study, path: files.PathType) -> None:
@@ -105,9 +122,10 @@ def _entries(study: Study) -> Iterator[Entry]:
         "settings": dict(record.settings),
         "created": time_text(record.created),
     }
-    for item in storage.items(record.id):
+    for called, item in zip(study.catalogue.labels, storage.items(record.id), strict=True):
         features, details = list(item.features), dict(item.details)
-        yield {"kind": "item", "name": item.name, "features": features, "details": details}
+        name = naming.for_json(called)
+        yield {"kind": "item", "name": name, "features": features, "details": details}
     # Numbers of the file's own, so that it is the same whichever storage it comes from.
     questions: dict[int | None, int | None] = {None: None}
     answers: dict[int, int] = {}
@@ -164,10 +182,10 @@ class Replay:
         if self._record is None:
             if len(self._items) < 2:
                 raise InputError("There are fewer than two items; a study begins with a line for each.")
-            name, names, settings, created = self._header.values()
-            self._record = self._storage.create_study(
-                self._name or name, names, self._items, settings, at=created
-            )
+            name, features, settings, created = self._header.values()
+            tables.refuse_repeats(features, "feature")
+            goods = stored_catalogue(features, self._items, settings)
+            self._record = store_study(self._storage, self._name or name, goods, settings, at=created)
         return self._record
 
     def _study(self, **fields: Any) -> None:
@@ -177,14 +195,15 @@ class Replay:
             raise InputError(f"The settings cannot be read ({error}); they must be a study's.") from error
         self._header = fields
 
-    def _item(self, name: str, features: list[float], details: dict[str, str]) -> None:
+    def _item(self, name: Name, features: list[float], details: dict[str, str]) -> None:
         width = len(self._header["feature_names"])
         if self._record is not None:
             raise InputError("This item comes after a respondent; all items must come before.")
         if len(features) != width:
             raise InputError(f"The item has {len(features)} features; the study has {width}.")
-        self._keep("item", name, None)
-        self._items.append(Item(name, tuple(features), details))
+        text = naming.text(name)
+        self._keep("item", text, None)
+        self._items.append(Item(text, tuple(features), details))
 
     def _respondent(self, id: int, name: str, created: datetime) -> None:
         study = self.study
@@ -269,6 +288,8 @@ def _as(kind: Any, value: Any) -> Any:
         return None if value is None else _as(of[0], value)
     if kind is datetime:
         return read_time(value)
+    if kind is Name and type(value) in get_args(Name):
+        return value
     if kind is float and type(value) in (int, float) and abs(value) <= sys.float_info.max:
         return float(value)
     if kind is float or type(value) is not (get_origin(kind) or kind):

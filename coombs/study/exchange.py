@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -10,9 +11,9 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs import files, tables
+from coombs import files, naming, tables
 from coombs.progress import Progress
-from coombs.storage.records import Choice, QuestionRecord, new_token
+from coombs.storage.records import AnswerRecord, Choice, QuestionRecord, new_token
 from coombs.study.log import Log
 from coombs.study.study import ME, Study
 from coombs.study.times import read_time, time_text
@@ -22,9 +23,12 @@ _PARQUET = (".parquet", ".pq")
 _COLUMNS = ["user", "left", "right", "winner", "choice", "weight", "question"]
 _COLUMNS += ["purpose", "foretold", "asked", "told"]
 _TYPES = dict.fromkeys(_COLUMNS, "string") | {"weight": "float64", "question": "Int64", "foretold": "float64"}
+_OTHER_SIDE: dict[Choice, Choice] = {"left": "right", "right": "left"}
 _CHOICE_OF = {1: "left", -1: "right", 0: "tie", None: "skip"}
 
 # An answer in a table: user, left, right, choice, weight, and when, if the table says so.
+# What makes two answers the same, but for the time: user, the lower position, the other, choice, weight.
+Said: TypeAlias = tuple[str, int, int, Choice, float]
 Told: TypeAlias = tuple[str, int, int, Choice, float, datetime | None]
 
 
@@ -66,7 +70,11 @@ def import_answers(study: Study, path: files.PathType) -> int:
     The columns are those of `Comparisons.read_csv`: left, right, winner or winner, loser; also user
     (blank: the respondent "me"), weight, and told or timestamp (ISO 8601, in UTC unless it says
     otherwise; blank: now). A column choice (left, right, tie or skip) goes before winner. Skips are
-    kept. They become answers that nobody asked for; a file that is imported twice counts twice.
+    kept. They become answers that nobody asked for.
+
+    Answers that stand already are not added again, so that importing a file twice, or one's own export,
+    changes nothing: each standing answer of the same user about the same items, with the same choice, weight
+    and time (any time, if the row has none), accounts for one row.
 
     Examples
     --------
@@ -80,13 +88,53 @@ def import_answers(study: Study, path: files.PathType) -> int:
     """
     told = _told(study, *_read(path))
     storage, people = study.storage, dict[str, int]()
-    with Progress(len(told), "answers") as bar, storage.batch():
-        for user, left, right, choice, weight, at in told:
-            if user not in people:
-                people[user] = storage.add_respondent(study.record.id, user, new_token()).id
-            storage.add_answer(people[user], left, right, choice, weight=weight, at=at)
-            bar.advance()
+    with storage.batch():
+        told = _not_standing(study, told)
+        with Progress(len(told), "answers") as bar:
+            for user, left, right, choice, weight, at in told:
+                if user not in people:
+                    people[user] = storage.add_respondent(study.record.id, user, new_token()).id
+                storage.add_answer(people[user], left, right, choice, weight=weight, at=at)
+                bar.advance()
     return len(told)
+
+
+def _not_standing(study: Study, told: list[Told]) -> list[Told]:
+    """The rows without those that stand already; each answer that stands accounts for one."""
+    timed = Counter(
+        (_said(user, answer.left, answer.right, answer.choice, answer.weight), answer.told)
+        for user, answer in _standing(study, {row[0] for row in told})
+    )
+    known, said = Counter[Said](), [_said(*row[:5]) for row in told]
+    for key, times in timed.items():
+        known[key[0]] += times
+    new = set(range(len(told)))
+    # Rows with a time first: they are just that answer, and the others any.
+    for i in sorted(new, key=lambda i: told[i][5] is None):
+        at = told[i][5]
+        stands = known[said[i]] if at is None else timed[said[i], at]
+        if stands:
+            new.remove(i)
+            known[said[i]] -= 1
+            if at is not None:
+                timed[said[i], at] -= 1
+    return [told[i] for i in sorted(new)]
+
+
+def _standing(study: Study, users: set[str]) -> Iterator[tuple[str, AnswerRecord]]:
+    """The answers of these users that stand."""
+    for respondent, count in study.storage.respondents(study.record.id):
+        if count and respondent.name in users:
+            log = Log()
+            log.add((), study.storage.events(respondent.id))
+            yield from ((respondent.name, answer) for answer in log.answers.values())
+
+
+def _said(user: str, left: int, right: int, choice: Choice, weight: float) -> Said:
+    """An answer, the same whichever item stood on the left."""
+    if left > right:
+        left, right, choice = right, left, _OTHER_SIDE.get(choice, choice)
+    return user, left, right, choice, weight
 
 
 def _rows(study: Study) -> Iterator[tuple[Any, ...]]:
@@ -98,13 +146,13 @@ def _rows(study: Study) -> Iterator[tuple[Any, ...]]:
         log.add(storage.questions(respondent.id), events)
         for answer in log.answers.values():
             left, right = names[answer.left], names[answer.right]
-            winner = _winner(answer.choice, left, right)
+            winner = winner_text(answer.choice, left, right)
             said = answer.choice, answer.weight, answer.question_id
             question = None if answer.question_id is None else log.questions[answer.question_id]
             yield respondent.name, left, right, winner, *said, *_asked(question), time_text(answer.told)
 
 
-def _winner(choice: Choice, left: str, right: str) -> str:
+def winner_text(choice: Choice, left: str, right: str) -> str:
     """The item chosen, or tie or skip: in capitals where an item is called so, as readers take both."""
     if choice in ("left", "right"):
         return left if choice == "left" else right
@@ -158,26 +206,21 @@ def _choices(columns: Columns, where: Where) -> tuple[Names, Names, list[Choice]
     else:
         signs = dict(zip(given.rows.tolist(), given.y.tolist(), strict=True))
         sides, words = ("left", "right"), [_CHOICE_OF[signs.get(i)] for i in range(len(columns["left"]))]
-    first, second = (tables.label_array(columns[side], side, where) for side in sides)
+    first, second = (tables.text_array(columns[side], side, where) for side in sides)
     return first, second, cast("list[Choice]", words)
 
 
 def _cells(column: NDArray[Any] | None, n: int) -> list[str]:
     """A column that may be absent as text, blank where there is none."""
-    texts = [""] * n if column is None else [tables.cell_text(cell) for cell in column]
+    texts = [""] * n if column is None else [naming.text(cell) for cell in column]
     return ["" if text == "NaT" else text for text in texts]
 
 
 def _weights(column: NDArray[Any] | None, n: int, where: Where) -> list[float]:
     """Weights; 1 where the column is absent or all blank."""
-    weights = np.full(n, np.nan) if column is None else tables.numbers(column, "Weight", where)
-    if np.isnan(weights).all():
-        weights = np.ones(n)
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        i = int(bad.argmax())
-        raise InputError(f"Weight of {where(i)} is {weights[i]:g}; it must be finite and not negative.")
-    return cast("list[float]", weights.tolist())
+    if column is None or np.isnan(tables.numbers(column, "Weight", where)).all():
+        return [1.0] * n
+    return cast("list[float]", tables.weights(column, where).tolist())
 
 
 def _row_time(text: str, i: int, where: Where) -> datetime:

@@ -1,9 +1,10 @@
-"""What a study gives out: frozen records in the user's names."""
+"""What a study gives out: frozen records in the user's names, which have the type they came in."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from coombs.storage.records import Choice
 from coombs.words import count
@@ -22,8 +23,8 @@ class Question:
 
     id: int
     respondent: str
-    left: str
-    right: str
+    left: Any
+    right: Any
     positions: tuple[int, int]
     purpose: str
     probability: float | None
@@ -37,8 +38,8 @@ class Answer:
     id: int
     respondent: str
     question: int | None
-    left: str
-    right: str
+    left: Any
+    right: Any
     positions: tuple[int, int]
     choice: Choice
     weight: float
@@ -47,7 +48,7 @@ class Answer:
     probability: float | None = None
 
     @property
-    def winner(self) -> str | None:
+    def winner(self) -> Any:
         """The item that was preferred; None for a tie or a skip."""
         return {"left": self.left, "right": self.right}.get(self.choice)
 
@@ -72,7 +73,7 @@ class Progress:
     """
 
     n_answers: int
-    top: tuple[str, ...]
+    top: tuple[Any, ...]
     probability: float
     share: float
     gain: float

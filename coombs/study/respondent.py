@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -184,12 +184,10 @@ class Respondent:
 
         A question has one answer: telling the same again changes nothing; to change it, `undo` it first.
         """
-        if choice is not None and choice not in list(CHOICES):
+        if choice is not None and (not isinstance(choice, str) or choice not in CHOICES):
             raise InputError(f"The choice is {choice!r}; it must be one of {', '.join(CHOICES)}.")
-        if not isinstance(weight, Real) or isinstance(weight, bool):
-            raise InputError(f"The weight is {weight!r}; it must be a number, not negative.")
         with self._lock:
-            if isinstance(question, Question | Integral):
+            if isinstance(question, Question | Integral) and not isinstance(question, bool):
                 left, right, number = self._asked(question)
                 if choice is None:
                     raise InputError(f"Question {number} has no choice; say left, right, tie or skip.")
@@ -238,7 +236,7 @@ class Respondent:
         left, far = self._far(thought, k, goal)
         if thought is None:
             return Progress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1)
-        top, names = thought.top(k), self.study.catalogue.names
+        top, names = thought.top(k), self.study.catalogue.labels
         gain = self._next_gain(thought)
         return Progress(
             count,
@@ -292,12 +290,12 @@ class Respondent:
         if not answers:
             raise InputError(f"{self.name!r} has not answered anything yet; at least one answer is needed.")
         signs = {"left": 1, "right": -1, "tie": 0}
-        return Comparisons(
+        return Comparisons.at_positions(
             self.study.catalogue.table,
-            np.array([one.positions for one in answers]),
-            y=[signs[one.choice] for one in answers],
-            users=[self.name] * len(answers),
-            weights=[one.weight for one in answers],
+            np.array([one.positions for one in answers], dtype=np.intp),
+            np.array([signs[one.choice] for one in answers], dtype=np.int8),
+            np.array([one.weight for one in answers], dtype=float),
+            np.array([self.name] * len(answers), dtype=object),
         )
 
     def conduct(self) -> Conduct:
@@ -348,15 +346,15 @@ class Respondent:
             raise InputError(f"{self.name!r} was never asked question {number}.")
         return record.left, record.right, record.id
 
-    def _pair(self, pair: Sequence[Any]) -> tuple[int, int]:
+    def _pair(self, pair: Any) -> tuple[int, int]:
         """Positions of two items by name or position."""
-        is_pair = isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str) and len(pair) == 2
-        if not is_pair:
+        is_list = isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str)
+        if not is_list or getattr(pair, "ndim", 1) != 1 or len(pair) != 2:
             raise InputError(
                 f"The answer is about {pair!r}; it must be a question or a pair (winner, loser)."
             )
         values = np.empty(2, dtype=object)
-        values[:] = list(pair)
+        values[0], values[1] = pair
         left, right = tables.positions(self.study.catalogue.table, values, lambda _: "the answer").tolist()
         if left == right:
             raise InputError(f"Item {pair[0]!r} is compared with itself; the two must differ.")
@@ -375,7 +373,7 @@ class Respondent:
         return record
 
     def _question(self, record: QuestionRecord) -> Question:
-        names = self.study.catalogue.names
+        names = self.study.catalogue.labels
         return Question(
             record.id,
             self.name,
@@ -388,7 +386,7 @@ class Respondent:
         )
 
     def _answer(self, record: AnswerRecord) -> Answer:
-        names = self.study.catalogue.names
+        names = self.study.catalogue.labels
         asked = None if record.question_id is None else self._log.questions.get(record.question_id)
         return Answer(
             record.id,

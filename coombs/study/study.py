@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime
 from functools import cached_property
 from numbers import Integral, Real
 from os import PathLike
@@ -12,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from coombs import naming
 from coombs.catalogue import Catalogue, catalogue
 from coombs.comparisons import Comparisons
 from coombs.questions import STRATEGIES
@@ -22,7 +24,7 @@ from coombs.storage.records import Item, StudyRecord, StudySummary, new_token
 from coombs.study.records import Answer, Progress, Question
 from coombs.study.respondent import Respondent
 from coombs.study.result import Result
-from coombs.tables import FloatArray, InputError, ItemTable, TableLike
+from coombs.tables import FloatArray, InputError, ItemTable, Names, TableLike, has_number_names
 
 DEFAULT_STORAGE = "sqlite:///coombs.db"
 SUREST = 0.99
@@ -52,9 +54,9 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.strategy not in list(STRATEGIES):
+        if not isinstance(self.strategy, str) or self.strategy not in STRATEGIES:
             raise InputError(f"strategy is {self.strategy!r}; it must be one of {', '.join(STRATEGIES)}.")
-        if self.metric not in METRICS:
+        if not isinstance(self.metric, str) or self.metric not in METRICS:
             raise InputError(f"metric is {self.metric!r}; it must be one of {', '.join(METRICS)}.")
         if not _is_number(self.probes) or not 0 <= self.probes <= 1:
             raise InputError(f"probes is {self.probes!r}; it must be a share from 0 to 1.")
@@ -197,11 +199,7 @@ class Study:
             raise InputError(
                 f"Nobody has answered in the study {self.name!r}; at least one answer is needed."
             )
-        columns = [
-            np.concatenate([getattr(part, column) for part in parts])
-            for column in ("pairs", "y", "users", "weights")
-        ]
-        return Comparisons(self.catalogue.table, *columns)
+        return Comparisons.concatenate(parts)
 
     def export(self, path: str | PathLike[str]) -> None:
         """Write a file: .csv or .parquet for the standing answers, .jsonl for all there is.
@@ -244,22 +242,12 @@ def create_study(
     **settings : strategy, probes, metric, top, certainty, seed; see `Settings`. Of a study that exists
         they hold for this time, and what is not given is as it was made
     """
-    goods = _comparable(catalogue(items, features))
+    goods = catalogue(items, features)
     chosen = _settings(settings)
     _name(name, "study")
     place = open_storage(storage)
     try:
-        record = place.create_study(
-            name,
-            goods.features,
-            [
-                Item(called, tuple(row), details)
-                for called, row, details in zip(
-                    goods.names, goods.table.matrix.tolist(), goods.details, strict=True
-                )
-            ],
-            {**asdict(chosen), "named": goods.table.names is not None, **_kind(goods.table)},
-        )
+        record = store_study(place, name, goods, asdict(chosen))
     except StudyExistsError:
         if not load_if_exists:
             raise
@@ -269,24 +257,54 @@ def create_study(
     return Study(place, record, goods, chosen)
 
 
+def store_study(
+    place: Storage, name: str, goods: Catalogue, settings: Mapping[str, Any], at: datetime | None = None
+) -> StudyRecord:
+    """Put a new study into a storage, whichever way it comes in, once its items can be compared."""
+    _check_comparable(goods)
+    rows = zip(goods.names, goods.table.matrix.tolist(), goods.details, strict=True)
+    items = [Item(called, tuple(row), details) for called, row, details in rows]
+    return place.create_study(name, goods.features, items, {**settings, **_how_called(goods.table)}, at=at)
+
+
 def load_study(name: str = "study", *, storage: str | Storage = DEFAULT_STORAGE) -> Study:
     """The study of that name, as it was left."""
     place = open_storage(storage)
     record = place.study(name)
-    items = place.items(record.id)
-    named = record.settings.get("named", True)
-    names = np.array([item.name for item in items], dtype=object)
-    called = np.array(record.feature_names, dtype=object)
+    goods = stored_catalogue(record.feature_names, place.items(record.id), record.settings)
+    return Study(place, record, goods, Settings.of(record.settings))
+
+
+def stored_catalogue(
+    features: Sequence[str], items: Sequence[Item], settings: Mapping[str, Any]
+) -> Catalogue:
+    """Items as a storage has them; the settings say how the table was named."""
+    texts = [item.name for item in items] if settings.get("named", True) else None
+    names = None if texts is None else _read_names(texts, settings.get("name_kinds", "text"))
+    columns = np.array(features, dtype=object)
     matrix = np.array([item.features for item in items], dtype=float)
     matrix.flags.writeable = False
     table = ItemTable(
         matrix,
-        names if named else None,
-        called if record.settings.get("features_named", True) else None,
-        bool(record.settings.get("integer_names", False)),
+        names,
+        columns if settings.get("features_named", True) else None,
+        has_number_names(names),
     )
-    goods = Catalogue(table, tuple(item.details for item in items))
-    return Study(place, record, goods, Settings.of(record.settings))
+    return Catalogue(table, tuple(item.details for item in items))
+
+
+def _read_names(texts: Sequence[str], kinds: Any) -> Names:
+    """Names out of their texts, with the types that they came in."""
+    each = [kinds] * len(texts) if isinstance(kinds, str) else kinds
+    names = np.empty(len(texts), dtype=object)
+    if not isinstance(each, list) or len(each) != len(texts) or not all(isinstance(k, str) for k in each):
+        raise InputError("The setting name_kinds must be the kind of all names, or a list of one for each.")
+    for i, (kind, text) in enumerate(zip(each, texts, strict=True)):
+        try:
+            names[i] = naming.read(kind, text)
+        except ValueError as error:
+            raise InputError(f"The name of item {text!r} must be {error}.") from error
+    return names
 
 
 def list_studies(storage: str | Storage = DEFAULT_STORAGE) -> list[StudySummary]:
@@ -307,11 +325,13 @@ def _settings(given: Mapping[str, Any]) -> Settings:
     return Settings(**given)
 
 
-def _comparable(goods: Catalogue) -> Catalogue:
-    """The items, once there are two that differ."""
+def _check_comparable(goods: Catalogue) -> None:
+    """Refuse items unless there are two that differ."""
     matrix = goods.table.matrix
     if len(matrix) < 2:
         raise InputError(f"There are fewer than two items ({len(matrix)}); a comparison needs two.")
+    if not matrix.shape[1]:
+        raise InputError("The items have no feature columns; at least one column of numbers is needed.")
     largest = np.abs(matrix).max(axis=0)
     if largest.max() > LARGEST:
         feature = goods.features[int(largest.argmax())]
@@ -321,12 +341,12 @@ def _comparable(goods: Catalogue) -> Catalogue:
             f"All {len(matrix)} items have the same features ({', '.join(goods.features)}); there is nothing "
             "to learn about unless some feature differs."
         )
-    return goods
 
 
-def _kind(table: ItemTable) -> dict[str, bool]:
-    """How the table was named."""
-    return {"features_named": table.features is not None, "integer_names": table.integer_names}
+def _how_called(table: ItemTable) -> dict[str, Any]:
+    """How the table was named, by which `stored_catalogue` makes it again."""
+    kinds = {} if table.names is None else {"name_kinds": naming.kinds(table.names.tolist())}
+    return {"named": table.names is not None, "features_named": table.features is not None, **kinds}
 
 
 def _same(study: Study, goods: Catalogue) -> Study:

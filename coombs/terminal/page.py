@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from coombs import naming
+from coombs.storage import is_memory
 from coombs.study import Progress, Respondent, Result
 from coombs.terminal.cells import cells, cut, harmless, wrap
 from coombs.terminal.look import Look
@@ -55,16 +57,16 @@ def summary(respondent: Respondent, result: Result | None, found: Progress) -> d
         "n_answers": found.n_answers,
         "has_pattern": None if result is None else result.has_pattern,
         "conduct": None if result is None else asdict(result.conduct),
-        "ranking": None if result is None else result.ranking,
+        "ranking": None if result is None else [naming.for_json(name) for name in result.ranking],
         "ideal_point": dict(zip(features, ideal, strict=True)) if ideal else None,
-        "progress": asdict(found),
+        "progress": asdict(found) | {"top": [naming.for_json(name) for name in found.top]},
     }
 
 
 def come_back(storage: str, arguments: Sequence[str], more: str = "") -> str:
     """How to go on another time, with `more` of an option; passwords are not shown."""
-    if storage == "memory:":
-        return "Nothing is kept, as the storage is memory:."
+    if is_memory(storage):
+        return f"Nothing is kept, as the storage is {storage}."
     command = re.sub(r"(://[^:@/ ]*):[^@ ]*@", r"\1:...@", shlex.join(["coombs", *arguments]))
     with_more = f" with more {more}" if more else ""
     return f"Everything is stored. To go on{with_more}: {harmless(command)}"

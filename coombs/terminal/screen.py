@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
+from coombs import naming
 from coombs.catalogue import Catalogue
 from coombs.study.records import Progress, Question
 from coombs.terminal.cells import cells, cut, harmless, pad, wrap
@@ -65,7 +66,7 @@ def question_screen(
     look = look._replace(width=min(look.width, WIDEST))
     head = [*progress_lines(found, look), *notice_lines(notice, look), ""]
     foot = ["", *keys_lines(KEYS, WORDS, look)]
-    names = harmless(question.left), harmless(question.right)
+    names = harmless(naming.text(question.left)), harmless(naming.text(question.right))
     shown, room = rows(items, question.positions), look.height - len(head) - len(foot)
     if look.width >= NARROW:
         body = _side_by_side(names, shown, look, room)
@@ -84,7 +85,8 @@ def pause_screen(
     told = [look.style(line, BOLD) for line in wrap(sentence, look.width)]
     foot = ["", *keys_lines([*[GO_ON] * more, *PAUSE_KEYS], PAUSE_WORDS[more], look)]
     room = max(look.height - len(head) - len(told) - len(foot), 0)
-    top = [cut(f"{k:>3}  {harmless(name)}", look.width, look.ellipsis) for k, name in enumerate(found.top, 1)]
+    names = [harmless(naming.text(name)) for name in found.top]
+    top = [cut(f"{k:>3}  {name}", look.width, look.ellipsis) for k, name in enumerate(names, 1)]
     return [*head, *told, *top[:room], *foot]
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
+from coombs import naming
 from coombs.catalogue import Catalogue, catalogue
 from coombs.storage import AnsweredError, Storage, StudyExistsError, open_storage
 from coombs.study import Answer, Progress, Question, Respondent, Result, Settings, Study, create_study
@@ -84,7 +85,8 @@ def _welcome(respondent: Respondent, is_new: bool) -> str:
     study = respondent.study
     if is_new:
         features = ", ".join(study.catalogue.features)
-        return f"A new study, {study.name!r}: {count(study.n_items, 'item')}, judged by {features}."
+        new = f"A new study, {study.name!r}: {count(study.n_items, 'item')}, judged by {features}."
+        return " ".join([new, *study.catalogue.notes])
     answers = count(respondent.progress().n_answers, "answer")
     by = "" if respondent.name == ME else f" by {respondent.name!r}"
     return f"Going on with {study.name!r}: {answers} so far{by}."
@@ -176,12 +178,12 @@ class Session:
 
 
 def _in_words(answer: Answer) -> str:
+    left, right = naming.text(answer.left), naming.text(answer.right)
     if answer.choice == "skip":
-        return f"no answer about {answer.left} and {answer.right}"
+        return f"no answer about {left} and {right}"
     if answer.choice == "tie":
-        return f"{answer.left} and {answer.right} alike"
-    loser = answer.right if answer.choice == "left" else answer.left
-    return f"{answer.winner} over {loser}"
+        return f"{left} and {right} alike"
+    return f"{left} over {right}" if answer.choice == "left" else f"{right} over {left}"
 
 
 def _finish(plan: Plan, respondent: Respondent, screen: TextIO) -> None:

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from coombs import naming
 from coombs.storage import AnsweredError, RespondentRecord
 from coombs.study import Respondent, Study, create_study
 from coombs.study.times import time_text
@@ -79,10 +80,10 @@ def history(request: Request, token: Token) -> list[Given]:
         Given(
             id=one.id,
             question=one.question,
-            left=one.left,
-            right=one.right,
+            left=naming.for_json(one.left),
+            right=naming.for_json(one.right),
             choice=one.choice,
-            winner=one.winner,
+            winner=None if one.winner is None else naming.for_json(one.winner),
             told=time_text(one.told),
         )
         for one in registry_of(request).respondent(token).history()
@@ -122,9 +123,10 @@ def create(request: Request, new: NewStudy) -> About:
     """A new study; 409 if there is one of that name."""
     draft = read_upload(new.csv.encode(errors="replace"), "csv")
     guess = draft.guess()
+    features = guess.features if new.features is None else tuple(new.features)
     choices = Choices(
-        guess.features if new.features is None else tuple(new.features),
-        new.name_column or guess.names,
+        features,
+        new.name_column or (None if guess.names in features else guess.names),
         new.picture_column or guess.picture,
         new.link_column or guess.link,
     )
@@ -179,14 +181,14 @@ def _turn(request: Request, respondent: Respondent, patience: float = PATIENCE) 
     shown = turn(request, respondent, patience=patience)
     found, asked = shown.progress, None
     if shown.question is not None and shown.cards is not None:
-        left, right = (_item(card, respondent.record.token) for card in shown.cards)
+        left, right = (_item(card, respondent) for card in shown.cards)
         asked = Question(id=shown.question.id, left=left, right=right)
     return Turn(
         question=asked,
         progress=Progress(
             text=str(found),
             n_answers=found.n_answers,
-            top=list(found.top),
+            top=[naming.for_json(name) for name in found.top],
             probability=found.probability,
             goal=found.goal,
             questions_left=found.questions_left,
@@ -196,10 +198,11 @@ def _turn(request: Request, respondent: Respondent, patience: float = PATIENCE) 
     )
 
 
-def _item(card: Card, token: str) -> Item:
-    picture = f"/a/{token}/picture/{card.position}" if card.picture == "local" else card.picture
+def _item(card: Card, respondent: Respondent) -> Item:
+    local = f"/a/{respondent.record.token}/picture/{card.position}"
+    picture = local if card.picture == "local" else card.picture
     return Item(
-        name=card.name,
+        name=naming.for_json(respondent.study.catalogue.labels[card.position]),
         position=card.position,
         picture=picture,
         link=card.link,

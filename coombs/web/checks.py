@@ -172,6 +172,8 @@ def _names(draft: Draft, choices: Choices) -> Iterator[str]:
     """What items are called, if that is not what the file says."""
     if choices.names is None:
         yield "No column holds the names, so that items are called by their numbers."
+    elif choices.names in draft.numbering:
+        yield f"{choices.names} numbers the items: it is taken for their names and not learned from."
     elif choices.numbered and (repeated := draft.repeated(choices.names)):
         yield f"Items of the same name are numbered: {repeated[0]}, {repeated[0]} (2)."
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from coombs import files
+from coombs import files, naming
 from coombs.study import Respondent, Study
+from coombs.study.exchange import winner_text
 from coombs.study.study import ME
 from coombs.study.times import time_text
 from coombs.web.findings import Findings
@@ -59,9 +60,10 @@ def answers_csv(respondent: Respondent) -> bytes:
 
 def _answers(respondent: Respondent) -> Iterator[tuple[Any, ...]]:
     for one in respondent.history():
-        winner = one.winner or one.choice
+        left, right = naming.text(one.left), naming.text(one.right)
+        winner = winner_text(one.choice, left, right)
         said = one.choice, one.weight, one.question, one.purpose
-        yield respondent.name, one.left, one.right, winner, *said, time_text(one.told)
+        yield respondent.name, left, right, winner, *said, time_text(one.told)
 
 
 def model_json(findings: Findings) -> str:

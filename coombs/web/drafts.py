@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs import files, tables
+from coombs import files, naming, tables
 from coombs.catalogue import Catalogue
 from coombs.tables import Columns, InputError
 from coombs.web.cards import IMAGE_ENDINGS, LINK, PICTURE, link_column, picture_column, web_address
@@ -23,7 +23,6 @@ from coombs.words import count
 MOST_ROWS, MOST_COLUMNS, MOST_FEATURES, MOST_CELLS = 20_000, 200, 30, 1_000_000
 LONGEST_NAME = 120
 NAME_COLUMNS = ("name", "title", "item")
-ID_COLUMNS = ("", "id", "nr", "no", "key", "index")
 LOOKED_AT = 200
 """Rows by which a column is taken for pictures or links."""
 
@@ -74,6 +73,12 @@ class Draft:
         """Columns of numbers, gaps allowed."""
         return tuple(name for name, column in self.typed.items() if _is_numeric(column))
 
+    @cached_property
+    def numbering(self) -> tuple[str, ...]:
+        """Columns of numbers that only number the items."""
+        names, others = files.roles(self.columns, self.typed)
+        return (*((names,) if names in self.numeric else ()), *others)
+
     def gaps(self, name: str) -> NDArray[np.intp]:
         """Rows in which a column has no number."""
         return np.flatnonzero([not _is_number(cell) for cell in self.typed[name].tolist()])
@@ -103,7 +108,7 @@ class Draft:
         link = link_column({name: cells for name, cells in others.items() if name != picture})
         whole = [name for name in self.numeric if name != names and not len(self.gaps(name))]
         varied = [name for name in whole if len(np.unique(self.typed[name].astype(float))) > 1]
-        features = [name for name in varied if not _is_id(name)]
+        features = [name for name in varied if not files.is_id_header(name) and name not in self.numbering]
         return Choices(tuple(features[:MOST_FEATURES]), names, picture, link)
 
     def catalogue(self, choices: Choices) -> Catalogue:
@@ -148,14 +153,13 @@ class Draft:
     def _names(self) -> str | None:
         """The first column if it is text or called so; one called name goes before numbers and ids."""
         first = next(iter(self.columns))
-        if first in self.numeric or _is_id(first):
+        if first in self.numeric or files.is_id_header(first):
             texts = [name for name, column in self.typed.items() if tables.holds_text(column)]
             called = {name.strip().lower(): name for name in reversed(texts)}
             better = [called[word] for word in NAME_COLUMNS if word in called]
             if better:
                 return better[0]
-        names, _ = files.split_names(self.columns, self.typed)
-        return None if names is None else first
+        return files.roles(self.columns, self.typed).names
 
     def _details(self, choices: Choices) -> Columns:
         """The columns that are shown; the picture and the link by names that the cards know."""
@@ -210,7 +214,7 @@ def _text_columns(frame: Any) -> Columns:
 
 def _texts(column: NDArray[Any]) -> NDArray[Any]:
     cells = column.astype(np.float64).tolist() if column.dtype.kind == "f" else column
-    return np.array([tables.cell_text(cell) for cell in cells], dtype=object)
+    return np.array([naming.text(cell) for cell in cells], dtype=object)
 
 
 def _refuse_large(rows: int, columns: int, file: str) -> None:
@@ -275,12 +279,6 @@ def _is_numeric(column: NDArray[np.generic]) -> bool:
 
 def _is_number(cell: object) -> bool:
     return isinstance(cell, float) and bool(np.isfinite(cell))
-
-
-def _is_id(name: str) -> bool:
-    """Whether a column is called as those that number things."""
-    name = name.strip().lower()
-    return name in ID_COLUMNS or name.endswith((" id", "_id"))
 
 
 def _are_files(cells: Sequence[str]) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from coombs import naming
 from coombs.plots.data import item_names, what_matters_data
 from coombs.study import Answer, Respondent, Result
 from coombs.web.cards import Column
@@ -186,7 +187,7 @@ class Findings:
     def plain(self) -> dict[str, Any]:
         """For a program."""
         found, ideal = self.result, self.result.ideal_point.tolist()
-        features = self.respondent.study.catalogue.features
+        features, labels = self.respondent.study.catalogue.features, self.respondent.study.catalogue.labels
         return {
             "n_answers": found.n_answers,
             "has_pattern": found.has_pattern,
@@ -196,7 +197,7 @@ class Findings:
             "top": self.k,
             "ranking": [
                 {
-                    "item": place.name,
+                    "item": naming.for_json(labels[place.position]),
                     "rank": place.rank,
                     "rank_low": place.low,
                     "rank_high": place.high,
@@ -220,4 +221,5 @@ def _winner_loser(answer: Answer) -> tuple[int, int]:
 
 
 def _names(answer: Answer) -> tuple[str, str]:
-    return (answer.left, answer.right) if answer.choice == "left" else (answer.right, answer.left)
+    left, right = naming.text(answer.left), naming.text(answer.right)
+    return (left, right) if answer.choice == "left" else (right, left)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from coombs.storage import Choice
+
+# An item's name has the type that it came in; times and whatever else JSON does not know are text.
+Name: TypeAlias = str | int | float | bool
 
 
 class _Body(BaseModel):
@@ -53,7 +58,7 @@ class Feature(BaseModel):
 class Item(BaseModel):
     """One of the two."""
 
-    name: str
+    name: Name
     position: int
     picture: str | None
     link: str | None
@@ -74,7 +79,7 @@ class Progress(BaseModel):
 
     text: str
     n_answers: int
-    top: list[str]
+    top: list[Name]
     probability: float
     goal: float
     questions_left: int | None
@@ -94,10 +99,10 @@ class Given(BaseModel):
 
     id: int
     question: int | None
-    left: str
-    right: str
+    left: Name
+    right: Name
     choice: Choice
-    winner: str | None
+    winner: Name | None
     told: str
 
 

@@ -13,7 +13,8 @@ from urllib.parse import quote
 
 import uvicorn
 
-from coombs.storage import Storage, open_storage
+from coombs.catalogue import catalogue
+from coombs.storage import Storage, is_memory, open_storage
 from coombs.study import create_study, load_study
 from coombs.tables import InputError
 from coombs.web.app import create_app
@@ -61,7 +62,7 @@ def serve(
             print(f"coombs is at {owner}", file=sys.stderr)
             if path != "/":
                 print(f"The first question is at {address}{path}", file=sys.stderr)
-            kept = "answers are kept until then" if storage == "memory:" else "every answer is stored"
+            kept = "answers are kept until then" if is_memory(storage) else "every answer is stored"
             print(f"Press Ctrl+C to stop; {kept}.", file=sys.stderr)
             if open_browser:
                 webbrowser.open(owner if path == "/" else f"{address}{path}")
@@ -90,7 +91,10 @@ class _Server(uvicorn.Server):
 def _first_page(items: str | None, name: str | None, storage: Storage) -> str:
     """The page to open: a question about the items, a study, or the start."""
     if items is not None:
-        study = create_study(items, Path(items).stem if name is None else name, storage=storage)
+        goods = catalogue(items)
+        for note in goods.notes:
+            print(f"coombs: careful: {note}", file=sys.stderr)
+        study = create_study(goods, Path(items).stem if name is None else name, storage=storage)
         return f"/a/{study.respondent().record.token}"
     return "/" if name is None else study_path(load_study(name, storage=storage).name)
 
