@@ -233,7 +233,8 @@ def quadratic_scores(items: Matrix, scores: Scores) -> Matrix:
     """x'Mx - 2 v'x of each item and draw, (N, S)."""
     n, d = items.shape
     products = (items[:, :, None] * items[:, None, :]).reshape(n, d * d)
-    result: Matrix = products @ scores.metric.reshape(len(scores.metric), d * d).T - 2 * (items @ scores.linear.T)
+    metrics = scores.metric.reshape(len(scores.metric), d * d)
+    result: Matrix = products @ metrics.T - 2 * (items @ scores.linear.T)
     return result
 
 
