@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from coombs.simulate import make_preferences
 from coombs.solvers.formulate import Answers
+from coombs.solvers.kinds import KINDS, Kind
+from coombs.solvers.target import Target
 from coombs.tables import FloatArray
 
 PAPER = (2.0, 0.002, 0.001)
@@ -23,7 +26,7 @@ class Problem(NamedTuple):
     gammas: tuple[float, float, float]
 
 
-def draw(d: int, p: int, n: int = 30, seed: int = 0, noise: float | None = None) -> Answers:
+def draw(d: int, p: int, n: int = 30, seed: int = 0, noise: str | float | None = None) -> Answers:
     """Answers by the paper's protocol."""
     data = make_preferences(n, d, p, noise=noise, random_state=seed).comparisons
     return Answers.collect(data.items, *data.oriented())
@@ -32,6 +35,36 @@ def draw(d: int, p: int, n: int = 30, seed: int = 0, noise: float | None = None)
 def with_items(answers: Answers, items: FloatArray) -> Answers:
     """The same answers about other features."""
     return Answers(items, answers.winners, answers.losers, answers.weights, answers.touched, answers.n_items)
+
+
+def standard(answers: Answers) -> Answers:
+    """The same answers about standardised features, as the estimator hands them over."""
+    x = answers.items
+    return with_items(answers, (x - x.mean(axis=0)) / x.std(axis=0))
+
+
+def person(d: int, p: int, n: int = 30, seed: int = 0, noise: str | float | None = "logistic") -> Answers:
+    """Noisy answers about standardised features."""
+    return standard(draw(d, p, n, seed, noise))
+
+
+def weighted(answers: Answers, seed: int = 0) -> Answers:
+    """The same answers with random weights."""
+    weights = np.random.default_rng(seed).uniform(0.2, 3.0, len(answers.weights))
+    return replace(answers, weights=weights)
+
+
+def target_of(answers: Answers, kind: str | Kind, **settings: Any) -> Target:
+    """The posterior of a kind of preference."""
+    chosen = KINDS[kind] if isinstance(kind, str) else kind
+    return Target(answers.items, answers.graph(), answers.weights, chosen, **settings)
+
+
+def some_metric(d: int, seed: int = 0) -> FloatArray:
+    """A metric of mean size 1."""
+    root = np.random.default_rng(seed).standard_normal((d + 2, d))
+    metric = root.T @ root
+    return metric * d / np.trace(metric)
 
 
 def hard_cases(d: int = 3, p: int = 60, n: int = 30) -> Iterator[Problem]:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from coombs.solvers.formulate import Answers
     from coombs.tables import FloatArray
 
-SMALL_WEIGHT = 0.1
-"""A kind with less of the average is not worth more draws, and does not decide how the fit ended."""
+LARGE_WEIGHT = 0.1
+"""A kind with more of the average is worth more draws, and decides how the fit ended."""
 SEED = 0
 """Of what is computed after a fit."""
 
@@ -53,8 +53,8 @@ class Mixture:
     def extended(self, rng: np.random.Generator) -> Mixture:
         """With more draws of the kinds that count, and the same weights."""
         parts = [
-            extend(part, rng) if weight > SMALL_WEIGHT else part
-            for part, weight in zip(self.parts, self.weights, strict=True)
+            extend(part, rng) if is_large else part
+            for part, is_large in zip(self.parts, self._is_large, strict=True)
         ]
         result = Mixture(tuple(parts))
         # Cached properties of a frozen record.
@@ -78,8 +78,13 @@ class Mixture:
         return next((status for status in statuses if status is not Status.CONVERGED), Status.CONVERGED)
 
     @property
+    def _is_large(self) -> NDArray[np.bool_]:
+        """Whether each kind matters; the largest does in any case."""
+        return self.weights >= min(LARGE_WEIGHT, float(self.weights.max()))
+
+    @property
     def _large(self) -> list[Inference]:
-        return [part for part, weight in zip(self.parts, self.weights, strict=True) if weight > SMALL_WEIGHT]
+        return [part for part, is_large in zip(self.parts, self._is_large, strict=True) if is_large]
 
 
 @dataclass(frozen=True)

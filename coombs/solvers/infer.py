@@ -188,7 +188,7 @@ def _sampled(
     single = target.single()
     levels = levels_of(single, rng) if start is None else [single]
     chains = sample(levels, rng, effort, reported, _enough, start=start, before=before, tuning=tuning)
-    flat = chains.draws.reshape(-1, target.n).astype(float)
+    flat = np.concatenate(chains.draws).astype(float)
     kept = flat[np.linspace(0, len(flat) - 1, min(DRAWS, len(flat))).astype(int)]
     with np.errstate(over="ignore"):
         values = target.value(kept)
@@ -233,7 +233,8 @@ def quadratic_scores(items: Matrix, scores: Scores) -> Matrix:
     """x'Mx - 2 v'x of each item and draw, (N, S)."""
     n, d = items.shape
     products = (items[:, :, None] * items[:, None, :]).reshape(n, d * d)
-    result: Matrix = products @ scores.metric.reshape(-1, d * d).T - 2 * (items @ scores.linear.T)
+    metrics = scores.metric.reshape(len(scores.metric), d * d)
+    result: Matrix = products @ metrics.T - 2 * (items @ scores.linear.T)
     return result
 
 

@@ -38,7 +38,7 @@ LIKENESS_WIDTH = 1.6
 RATIO_WIDTH = 0.5
 """Prior deviation of the logarithm of the linear part's size, relative to the quadratic part's."""
 FLOOR = 1e-3
-"""Least eigenvalue of a metric to start from, as a share of the mean one."""
+"""Least eigenvalue of a metric to start from, as a share of the mean one; and the least mean one."""
 
 
 class Quadratic(NamedTuple):
@@ -74,10 +74,19 @@ class Kind(Protocol):
         """Unknowns at, or near, a positive semidefinite metric and v."""
 
 
+def _mean_eigenvalue(metric: Matrix) -> float:
+    """Of a metric that is not too small to start from."""
+    return max(float(np.trace(metric)) / max(len(metric), 1), FLOOR)
+
+
+def _ridge(metric: Matrix) -> Matrix:
+    """What makes a positive semidefinite metric positive definite."""
+    return FLOOR * _mean_eigenvalue(metric) * np.eye(len(metric))
+
+
 def _ideal(metric: Matrix, linear: Vector) -> Vector:
     """u with M u = v, no farther than three deviations from the items' centre."""
-    ridge = FLOOR * max(float(np.trace(metric)) / max(len(metric), 1), np.finfo(float).tiny)
-    point = np.linalg.solve(metric + ridge * np.eye(len(metric)), linear) if len(metric) else linear
+    point = np.linalg.solve(metric + _ridge(metric), linear) if len(metric) else linear
     return np.clip(point, -3.0, 3.0)
 
 
@@ -245,8 +254,7 @@ class Full(_Centred):
 
     def shape_of(self, metric: Matrix) -> Vector:
         d, basis = len(metric), np.eye(len(metric)) if self.basis is None else self.basis
-        ridge = FLOOR * max(float(np.trace(metric)) / d, np.finfo(float).tiny)
-        root = np.linalg.cholesky(basis.T @ metric @ basis + ridge * np.eye(d)).T
+        root = np.linalg.cholesky(basis.T @ metric @ basis + _ridge(metric)).T
         logs = np.log(np.diagonal(root))
         return np.concatenate([logs[:1], logs[1:] - logs[0], root[_above(d)] / root[0, 0]])
 
@@ -281,9 +289,7 @@ class Diagonal(_Centred):
         return result
 
     def shape_of(self, metric: Matrix) -> Vector:
-        diagonal = np.diag(metric)
-        least = FLOOR * max(float(diagonal.mean()), np.finfo(float).tiny)
-        result: Vector = np.log(np.maximum(diagonal, least)) / 2
+        result: Vector = np.log(np.maximum(np.diag(metric), FLOOR * _mean_eigenvalue(metric))) / 2
         return result
 
 
@@ -310,8 +316,7 @@ class Identity(_Centred):
         return rng.standard_normal((len(hyper), 1))
 
     def shape_of(self, metric: Matrix) -> Vector:
-        size = max(float(np.trace(metric)) / len(metric), np.finfo(float).tiny)
-        return np.array([(math.log(size) - _log_mean(len(metric))) / LOG_SCALE])
+        return np.array([(math.log(_mean_eigenvalue(metric)) - _log_mean(len(metric))) / LOG_SCALE])
 
 
 class Linear:

@@ -81,6 +81,8 @@ class Tuning:
         Chains are few for so many entries: what they say is averaged with what was known `before`, in its
         shape, or with their variances.
         """
+        if not y.shape[1]:
+            return cls(np.zeros((0, 0)))
         covariance = np.atleast_2d(np.cov(y.T.astype(float), aweights=weights))
         variances = np.maximum(np.diag(covariance), 1e-12) * (1 + 1e-6)
         count = len(y) if weights is None else weights.sum() ** 2 / (weights @ weights)
