@@ -76,7 +76,7 @@ def _standard(scores: FloatArray) -> FloatArray:
 def main() -> None:
     given = options(__doc__, 50)
     lines = [
-        f"`python -m benchmarks.seeds --people {given.people}`: two seeds and two orders; median / 95th percentile.",
+        f"`python -m benchmarks.seeds --people {given.people}`: two seeds, orders; median / 95th percentile.",
         "",
         "| metric | d, answers, flipped | scores, in deviations | probabilities | interval ends, in widths | "
         "distances, in posterior deviations | other top tens | CPU s a fit | worst R-hat |",

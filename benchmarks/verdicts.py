@@ -40,7 +40,7 @@ def trial(job: tuple[str, int, int, int, int, str]) -> list[tuple[str, str]]:
 def main() -> None:
     given = options(__doc__, 100)
     lines = [
-        f"`python -m benchmarks.verdicts --people {given.people}`: shares of features: found (the right verdict, "
+        f"`python -m benchmarks.verdicts --people {given.people}`: of features: found (the right verdict, "
         "of those that have one) / false slope / false sweet spot (of all).",
         "",
         "| metric | people, features (irrelevant) | " + " | ".join(f"{n} answers" for n in SIZES) + " |",

@@ -205,7 +205,8 @@ def confirmation(votes: Votes, n_items: int, asked: Pairs, rng: np.random.Genera
     gains, probabilities = information(votes, pair)
     if max(probabilities[0], 1 - probabilities[0]) < LEAST_FORESEEABLE:
         return None
-    return Choice(*pair[0].tolist(), float(gains[0]), float(probabilities[0]))
+    first, second = pair[0].tolist()
+    return Choice(first, second, float(gains[0]), float(probabilities[0]))
 
 
 def _different(votes: Votes, pairs: Index, worth: FloatArray, count: int) -> list[int]:

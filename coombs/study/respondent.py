@@ -157,8 +157,8 @@ class Respondent:
     def _needs_confirmation(self) -> bool:
         """Whether it is time for a question with a foreseeable answer.
 
-        Answers to chosen questions are open by design: they teach much, and say nothing about whether there is
-        a taste to learn. So, until that is settled, every so many questions test what was learned.
+        Answers to chosen questions are open by design: they teach much, and say nothing about whether there
+        is a taste to learn. So, until that is settled, every so many questions test what was learned.
         """
         settings, log = self.study.settings, self._log
         if not settings.probes or settings.strategy == "random":
