@@ -1,4 +1,4 @@
-"""Posteriors of one feature by numerical integration, with nothing of the package but its prior's constants."""
+"""Posteriors of one feature by numerical integration: nothing of the package but its prior's constants."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The sampler against numerical integration, its diagnostics against what they estimate, and inference by it."""
+"""The sampler against integration, its diagnostics against what they estimate, and inference by it."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -108,7 +109,7 @@ def test_levels_nest_and_end_in_the_target(monkeypatch: pytest.MonkeyPatch) -> N
     levels = levels_of(target, np.random.default_rng(0))
     sizes = [level.graph.n_answers for level in levels]
     assert sizes[0] == 5 and sizes == sorted(set(sizes)) and sizes[-1] == target.graph.n_answers
-    for one, two in zip(levels, levels[1:], strict=False):
+    for one, two in itertools.pairwise(levels):
         n = one.graph.n_answers
         assert (one.graph.winners == two.graph.winners[:n]).all()
         assert (one.graph.losers == two.graph.losers[:n]).all()
