@@ -331,7 +331,7 @@ every_case = pytest.mark.parametrize("name", HARD)
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer draws, where any will do."""
-    monkeypatch.setattr(ideal_point, "WHOLE", Effort(chains=16, warm_up=18, rounds=14))
+    monkeypatch.setattr(ideal_point, "WHOLE", Effort(chains=32, warm_up=3, least=8, most=8))
 
 
 @every_case
@@ -970,7 +970,7 @@ def test_what_the_convex_program_has_not_is_refused(truth: Preferences) -> None:
 
 def test_chains_that_stay_apart_are_told(truth: Preferences, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the status, and as a warning with the factor."""
-    monkeypatch.setattr("coombs.solvers.infer.APART", 0.5)
+    monkeypatch.setattr("coombs.solvers.infer.LARGEST_RHAT", 0.5)
     with pytest.warns(ConvergenceWarning, match="did not come together .*R-hat 1"):
         est = IdealPoint(truth.items).fit(truth.pairs, truth.y)
     assert est.status_ == "chains_apart"
