@@ -28,7 +28,7 @@ NEARLY_ALL = 0.95
 LOG_ODDS = 0.7
 """Log odds, a taste against a coin, from which on there is a pattern, if answers are not few."""
 LOG_ODDS_FEW = 3.0
-"""The same of few answers, which may agree by accident: a coin reaches odds of 20 at most once in 20 times."""
+"""The same of few answers: a coin reaches odds of 20 once in 20 times at most."""
 FEW = 15
 """Answers up to which they are few."""
 ENOUGH = 30
