@@ -80,7 +80,12 @@ def page(sections: Iterable[Section]) -> str:
 
 def to_html(told: Explanation) -> str:
     """A fragment of HTML, one <section> for each heading; all that a user named is escaped."""
-    return "\n".join(_section_html(section) for section in sections(told))
+    return fragment(sections(told))
+
+
+def fragment(sections: Iterable[Section]) -> str:
+    """Sections as HTML."""
+    return "\n".join(map(_section_html, sections))
 
 
 def sections(told: Explanation) -> list[Section]:
