@@ -129,6 +129,18 @@ def test_other_features_elsewhere_move_the_best_place_to_where_the_distance_is_l
     np.testing.assert_allclose(every.distance, data.distance)
 
 
+def test_a_best_place_that_depends_on_the_other_features_is_not_called_ideal(full):
+    def legend(**options):
+        figure = plots.level_sets(full, "price", "size", **options).figure
+        return " ".join(text.get_text() for text in figure.findobj(matplotlib.text.Text))
+
+    assert "ideal point and its 90 % interval" in legend()
+    elsewhere = dict(zip(("minutes", "age"), full.ideal_point_[2:], strict=True))
+    words = legend(at=elsewhere)
+    assert "best for these two, the others at fixed values, and its 90 % interval" in words
+    assert "ideal" not in words and "Other features at fixed values" in words
+
+
 def test_levels_lie_between_the_least_and_the_greatest_distance(fits):
     for est in fits.values():
         data = plots.level_sets_data(est, 0, 1)

@@ -29,13 +29,14 @@ pytest.importorskip("httpx2")
 
 from fastapi.testclient import TestClient
 
-from coombs import InputError, Model, create_study, load_study, web
+from coombs import IdealPoint, InputError, Model, create_study, load_study, web
 from coombs.storage import open_storage
 from coombs.study import Study
 from coombs.web import checks, errors, gate, start
 from coombs.web.cards import Cards, Column, is_image_file, web_address
 from coombs.web.drafts import Choices, numbered, read_upload
-from coombs.web.map import LETTER, _labels
+from coombs.web.findings import Findings
+from coombs.web.map import LETTER, _labels, level_map
 from coombs.web.pages import study_called, study_path
 from coombs.web.registry import Cache
 
@@ -204,6 +205,40 @@ def test_map_of_any_two_features(client: TestClient, study: Study) -> None:
     assert "<html" in client.get(f"/a/{token}/result/map?x=feature 1&y=feature 0").text
     assert client.get(f"/a/{token}/result/map?x=feature 1&y=feature 1").status_code == 422
     assert client.get(f"/a/{token}/result/map?x=no&y=feature 1").status_code == 422
+
+
+def test_a_map_says_where_the_other_features_are() -> None:
+    """Of a signed taste the cross is the best of these two alone, others at their average."""
+    items = np.random.default_rng(0).uniform(-1, 1, (30, 3))
+    pairs = np.random.default_rng(1).choice(30, (80, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    scores = items[:, 0] ** 2 + items[:, 1] ** 2 - 2 * items[:, 2] ** 2
+    y = np.where(scores[pairs[:, 0]] < scores[pairs[:, 1]], 1, -1)
+    made = level_map(IdealPoint(items, metric="signed").fit(pairs, y), "feature 0", "feature 1")
+    assert made.ideal is not None
+    assert "the cross is the best for these two, the other features at their average." in made.sentence
+    made = level_map(IdealPoint(items[:, :2]).fit(pairs, y), "feature 0", "feature 1")
+    assert "the cross is the ideal." in made.sentence or "the ideal lies outside" in made.sentence
+
+
+def test_an_ideal_value_stands_for_a_sweet_spot_alone(client: TestClient, storage: Any) -> None:
+    """Else what is better, or, not in bold, that it is not known."""
+    items = np.random.default_rng(0).uniform(0, 1, (30, 3))
+    study = create_study(items, "three", storage=storage, metric="diagonal")
+    person, rng = study.respondent("Ann"), np.random.default_rng(0)
+    scores = 3 * items[:, 0] + 8 * (items[:, 1] - 0.5) ** 2
+    for _ in range(120):
+        one, other = map(int, rng.choice(30, 2, replace=False))
+        person.tell((one, other) if scores[one] < scores[other] else (other, one))
+    found = Findings(person, person.history())
+    rows = {row.feature: row for row in found.ideal()}
+    assert rows["feature 0"].ideal == "less is better" and not rows["feature 0"].between
+    assert 0.4 < float(rows["feature 1"].ideal) < 0.6 and " to " in rows["feature 1"].between
+    page = client.get(f"/a/{person.record.token}/result").text
+    assert '<td class="number strong">less is better</td>' in page
+    for row in rows.values():
+        assert row.is_known or (row.ideal, row.between) == ("not known yet", "")
+        assert row.is_known or '<td class="number quiet">not known yet</td>' in page
 
 
 @given(
