@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import resources
 
 import numpy as np
@@ -58,6 +59,8 @@ def interview(questions: int, seed: int) -> Study:
 def told(study: Study, seconds: float) -> tuple[Result, str]:
     """What the answers of the simulated person say, and a page on it and how near it comes to the truth."""
     result, table = study.result(), study.catalogue.table
+    # A simulated person needs no time to read.
+    result = replace(result, conduct=replace(result.conduct, is_hasty=False))
     n = result.n_answers
     asked = f"{count(n, 'question')} about {count(study.n_items, 'flat')}"
     lines = [
@@ -68,7 +71,7 @@ def told(study: Study, seconds: float) -> tuple[Result, str]:
         "The truth",
         "---------",
         f"A question took {1e3 * seconds / n:.0f} ms; this is how near the answers came.",
-        *_ideal_lines(result),
+        *(_ideal_lines(result) if result.has_pattern else ()),
         *_error_lines(result.model.distance(), TRUTH.distance(table)),
     ]
     return result, "\n".join(lines)

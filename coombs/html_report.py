@@ -6,6 +6,7 @@ import base64
 import os
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from html import escape
 from io import BytesIO
@@ -18,6 +19,7 @@ import numpy as np
 import coombs
 from coombs import plots
 from coombs.estimators.ideal_point import IdealPoint
+from coombs.explain import text
 from coombs.plots.data import MOST_FEATURES, Ranking, feature_names, ranking_data, what_matters_data
 from coombs.tables import FloatArray, InputError, ItemTable, TableLike, item_table
 from coombs.words import NO_PATTERN, count, percent, together
@@ -26,9 +28,9 @@ if TYPE_CHECKING:
     from coombs.estimators.base import PairEstimator
     from coombs.explain import Explanation
 
-NOT_A_FINDING = (
-    "The answers tell no more than tossing a coin would. Nothing below is a finding: it is what they would "
-    "mean if they were not chance."
+NO_MORE = (
+    "The answers tell no more than tossing a coin would, so that there is no ideal, no best item and no "
+    "trade-off to tell. More answers may show a pattern."
 )
 MOST_ROWS = 500
 """Items in the table of the ranking."""
@@ -99,10 +101,10 @@ def report(
     table = item_table(est._given(items))
     told = _told(est, table)
     if has_pattern is None:
-        has_pattern = bool(getattr(told, "has_pattern", True))
+        has_pattern = told is None or told.has_pattern
     head = _heading(title, _n_people(est) if people is None else people, has_pattern)
-    text = _page(est, table, head, told, has_pattern)
-    return text if target is None else write(target, text)
+    page = _page(est, table, head, told, has_pattern)
+    return page if target is None else write(target, page)
 
 
 class Heading(NamedTuple):
@@ -117,7 +119,7 @@ def _heading(title: str | None, people: int, has_pattern: bool) -> Heading:
     whose = together(people)
     if not has_pattern:
         called = NO_PATTERN if title is None else f"{NO_PATTERN}: {title}"
-        return Heading(called, f"{whose}. {NOT_A_FINDING}".removeprefix(". "))
+        return Heading(called, f"{whose}. {NO_MORE}".removeprefix(". "))
     if title is None:
         return Heading(whose or "What was learned", "")
     return Heading(str(title), f"{whose}." if whose else "")
@@ -126,15 +128,20 @@ def _heading(title: str | None, people: int, has_pattern: bool) -> Heading:
 def _page(
     est: PairEstimator, table: ItemTable, head: Heading, told: Explanation | None, has_pattern: bool
 ) -> str:
-    """The whole document; what is no finding has no pictures."""
-    ranking = ranking_data(est, items=table)
+    """The whole document; without a pattern there are no pictures and no ranking."""
     first = f"<p><strong>{escape(head.first)}</strong></p>\n" if head.first else ""
-    about = f"<p>{_summary(est, table, ranking) if has_pattern else _source(est)}</p>"
+    if has_pattern:
+        ranking = ranking_data(est, items=table)
+        about = _summary(est, table, ranking)
+        words = "" if told is None else text.to_html(told)
+        parts = [words, *_pictures(est, table), _ranking_table(est, table, ranking)]
+    else:
+        about = _source(est)
+        # The first section is what the heading says.
+        parts = [] if told is None else [text.fragment(text.sections(replace(told, has_pattern=False))[1:])]
     body = [
-        f"<header>\n<h1>{escape(head.title)}</h1>\n{first}{about}\n</header>\n<main>",
-        "" if told is None else str(told._repr_html_()),
-        *(_pictures(est, table) if has_pattern else []),
-        _ranking_table(est, table, ranking),
+        f"<header>\n<h1>{escape(head.title)}</h1>\n{first}<p>{about}</p>\n</header>\n<main>",
+        *parts,
         f"</main>\n<footer>{_footer(est)}</footer>",
     ]
     return document(head.title, "\n".join(part for part in body if part))

@@ -97,9 +97,9 @@ class Model:
         return shares / max(shares.sum(), np.finfo(float).tiny), vectors[:, order]
 
     def explain(self) -> Portrait:
-        """What matters, the ideal and what makes up for what, in words: `print(model.explain())`.
+        """What matters, the ideal and what is worth what, in words: `print(model.explain())`.
 
-        How sure any of it is takes the answers: that is the estimators' `explain`.
+        A model with `findings` says what the fit said; of another, how sure any of it is takes the answers.
         """
         from coombs.explain.portrait import portrait
 

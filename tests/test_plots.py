@@ -85,17 +85,6 @@ def full(fits):
     return fits["full"]
 
 
-@pytest.fixture
-def words(monkeypatch):
-    """A stand-in for the explanation, which takes a while."""
-
-    class Stub:
-        def _repr_html_(self):
-            return "<section><h2>Words</h2><p>said</p></section>"
-
-    monkeypatch.setattr("coombs.explain.explain", lambda est, **_: Stub())
-
-
 def render(figure):
     figure.canvas.draw()
     return np.asarray(figure.canvas.buffer_rgba())
@@ -138,6 +127,18 @@ def test_other_features_elsewhere_move_the_best_place_to_where_the_distance_is_l
     assert (data.interval[:, 0] < data.turning).all() and (data.turning < data.interval[:, 1]).all()
     every = plots.level_sets_data(full, "price", "size", at=data.base)
     np.testing.assert_allclose(every.distance, data.distance)
+
+
+def test_a_best_place_that_depends_on_the_other_features_is_not_called_ideal(full):
+    def legend(**options):
+        figure = plots.level_sets(full, "price", "size", **options).figure
+        return " ".join(text.get_text() for text in figure.findobj(matplotlib.text.Text))
+
+    assert "ideal point and its 90 % interval" in legend()
+    elsewhere = dict(zip(("minutes", "age"), full.ideal_point_[2:], strict=True))
+    words = legend(at=elsewhere)
+    assert "best for these two, the others at fixed values, and its 90 % interval" in words
+    assert "ideal" not in words and "Other features at fixed values" in words
 
 
 def test_levels_lie_between_the_least_and_the_greatest_distance(fits):
@@ -450,7 +451,6 @@ def parsed(text):
     return checker
 
 
-@pytest.mark.usefixtures("words")
 def test_report_is_one_page_that_needs_nothing_else(full, tmp_path):
     path = report(full, tmp_path / "taste.html", title="Flats")
     assert [file.name for file in tmp_path.iterdir()] == ["taste.html"]
@@ -459,14 +459,15 @@ def test_report_is_one_page_that_needs_nothing_else(full, tmp_path):
         assert foreign not in text
     page = parsed(text)
     assert text.startswith("<!DOCTYPE html>") and '<html lang="en">' in text and 'charset="utf-8"' in text
-    assert 'name="viewport"' in text and "<title>Flats</title>" in text and "Words" in page.texts
+    assert 'name="viewport"' in text and "<title>Flats</title>" in text
+    assert "What matters" in page.texts and "The whole ranking" in page.texts
     assert len(page.sources) == 4 and all(page.alts)
     assert all(source.startswith("data:image/png;base64,iVBOR") for source in page.sources)
     assert re.search(r"60 answers · coombs [\d.]+ · \d{4}-\d\d-\d\d</footer>", text)
-    assert text.count("<tr>") == 31 and "1 to" in text
+    whole = text[text.index("The whole ranking") :]
+    assert whole.count("<tr>") == 31 and "1 to" in whole
 
 
-@pytest.mark.usefixtures("words")
 def test_report_escapes_everything_from_the_user():
     names = [*NASTY, *(f"<b>{i}</b>" for i in range(25))]
     table = make_flats(names=names, features=("<i>price</i>", "$size$ & more", "minutes", "age"))
@@ -488,7 +489,22 @@ def test_report_of_an_estimator_without_words_or_intervals(fits):
 
 def test_report_has_the_real_explanation(full):
     page = parsed(report(full))
-    assert page.tags.count("h1") == 1 and "The ideal" in page.texts
+    assert page.tags.count("h1") == 1 and "what is wanted" in page.texts
+
+
+@pytest.mark.parametrize("given", [None, False])
+def test_report_without_a_pattern_has_no_pictures_and_claims_nothing(given):
+    """By its own explanation, and where whoever asks for it knows better."""
+    table = make_flats(20)
+    data = ask(table, near(table), n=40)
+    if given is None:
+        data = Comparisons(data.item_table, np.concatenate([data.pairs, data.pairs[:, ::-1]]))
+    text = report(IdealPoint().fit(data), title="Flats", has_pattern=given)
+    page = parsed(text)
+    assert page.tags.count("h1") == 1 and "No pattern found yet: Flats" in page.texts
+    assert not page.sources and "How far to trust it" in page.texts
+    for claim in ("the best:", "The whole ranking", "What matters", "is better", "sweet spot", "is worth"):
+        assert claim not in text
 
 
 def test_report_of_many_items_stays_small():

@@ -29,13 +29,14 @@ pytest.importorskip("httpx2")
 
 from fastapi.testclient import TestClient
 
-from coombs import InputError, Model, create_study, web
+from coombs import IdealPoint, InputError, Model, create_study, load_study, web
 from coombs.storage import open_storage
 from coombs.study import Study
 from coombs.web import checks, errors, gate, start
 from coombs.web.cards import Cards, Column, is_image_file, web_address
 from coombs.web.drafts import Choices, numbered, read_upload
-from coombs.web.map import LETTER, _labels
+from coombs.web.findings import Findings
+from coombs.web.map import LETTER, _labels, level_map
 from coombs.web.pages import study_called, study_path
 from coombs.web.registry import Cache
 
@@ -75,13 +76,12 @@ def study(storage: Any) -> Study:
 
 def answered(study: Study, name: str, n: int = 12, ideal: float = 0.0) -> str:
     """The token of a person who wants what is near the ideal in both features."""
-    person = study.respondent(name)
-    matrix = study.catalogue.table.matrix
+    person, rng = study.respondent(name), np.random.default_rng(n)
+    distances = ((study.catalogue.table.matrix - ideal) ** 2).sum(axis=1)
     for _ in range(n):
-        question = person.ask()
-        assert question is not None
-        left, right = ((matrix[list(question.positions)] - ideal) ** 2).sum(axis=1)
-        person.tell(question, "left" if left < right else "right")
+        # Random pairs: questions that are chosen because their answers are open tell less of a pattern.
+        one, other = map(int, rng.choice(len(distances), 2, replace=False))
+        person.tell((one, other) if distances[one] < distances[other] else (other, one))
     return person.record.token
 
 
@@ -130,7 +130,7 @@ def test_an_example_that_ships_becomes_a_study(client: TestClient) -> None:
     assert client.post("/drafts", data={"example": "none"}).status_code == 422
 
 
-def test_from_file_to_result(client: TestClient) -> None:
+def test_from_file_to_result(client: TestClient, storage: Any) -> None:
     """Upload, look over, create, answer, undo, result and downloads, all by plain forms."""
     made = make(client, picture="photo", link="page")
     assert made.status_code == 303 and made.headers["location"] == "/studies/shoes"
@@ -143,6 +143,8 @@ def test_from_file_to_result(client: TestClient) -> None:
         reply = client.post(f"{mine}/tell", data={"question": number, "choice": "left"})
         assert reply.status_code == 303 and reply.headers["location"] == mine
     assert client.post(f"{mine}/undo").status_code == 303
+    assert "No pattern found yet" in client.get(f"{mine}/result?whole=true").text
+    answered(load_study("shoes", storage=storage), "me", 30)
     result = client.get(f"{mine}/result?whole=true").text
     for heading in (
         "Your ranking",
@@ -155,12 +157,13 @@ def test_from_file_to_result(client: TestClient) -> None:
         "What is not known",
     ):
         assert heading in result
-    assert "From 7 answers" in result
+    assert "From 37 answers" in result
     ranking = list(csv.DictReader(io.StringIO(client.get(f"{mine}/result/ranking.csv").text)))
     assert [row["rank"] for row in ranking] == [str(i) for i in range(1, 13)]
     assert {"in_top_5", "price", "rank_low"} <= ranking[0].keys()
-    assert len(client.get(f"{mine}/result/answers.csv").text.splitlines()) == 8
-    assert Model.from_json(client.get(f"{mine}/result/model.json").text).feature_names == ("price", "weight")
+    assert len(client.get(f"{mine}/result/answers.csv").text.splitlines()) == 38
+    model = Model.from_json(client.get(f"{mine}/result/model.json").text)
+    assert model.feature_names == ("price", "weight") and str(model.explain()).startswith("What matters")
 
 
 @pytest.mark.parametrize("choice", ["left", "tie"])
@@ -173,8 +176,7 @@ def test_one_answer_has_a_result(client: TestClient, study: Study, choice: str) 
     assert client.get(f"{home}/words").status_code == client.get(f"{home}/model.json").status_code == 404
     person.tell((2, 3), choice)
     page = client.get(f"{home}?whole=true")
-    said = "No pattern found yet" if choice == "tie" else "These are few answers"
-    assert page.status_code == 200 and said in page.text
+    assert page.status_code == 200 and "No pattern found yet" in page.text
 
 
 def test_report_is_a_download(client: TestClient, study: Study) -> None:
@@ -203,6 +205,40 @@ def test_map_of_any_two_features(client: TestClient, study: Study) -> None:
     assert "<html" in client.get(f"/a/{token}/result/map?x=feature 1&y=feature 0").text
     assert client.get(f"/a/{token}/result/map?x=feature 1&y=feature 1").status_code == 422
     assert client.get(f"/a/{token}/result/map?x=no&y=feature 1").status_code == 422
+
+
+def test_a_map_says_where_the_other_features_are() -> None:
+    """Of a signed taste the cross is the best of these two alone, others at their average."""
+    items = np.random.default_rng(0).uniform(-1, 1, (30, 3))
+    pairs = np.random.default_rng(1).choice(30, (80, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    scores = items[:, 0] ** 2 + items[:, 1] ** 2 - 2 * items[:, 2] ** 2
+    y = np.where(scores[pairs[:, 0]] < scores[pairs[:, 1]], 1, -1)
+    made = level_map(IdealPoint(items, metric="signed").fit(pairs, y), "feature 0", "feature 1")
+    assert made.ideal is not None
+    assert "the cross is the best for these two, the other features at their average." in made.sentence
+    made = level_map(IdealPoint(items[:, :2]).fit(pairs, y), "feature 0", "feature 1")
+    assert "the cross is the ideal." in made.sentence or "the ideal lies outside" in made.sentence
+
+
+def test_an_ideal_value_stands_for_a_sweet_spot_alone(client: TestClient, storage: Any) -> None:
+    """Else what is better, or, not in bold, that it is not known."""
+    items = np.random.default_rng(0).uniform(0, 1, (30, 3))
+    study = create_study(items, "three", storage=storage, metric="diagonal")
+    person, rng = study.respondent("Ann"), np.random.default_rng(0)
+    scores = 3 * items[:, 0] + 8 * (items[:, 1] - 0.5) ** 2
+    for _ in range(120):
+        one, other = map(int, rng.choice(30, 2, replace=False))
+        person.tell((one, other) if scores[one] < scores[other] else (other, one))
+    found = Findings(person, person.history())
+    rows = {row.feature: row for row in found.ideal()}
+    assert rows["feature 0"].ideal == "less is better" and not rows["feature 0"].between
+    assert 0.4 < float(rows["feature 1"].ideal) < 0.6 and " to " in rows["feature 1"].between
+    page = client.get(f"/a/{person.record.token}/result").text
+    assert '<td class="number strong">less is better</td>' in page
+    for row in rows.values():
+        assert row.is_known or (row.ideal, row.between) == ("not known yet", "")
+        assert row.is_known or '<td class="number quiet">not known yet</td>' in page
 
 
 @given(
@@ -258,10 +294,10 @@ def test_whom_it_leaves_out_is_said_first_and_does_not_depend_on_who_came_first(
     names = [f"Person {i}" for i in range(5)]
     by_lot = min(names, key=lambda name: zlib.crc32(name.encode()))
     for name in names:
-        answered(study, name, 9)
-    answered(study, "Zoe", 12)
+        answered(study, name, 20)
+    answered(study, "Zoe", 24)
     lefty = study.respondent("Lefty")
-    for _ in range(15):
+    for _ in range(27):
         lefty.tell(lefty.ask(), "left")
     page = client.get("/studies/points/differences").text
     first = re.search(r"<p>(2 of 7 people are compared; left out: [^<]*?\.) ", page)
@@ -1123,7 +1159,13 @@ def test_after_a_restart_answers_are_being_read_and_the_bar_is_where_it_was(
 
 
 def test_the_bar_may_go_back_where_answers_are_undone(client: TestClient, study: Study) -> None:
-    token = answered(study, "Ann", 12)
+    person, matrix = study.respondent("Ann"), study.catalogue.table.matrix
+    token = person.record.token
+    for _ in range(12):
+        question = person.ask()
+        assert question is not None
+        left, right = (matrix[list(question.positions)] ** 2).sum(axis=1)
+        person.tell(question, "left" if left < right else "right")
     before = bar(client.get(f"/a/{token}").text)[0]
     for _ in range(12):
         client.post(f"/a/{token}/undo")
@@ -1200,7 +1242,7 @@ def test_an_ideal_is_told_as_far_as_items_go() -> None:
 
 def test_how_people_differ_begins_with_who_agrees(client: TestClient, study: Study) -> None:
     for name, ideal in (("Ann", 0.0), ("Bob", 0.0), ("Cy", 2.0)):
-        answered(study, name, 14, ideal)
+        answered(study, name, 24, ideal)
     page = client.get("/studies/points/differences").text
     found = re.search(
         r"<p>All 3 people are compared\. (Ann and Bob) would rank (\d+) % of all pairs alike, "

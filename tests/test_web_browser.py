@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import shutil
 import struct
@@ -131,6 +132,15 @@ def person_link(server: Server, study: str, person: str) -> str:
     return f"{server.address}/a/{token}"
 
 
+def want_the_cheaper(server: Server, study: str, person: str) -> None:
+    """30 answers to random questions, so that there is a pattern."""
+    found = load_study(study, storage=server.url)
+    respondent, price = found.respondent(person), found.catalogue.table.matrix[:, 0]
+    pairs = [(i, j) for i in range(16) for j in range(i) if price[i] != price[j]]
+    for one, other in random.Random(0).sample(pairs, 30):
+        respondent.tell((one, other) if price[one] < price[other] else (other, one))
+
+
 def question(page: Any) -> str:
     return str(page.input_value("input[name=question]"))
 
@@ -172,9 +182,10 @@ def test_start_to_result_with_the_mouse(new_page: Callable[..., Any], server: Se
     after(page, lambda: page.click("button[value=tie]"))
     after(page, lambda: page.click("button[value=skip]"))
     assert answers(page) == 9 and page.url == mine
+    want_the_cheaper(server, "mouse", "me")
     page.get_by_role("link", name="Result").click()
     page.wait_for_selector("#unknown")
-    assert "From 9 answers" in page.inner_text("main")
+    assert "From 39 answers" in page.inner_text("main")
     check(page)
     page.select_option("#x", "sweetness")
     page.wait_for_selector("figure svg[aria-label*='over sweetness']")
@@ -212,6 +223,7 @@ def test_a_phone(new_page: Callable[..., Any], server: Server, tmp_path: Path) -
     for _ in range(4):
         after(page, lambda: page.tap(".card:nth-of-type(1)"))
     check(page)
+    want_the_cheaper(server, "phone", "Ann")
     page.goto(f"{page.url}/result")
     page.wait_for_selector("#unknown")
     check(page)
@@ -432,4 +444,4 @@ def test_without_script_the_forms_do(new_page: Callable[..., Any], server: Serve
     page.click("button[value=right]")
     page.goto(f"{page.url}/result")
     page.click("noscript a")
-    assert "What is not known" in page.inner_text("main")
+    assert "How well it predicts Ann" in page.inner_text("main")

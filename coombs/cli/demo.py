@@ -42,7 +42,8 @@ def run(options: argparse.Namespace) -> None:
     study = demo.interview(options.questions, options.seed)
     result, page = demo.told(study, time.perf_counter() - begin)
     show.page(page)
+    pictures = " with pictures" if result.has_pattern else ""
     try:
-        print(f"\nReport with pictures: {result.report(options.report, title='Flats')}")
+        print(f"\nReport{pictures}: {result.report(options.report, title='Flats')}")
     except ImportError as error:
         print(f"\nNo report: {error}")

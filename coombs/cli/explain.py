@@ -16,8 +16,8 @@ def add(commands: Commands) -> None:
         run,
         "coombs explain taste.json",
         help="say in words what a saved model holds",
-        description="Say what matters, where the ideal is and what makes up for what, as far as a model "
-        "holds it; how sure that is needs the answers, and `coombs fit` says it.",
+        description="Say what matters, where the ideal is and what is worth what: as `coombs fit` said "
+        "it when it wrote the model, or as far as the numbers of another model hold it.",
     )
     explain.add_argument("model", help="JSON file")
     add_json(explain)

@@ -58,10 +58,10 @@ def add(commands: Commands) -> None:
     fit.add_argument("--user", metavar="NAME", help="whose answers (default: everybody's together)")
     fit.add_argument("--top", metavar="K", type=positive, default=10, help="best items to list (default: 10)")
     fit.add_argument(
-        "--compare", action="store_true", help="try all kinds of preference on unseen answers: seconds more"
+        "--compare", action="store_true", help="say how well each kind of preference predicts: seconds more"
     )
     fit.add_argument("--out", metavar="FILE", help="write the model, JSON, for rank and explain")
-    fit.add_argument("--report", metavar="FILE", help="write an HTML page with pictures; compares too")
+    fit.add_argument("--report", metavar="FILE", help="write an HTML page with pictures")
     add_json(fit)
 
 
@@ -71,7 +71,7 @@ def _add_model(fit: Parser) -> None:
         "--metric",
         metavar="|".join(METRICS),
         choices=METRICS,
-        help="the kind of preference, of ideal-point (default: full; auto is the one that foretells best)",
+        help="the kind of preference, of ideal-point (default: full; auto averages all, by how they predict)",
     )
     fit.add_argument(
         "--estimator",

@@ -348,10 +348,11 @@ def wishes(est: IdealPoint, level: float = 0.9) -> tuple[str, ...]:
     case = _case(est, None, level, 1)
     if case.rung == "items":
         return tuple(NOT_YET for _ in case.features)
-    return tuple(map(_in_few_words, case.features, _ideal(case)))
+    return tuple(map(in_few_words, case.features, _ideal(case)))
 
 
-def _in_few_words(feature: Feature, one: Ideal) -> str:
+def in_few_words(feature: Feature, one: Ideal) -> str:
+    """What is wanted of a feature, as more is better, or ideal about 3 (2 to 5)."""
     if one.verdict not in (SWEET_SPOT, WORST) or one.value is None:
         return NOT_YET if one.verdict == NOT_KNOWN else one.verdict
     what = "ideal" if one.verdict == SWEET_SPOT else "worst"

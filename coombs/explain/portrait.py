@@ -77,7 +77,9 @@ class Portrait:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python types that JSON can hold."""
-        return asdict(replace(self, told=None)) | {"findings": self.told and self.told.findings()}
+        plain = asdict(replace(self, told=None))
+        del plain["told"]
+        return plain | {"findings": self.told and self.told.findings()}
 
     def page(self, missing: str) -> str:
         """In words, with a sentence on what is not told here."""

@@ -29,6 +29,8 @@ FINDINGS = (
     "trade_offs",
 )
 """What of an explanation a model file keeps, beside how well it predicts."""
+COUNTS = ("n_people", "n_answers", "n_items")
+"""Those of them that count something."""
 UNKNOWN_TRUST: dict[str, Any] = {
     "log_odds": math.nan,
     "kinds": (),
@@ -150,7 +152,7 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of preference, and how well it foretells answers that it has not seen."""
+    """A kind of preference, and how well it predicts answers that it has not seen."""
 
     name: str
     metric: str
@@ -271,10 +273,14 @@ class Explanation:
         """An explanation that holds just these."""
         try:
             told = {name: found[name] for name in FINDINGS}
+            for name in COUNTS:
+                if type(told[name]) is not int:
+                    raise TypeError(f"{name} must be a whole number")
             told["features"] = tuple(_record(Feature, one) for one in told["features"])
             told["ideal"] = tuple(_record(Ideal, one) for one in told["ideal"])
             told["trade_offs"] = tuple(_record(TradeOff, one) for one in told["trade_offs"])
-            trust = Trust(**UNKNOWN_TRUST | {name: found["trust"][name] for name in found["trust"]})
+            known = {name: math.nan if value is None else value for name, value in found["trust"].items()}
+            trust = Trust(**UNKNOWN_TRUST | known)
             rest: dict[str, Any] = dict.fromkeys(("directions", "slopes", "unknowns", "ranking"), ())
             result = cls(**told, **rest, trust=trust)
             str(result)

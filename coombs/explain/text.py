@@ -21,6 +21,9 @@ LONGEST = (60, 28)
 NARROWEST = 12
 """Characters of a line; of a cell of a table, and if that is too wide; of a heading, at least."""
 MANY_LAPSES = 0.03
+"""Share of answers given at random from which on it is told."""
+CLEARLY = 1.0
+"""With n answers, a log loss is clearly better than a coin's if it is less by this over sqrt n."""
 WORST = "the middle is the worst"
 """The verdict on a feature that has a worst value."""
 KINDS = {
@@ -77,7 +80,12 @@ def page(sections: Iterable[Section]) -> str:
 
 def to_html(told: Explanation) -> str:
     """A fragment of HTML, one <section> for each heading; all that a user named is escaped."""
-    return "\n".join(_section_html(section) for section in sections(told))
+    return fragment(sections(told))
+
+
+def fragment(sections: Iterable[Section]) -> str:
+    """Sections as HTML."""
+    return "\n".join(map(_section_html, sections))
 
 
 def sections(told: Explanation) -> list[Section]:
@@ -98,8 +106,14 @@ def sections(told: Explanation) -> list[Section]:
 
 
 def _no_pattern(told: Explanation) -> Iterator[Block]:
-    yield f"{_source(told)} They tell no more than tossing a coin would."
-    yield "So there is no ideal, no best item and no trade-off to tell. More answers may show a pattern."
+    none = "So there is no ideal, no best item and no trade-off to tell."
+    losses = [kind.log_loss for kind in told.trust.kinds]
+    if losses and min(losses) < math.log(2) - CLEARLY / math.sqrt(told.n_answers):
+        yield f"{_source(told)} For this kind of preference they tell no more than tossing a coin would."
+        yield f"{none} Another kind of preference predicts them: see below."
+    else:
+        yield f"{_source(told)} They tell no more than tossing a coin would."
+        yield f"{none} More answers may show a pattern."
 
 
 def _source(told: Explanation) -> str:
@@ -222,6 +236,11 @@ def _accuracy(told: Explanation) -> Iterator[Block]:
         )
     elif told.intervals:
         yield "A single pair was compared, so that nothing can be put to the test."
+    elif math.isfinite(trust.agreement):
+        yield (
+            f"The model agrees with {percent(trust.agreement)} of the answers it was learned from; how well "
+            "it predicts other answers is not known."
+        )
 
 
 def _kinds(told: Explanation) -> Iterator[Block]:

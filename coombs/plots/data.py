@@ -23,6 +23,7 @@ At: TypeAlias = Mapping[Feature, float] | Sequence[float] | FloatArray | None
 GRID, SMALL_GRID = 121, 61
 MARGIN, REACH = 0.06, 0.5
 """Of the items' range: what a picture shows beyond them, and how far it stretches to reach the ideal."""
+AT_IDEAL = "the ideal point"
 MOST_FEATURES = 6
 MOST_ITEMS, MOST_DRAWS, MOST_NUMBERS = 300, 200, 4_000_000
 """Items and draws that importance is computed from, evenly thinned, and features times both."""
@@ -43,7 +44,7 @@ class LevelSets:
     levels : where to draw lines: equal steps of distance, or of score where that may be negative
     points, names, ranks : (n, 2), n and (n,) of the items; rank 1 is the best by all features
     base : (d,) the item that the other features are taken from
-    at_ideal : whether the other features are at the ideal
+    others : where the other features are: "the ideal point", "their average" or "fixed values"
     turning : (2,) where the distance turns on this plane, NaN where it does not
     kind : what is there: "ideal", "worst", "saddle", or "none"
     interval : (2, 2) ends for each coordinate of the turning point, or None
@@ -62,7 +63,7 @@ class LevelSets:
     names: tuple[str, ...]
     ranks: NDArray[np.int_]
     base: FloatArray
-    at_ideal: bool
+    others: str
     turning: FloatArray
     kind: str
     interval: FloatArray | None
@@ -70,6 +71,16 @@ class LevelSets:
     towards: FloatArray | None
     axes: FloatArray
     shares: FloatArray
+
+    @property
+    def at_ideal(self) -> bool:
+        """Whether the other features are at the ideal."""
+        return self.others == AT_IDEAL
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether the turning point is not that of all features, but depends on where the others are."""
+        return len(self.base) > 2 and not self.at_ideal
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +183,7 @@ def level_sets_data(
         item_names(table),
         np.argsort(order) + 1,
         base,
-        at_ideal,
+        AT_IDEAL if at_ideal else "their average" if at is None else "fixed values",
         turning,
         kind,
         interval,

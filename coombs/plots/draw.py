@@ -45,6 +45,8 @@ OTHER_SCRIPTS = (
 )
 MARKS = {"ideal": "*", "worst": "X", "saddle": "D", "none": "."}
 WORDS = {"ideal": "ideal point", "worst": "worst point", "saddle": "best one way, worst another", "none": ""}
+CONDITIONAL = {"ideal": "best", "worst": "worst"}
+"""The same where the other features are not at the ideal."""
 NAMED, MOST_BARS = 6, 20
 """Best items with a label, and features or directions with a bar."""
 WIDE = 330.0
@@ -80,8 +82,7 @@ def level_sets(
         _draw_axes(ax, data)
         note = _draw_towards(ax, data)
         _legend(ax, data, level)
-        others = "the ideal point" if data.at_ideal else "fixed values" if at is not None else "their average"
-        title = "" if len(data.base) == 2 else f"Other features at {others}"
+        title = "" if len(data.base) == 2 else f"Other features at {data.others}"
         ax.set_title(title, loc="left", fontsize=9, color=GREY)
         if own:
             ax.get_figure().draw_without_rendering()  # type: ignore[union-attr]
@@ -319,7 +320,8 @@ def _draw_towards(ax: Axes, data: LevelSets) -> Annotation | None:
     if data.kind == "ideal":
         spreads = np.ptp(data.points, axis=0)
         where = [number(value, spread) for value, spread in zip(data.turning, spreads, strict=True)]
-        words = f"ideal lies further this way\n(near {where[0]}, {where[1]})"
+        what = "best for these two" if data.is_conditional else "ideal"
+        words = f"{what} lies further this way\n(near {where[0]}, {where[1]})"
     dx, dy = data.towards
     return ax.annotate(
         words,
@@ -349,7 +351,7 @@ def _legend(ax: Axes, data: LevelSets, level: float) -> None:
     ]
     marks = []
     if data.inside:
-        words = WORDS[data.kind] + ("" if data.interval is None else f" and its {percent(level)} interval")
+        words = _mark(data) + ("" if data.interval is None else f" and its {percent(level)} interval")
         marks += [Line2D([], [], marker=MARKS[data.kind], color=RED, markersize=8, label=words)]
     if len(data.axes):
         marks += [Line2D([], [], color=GREY, linewidth=1.2, label="arrows: longer matters more")]
@@ -363,6 +365,13 @@ def _legend(ax: Axes, data: LevelSets, level: float) -> None:
     if marks:
         ax.legend(handles=marks, **left | {"loc": "upper right", "bbox_to_anchor": (1, 0)})
         ax.add_artist(first)
+
+
+def _mark(data: LevelSets) -> str:
+    """What the mark is; where it is no ideal point, that it depends on the other features."""
+    if data.is_conditional and data.kind in CONDITIONAL:
+        return f"{CONDITIONAL[data.kind]} for these two, the others at {data.others},"
+    return WORDS[data.kind]
 
 
 def _rank_colours(ranks: NDArray[np.int_], n: int) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What a respondent's answers say, and how well it foretold those that it had not seen."""
+"""What a respondent's answers say, and how well it predicted those that it had not seen."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Result:
     respondent : whose
     model : the fitted `IdealPoint`
     n_answers : standing answers, skips not counted
-    n_probes, probes_right : random questions, and how many answers to them were foretold before
+    n_probes, probes_right : random questions, and how many answers to them were predicted before
         they were given: an unbiased test, as those pairs were not chosen. A tie counts half
     conduct : how the questions were answered: always one side, in turn, in a hurry
     n_clear : answers that say which of the two is preferred
@@ -78,7 +78,12 @@ class Result:
         """
         if self.conduct.is_mechanical or not self.n_clear:
             return False
-        return self.explain().has_pattern
+        return self.told.has_pattern
+
+    @cached_property
+    def told(self) -> Explanation:
+        """The explanation."""
+        return self.explain()
 
     def no_pattern(self, who: str = "You") -> tuple[str, ...]:
         """Why the result means nothing, in sentences; none if it does."""
@@ -127,19 +132,19 @@ class Result:
     def __str__(self) -> str:
         if not self.has_pattern:
             return "\n".join([NO_PATTERN, "-" * len(NO_PATTERN), *self.no_pattern()])
-        text = str(self.explain())
+        text = str(self.told)
         if not self.n_probes:
             return text
         share = 100 * self.probes_right / self.n_probes
         return (
             f"{text}\n\nOf the answers to {count(self.n_probes, 'random question')}, {share:.0f} % were "
-            "foretold before they were given.\nThe other questions were chosen because their answers were "
-            "open, so that fewer of those are foretold."
+            "predicted before they were given.\nThe other questions were chosen because their answers were "
+            "open, so that fewer of those are predicted."
         )
 
 
 def _right(answer: Answer) -> float:
-    """Whether it was foretold; half for a tie or an even chance."""
+    """Whether it was predicted; half for a tie or an even chance."""
     assert answer.probability is not None
     if answer.choice == "tie" or answer.probability == 0.5:
         return 0.5

@@ -33,6 +33,7 @@ class Column:
     """A feature of all items, and its values as people write them."""
 
     def __init__(self, values: FloatArray) -> None:
+        self.values = values
         self.lowest, self.highest = float(values.min()), float(values.max())
 
     def text(self, value: float) -> str:

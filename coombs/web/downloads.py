@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,8 @@ def _answers(respondent: Respondent) -> Iterator[tuple[Any, ...]]:
 
 def model_json(findings: Findings) -> str:
     """The model, which `Model.from_json` reads."""
-    return findings.result.model.model_.to_json()
+    found = replace(findings.told, has_pattern=findings.has_pattern).findings()
+    return replace(findings.result.model.model_, findings=found).to_json()
 
 
 def report_html(findings: Findings) -> bytes:

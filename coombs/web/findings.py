@@ -33,7 +33,7 @@ CAUTIONS = {
     "chains apart": "The numbers on this page are still shaky; some more answers will settle them.",
     "not converged": "The numbers on this page are still shaky; some more answers will settle them.",
     "anti-ideal": "In some respect the middle seems to be the worst, and both ends better.",
-    "coin": "The answers could not be foretold any better than by tossing a coin.",
+    "coin": "The answers could not be predicted any better than by tossing a coin.",
     "several tastes": "More than a fifth of the answers go against what was learned: more than one taste "
     "may be behind them, or something that no column says.",
 }
@@ -61,10 +61,11 @@ class Matter(NamedTuple):
 
 
 class IdealRow(NamedTuple):
-    """A feature of the ideal and of the best items."""
+    """A feature of the best items, and what is wanted of it: a value if there is a best one."""
 
     feature: str
     ideal: str
+    is_known: bool
     between: str
     values: tuple[str, ...]
 
@@ -96,10 +97,10 @@ class Findings:
 
     @cached_property
     def told(self) -> Explanation:
-        """The explanation; its cross-validation takes a second or more."""
+        """The explanation, which may take a second."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return self.result.explain()
+            return self.result.told
 
     @property
     def has_pattern(self) -> bool:
@@ -117,8 +118,8 @@ class Findings:
         return self.result.agreement >= FITS
 
     @property
-    def foretold(self) -> float | None:
-        """The share of answers to random questions that were foretold, if those are not too few."""
+    def predicted(self) -> float | None:
+        """The share of answers to random questions that were predicted, if those are not too few."""
         found = self.result
         return found.probes_right / found.n_probes if found.n_probes >= LEAST_PROBES else None
 
@@ -147,10 +148,15 @@ class Findings:
     @cached_property
     def matters(self) -> list[Matter]:
         """Features, the most important first."""
-        found = what_matters_data(self.result.model)
+        # It needs scikit-learn, which takes a second to import.
+        from coombs.explain.learned import in_few_words
+
+        found = what_matters_data(self.result.model, wishes=False)
         ends = np.repeat(found.importance[:, None], 2, axis=1) if found.interval is None else found.interval
-        rows = zip(found.features, found.importance.tolist(), ends.tolist(), found.wishes, strict=True)
-        return [Matter(name, share, low, high, wish) for name, share, (low, high), wish in rows]
+        rows = zip(found.positions.tolist(), found.importance.tolist(), ends.tolist(), strict=True)
+        features, wanted = self.told.features, self.told.ideal
+        wishes = list(map(in_few_words, features, wanted)) if wanted else [""] * len(features)
+        return [Matter(features[j].name, share, low, high, wishes[j]) for j, share, (low, high) in rows]
 
     @property
     def best(self) -> list[Place]:
@@ -159,16 +165,21 @@ class Findings:
 
     def ideal(self) -> list[IdealRow]:
         """The ideal beside the best items, the most important feature first."""
+        from coombs.explain.records import NOT_KNOWN, SWEET_SPOT
+
         catalogue = self.respondent.study.catalogue
         matrix, names = catalogue.table.matrix, catalogue.features
-        point, ends = self.result.ideal_point, self.result.model.ideal_point_interval()
+        wanted = {one.feature: one for one in self.told.ideal}
         rows = []
         for matter in self.matters:
-            j = names.index(matter.feature)
-            column = Column(matrix[:, j])
-            text, between = column.ideal(float(point[j])), column.between(*ends[j].tolist())
-            values = tuple(column.text(matrix[place.position, j]) for place in self.best)
-            rows.append(IdealRow(matter.feature, text, between if text != "-" else "", values))
+            column, one = Column(matrix[:, names.index(matter.feature)]), wanted.get(matter.feature)
+            text, between = matter.wish, ""
+            if one is not None and one.verdict == SWEET_SPOT and one.value is not None:
+                text = column.ideal(one.value)
+                between = "" if one.low is None or one.high is None else column.between(one.low, one.high)
+            values = tuple(column.text(column.values[place.position]) for place in self.best)
+            is_known = one is not None and one.verdict != NOT_KNOWN
+            rows.append(IdealRow(matter.feature, text, is_known, between, values))
         return rows
 
     def surprises(self) -> list[Surprise]:

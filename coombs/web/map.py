@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs.plots.data import level_sets_data
+from coombs.plots.data import LevelSets, level_sets_data
 from coombs.tables import FloatArray
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Map(NamedTuple):
 
 
 def level_map(model: IdealPoint, x: str, y: str) -> Map:
-    """The learned distance over two features, others at the ideal."""
+    """The learned distance over two features, others at the ideal, or at their average without one."""
     data = level_sets_data(model, x, y, size=SIZE)
     across = _scale(data.xs, LEFT, WIDTH - RIGHT)
     down = _scale(data.ys, HEIGHT - BOTTOM, TOP)
@@ -101,7 +101,7 @@ def level_map(model: IdealPoint, x: str, y: str) -> Map:
         ideal,
         _ticks(data.xs, across),
         _ticks(data.ys, down),
-        _sentence(ideal, len(model.model_.ideal_point) > 2),
+        _sentence(data, ideal),
     )
 
 
@@ -145,11 +145,21 @@ def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
-def _sentence(ideal: tuple[float, float] | None, others: bool) -> str:
+def _sentence(data: LevelSets, ideal: tuple[float, float] | None) -> str:
+    """What the picture shows; where the cross is no ideal point, that it depends on the other features."""
     rest = "Everything along a line is equally good; the stronger the line, the better. Dots are the items"
-    told = f"{rest}, the cross is the ideal." if ideal else f"{rest}; the ideal lies outside the picture."
-    more = " The lines take the other features as ideal; items are judged by those, too." if others else ""
-    return told + more
+    best = (
+        f"the best for these two, the other features at {data.others}" if data.is_conditional else "the ideal"
+    )
+    if ideal:
+        told = f"{rest}, the cross is {best}."
+    elif data.kind == "ideal":
+        told = f"{rest}; {best} lies outside the picture."
+    else:
+        told = f"{rest}."
+    if len(data.base) == 2:
+        return told
+    return f"{told} The lines take the other features at {data.others}; items are judged by those, too."
 
 
 def _scale(values: FloatArray, first: float, last: float) -> FloatArray:
