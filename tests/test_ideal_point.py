@@ -374,7 +374,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @every_case
-@pytest.mark.parametrize("metric", ["none", "full", "signed", "auto"])
+@pytest.mark.parametrize("metric", ["none", "full", "signed", pytest.param("auto", marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("quick")
 def test_hard_case_gives_finite_numbers(name: str, metric: str) -> None:
     """Without a warning, with intervals; "auto" tries the other metrics too."""

@@ -50,6 +50,8 @@ LEVEL_ANSWERS = 400
 """Answers that the annealing begins with, if there are more."""
 LEVEL_RATIO = 3
 """How many times as many answers the next level has."""
+ISLANDS = 2
+"""Groups of chains that are annealed apart, as one may miss the bulk of the posterior."""
 CHECK_EVERY = 8
 """Rounds between two looks at whether the means are known well enough."""
 
@@ -284,14 +286,12 @@ def sample(
         np.errstate(over="ignore", invalid="ignore", divide="ignore"),
         Progress(effort.warm_up + effort.least, "sampling preferences") as progress,
     ):
-        y = levels[0].draw_prior(effort.chains, rng) if start is None else start
-        weights, log_evidence = np.zeros(0) if before is None else before, 0.0
-        for target in levels:
-            n_new = target.graph.n_answers - len(weights)
-            ensemble = Ensemble(target, y[: affordable(effort, target)], rng, tuning)
-            ensemble.anneal(np.concatenate([weights, np.zeros(n_new)]))
-            y, weights, tuning = ensemble.y, target.weights, ensemble.tuning
-            log_evidence += ensemble.log_evidence
+        if start is None:
+            size = effort.chains // ISLANDS
+            islands = [_annealed(levels, levels[0].draw_prior(size, rng), rng) for _ in range(ISLANDS)]
+            ensemble = _joined(islands, affordable(effort, levels[-1]), rng)
+        else:
+            ensemble = _annealed(levels, start, rng, before, tuning)
         for _ in range(effort.warm_up):
             ensemble.move(0.5)
             ensemble.learn()
@@ -312,8 +312,45 @@ def sample(
         monitor.rhat(),
         monitor.standard_errors(),
         ensemble.n_gradients,
-        log_evidence,
+        ensemble.log_evidence,
     )
+
+
+def _annealed(
+    levels: list[Target],
+    y: Matrix,
+    rng: np.random.Generator,
+    before: Vector | None = None,
+    tuning: Tuning | None = None,
+) -> Ensemble:
+    """Draws of the last level, from draws of the first given the weights `before`, or of the prior."""
+    weights, log_evidence = np.zeros(0) if before is None else before, 0.0
+    for target in levels:
+        n_new = target.graph.n_answers - len(weights)
+        ensemble = Ensemble(target, y, rng, tuning)
+        ensemble.anneal(np.concatenate([weights, np.zeros(n_new)]))
+        y, weights, tuning = ensemble.y, target.weights, ensemble.tuning
+        log_evidence += ensemble.log_evidence
+        most = CHAIN_ANSWERS // max(target.graph.n_answers, 1)
+        y = y[: max(FEWEST_CHAINS, most)]
+    ensemble.log_evidence = log_evidence
+    return ensemble
+
+
+def _joined(islands: list[Ensemble], count: int, rng: np.random.Generator) -> Ensemble:
+    """So many chains out of islands, by their evidence: one that missed the bulk of it all has little."""
+    evidence = np.array([island.log_evidence for island in islands])
+    weights = np.exp(evidence - evidence.max())
+    ends = np.round(np.cumsum(weights) / weights.sum() * count).astype(int)
+    parts = [
+        island.y[rng.permutation(np.arange(share) % len(island.y))]
+        for island, share in zip(islands, np.diff(ends, prepend=0), strict=True)
+    ]
+    best = islands[int(evidence.argmax())]
+    result = Ensemble(best.target, np.concatenate(parts), rng, best.tuning)
+    result.log_evidence = float(np.logaddexp.reduce(evidence) - np.log(len(evidence)))
+    result.n_gradients = sum(island.n_gradients for island in islands)
+    return result
 
 
 def affordable(effort: Effort, target: Target) -> int:
