@@ -41,8 +41,8 @@ def trial(job: tuple[int, str, int]) -> tuple[float, float, float, float]:
 def main() -> None:
     given = options(__doc__, 200)
     lines = [
-        f"`python -m benchmarks.honesty --people {given.people}`: reported minus actual accuracy (reported log loss "
-        "minus actual); standard errors of the former about .005.",
+        f"`python -m benchmarks.honesty --people {given.people}`: reported minus actual accuracy (log loss "
+        "likewise); standard errors of the former about .005.",
         "",
         "| metric | " + " | ".join(f"{n} answers" for n in SIZES) + " |",
         "|---|" + "---|" * len(SIZES),

@@ -30,8 +30,8 @@ def trial(job: tuple[str, int, int, bool, int]) -> tuple[bool, float]:
 def main() -> None:
     given = options(__doc__, 100)
     lines = [
-        f"`python -m benchmarks.noise --people {given.people}`: share of people in whose answers a pattern is "
-        "found (reported accuracy, mean).",
+        f"`python -m benchmarks.noise --people {given.people}`: share of people in whose answers a pattern "
+        "is found (reported accuracy, mean).",
         "",
         "| questions | answers, features | " + " | ".join(WHO) + " |",
         "|---|---|" + "---|" * len(WHO),

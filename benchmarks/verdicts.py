@@ -1,4 +1,4 @@
-"""Are verdicts borne out? `python -m benchmarks.verdicts`: how often each is right and wrong. Writes verdicts.md.
+"""Are verdicts borne out? `python -m benchmarks.verdicts`: how often each is right. Writes verdicts.md.
 
 Random questions, ordinary noise. A verdict is false if the truth is another one, or if the feature is
 irrelevant to the person.
@@ -40,8 +40,8 @@ def trial(job: tuple[str, int, int, int, int, str]) -> list[tuple[str, str]]:
 def main() -> None:
     given = options(__doc__, 100)
     lines = [
-        f"`python -m benchmarks.verdicts --people {given.people}`: shares of features: found (the right verdict, of "
-        "those that have one) / false slope / false sweet spot (of all).",
+        f"`python -m benchmarks.verdicts --people {given.people}`: of features: found (the right verdict, "
+        "of those that have one) / false slope / false sweet spot (of all).",
         "",
         "| metric | people, features (irrelevant) | " + " | ".join(f"{n} answers" for n in SIZES) + " |",
         "|---|---|" + "---|" * len(SIZES),

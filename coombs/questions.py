@@ -27,6 +27,10 @@ FAVOURITES = 0.5
 """The share of a candidate set that are the likeliest best items; the others are drawn at random."""
 SCREEN, SHORT_LIST = 3, 200
 """All candidates are weighed by every third draw, and so many of them by all."""
+FORESEEABLE = 0.95
+"""Probability of its likelier answer that a pair has which tests what was learned."""
+LEAST_FORESEEABLE = 0.75
+"""The same, at least."""
 TRIES = 40
 """Random pairs that are drawn in the hope of new ones."""
 TOP = 5
@@ -187,6 +191,22 @@ def choose(
         return ()
     gains, probabilities = information(votes, chosen)
     return tuple(map(Choice, *chosen.T.tolist(), gains.tolist(), probabilities.tolist()))
+
+
+def confirmation(votes: Votes, n_items: int, asked: Pairs, rng: np.random.Generator) -> Choice | None:
+    """A pair whose answer is foreseeable, if there is one: it tests what was learned."""
+    pairs = rng.permutation(candidates(votes, n_items, asked, rng))
+    if not len(pairs):
+        return None
+    mean = _probabilities(votes, pairs, SCREEN).mean(axis=1)
+    sure = np.maximum(mean, 1 - mean)
+    likely = np.flatnonzero(sure >= min(FORESEEABLE, np.quantile(sure, 0.9)))
+    pair = rng.permuted(pairs[[int(rng.choice(likely))]], axis=1)
+    gains, probabilities = information(votes, pair)
+    if max(probabilities[0], 1 - probabilities[0]) < LEAST_FORESEEABLE:
+        return None
+    first, second = pair[0].tolist()
+    return Choice(first, second, float(gains[0]), float(probabilities[0]))
 
 
 def _different(votes: Votes, pairs: Index, worth: FloatArray, count: int) -> list[int]:

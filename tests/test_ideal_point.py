@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,12 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from coombs import Comparisons, IdealPoint, InputError, Model, SingleStep
 from coombs.estimators import ideal_point
+from coombs.estimators.learned import Mixture
 from coombs.evaluation import kendall_tau_distance, ur_error, wer_error
 from coombs.simulate import Preferences, draw_pairs, make_preferences, squared_distances
-from coombs.solvers.infer import Effort
+from coombs.solvers import infer
+from coombs.solvers.infer import DRAWS, Effort
+from coombs.solvers.program import Status
 from coombs.tables import FloatArray
 
 pd = pytest.importorskip("pandas")
@@ -48,8 +51,19 @@ def spreads(est: Any) -> tuple[FloatArray, FloatArray]:
     return posterior.ideal_points.std(axis=0), posterior.distances(est.item_table_.matrix).std(axis=0)
 
 
-def assert_like(one: Any, two: Any, share: float = 0.6) -> None:
-    """Two runs of the sampler on one posterior: the same but for a share of its deviations."""
+def standardised(est: Any) -> FloatArray:
+    """Scores of the items with mean 0 and deviation 1."""
+    distance = est.distance()
+    result: FloatArray = (distance - distance.mean()) / distance.std()
+    return result
+
+
+def assert_like(one: Any, two: Any, share: float = 0.3) -> None:
+    """Two runs of the sampler on one posterior: the same but for a share of its deviations.
+
+    The sampler goes on until standardised scores are known to 0.01, five in a hundred of them a little less.
+    """
+    assert np.abs(standardised(one) - standardised(two)).max() < 0.07
     wide, far = spreads(one)
     assert (np.abs(one.ideal_point_ - two.ideal_point_) < share * wide).all()
     assert (np.abs(one.distance() - two.distance()) < share * far + 1e-9).all()
@@ -243,26 +257,49 @@ def test_a_euclidean_metric_of_size_zero_is_a_linear_preference() -> None:
     assert euclidean.decision_function(pairs) == pytest.approx(margin, abs=1e-3 * np.abs(margin).max())
 
 
-def test_the_sampled_fit_keeps_the_laws_within_its_own_uncertainty(
-    truth: Preferences, fitted: IdealPoint
-) -> None:
-    """Permuted, swapped, in other units: another run of the same posterior."""
-    rng = np.random.default_rng(0)
-    order, swap = rng.permutation(60), rng.random(80) < 0.5
-    moved = IdealPoint(truth.items[order]).fit(np.argsort(order)[truth.pairs], truth.y)
-    back = np.argsort(order)
-    wide, far = spreads(fitted)
-    assert (np.abs(moved.ideal_point_ - fitted.ideal_point_) < 0.6 * wide).all()
-    assert (np.abs(moved.distance()[back] - fitted.distance()) < 0.6 * far).all()
-    pairs = np.where(swap[:, None], truth.pairs[:, ::-1], truth.pairs)
-    assert_like(fitted, IdealPoint(truth.items).fit(pairs, np.where(swap, -truth.y, truth.y)))
+def test_the_order_of_items_and_answers_changes_nothing_of_a_sampled_fit() -> None:
+    """Up to rounding; where that ever leads to another random path, it is another run of the sampler."""
+    apart = []
+    for seed in range(4):
+        truth, rng = (
+            make_preferences(60, 3, 80, noise="logistic", random_state=seed),
+            np.random.default_rng(seed),
+        )
+        order, rows, swap = rng.permutation(60), rng.permutation(80), rng.random(80) < 0.5
+        pairs, back = np.where(swap[:, None], truth.pairs[:, ::-1], truth.pairs), np.argsort(order)
+        one = IdealPoint(truth.items, item_effects=False).fit(truth.pairs, truth.y)
+        two = IdealPoint(truth.items[order], item_effects=False)
+        two.fit(back[pairs][rows], np.where(swap, -truth.y, truth.y)[rows])
+        assert np.abs(standardised(one) - standardised(two)[back]).max() < 0.07
+        apart.append(np.abs(one.metric_ - two.metric_).max() / np.abs(one.metric_).max())
+        apart[-1] += np.abs(one.rank_interval() - two.rank_interval()[back]).max()
+    assert np.median(apart) < 1e-6
+
+
+def test_units_and_origin_change_nothing_of_a_sampled_fit(truth: Preferences, fitted: IdealPoint) -> None:
+    """Within the sampler's own error, and the metric's shape."""
     sizes, zero = np.array([1e-6, 1e3]), np.array([7.0, -1e5])
     units = IdealPoint(truth.items * sizes + zero).fit(truth.pairs, truth.y)
-    assert (np.abs((units.ideal_point_ - zero) / sizes - fitted.ideal_point_) < 0.6 * wide).all()
-    assert (np.abs(units.distance() - fitted.distance()) < 0.6 * far).all()
+    wide, far = spreads(fitted)
+    assert (np.abs((units.ideal_point_ - zero) / sizes - fitted.ideal_point_) < 0.3 * wide).all()
+    assert (np.abs(units.distance() - fitted.distance()) < 0.3 * far).all()
     shape = units.metric_ * np.outer(sizes, sizes)
-    assert shape / np.trace(shape) == pytest.approx(fitted.metric_ / np.trace(fitted.metric_), abs=0.1)
-    assert np.abs(units.predict_proba(truth.pairs) - fitted.predict_proba(truth.pairs)).max() < 0.08
+    assert shape / np.trace(shape) == pytest.approx(fitted.metric_ / np.trace(fitted.metric_), abs=0.05)
+
+
+@pytest.mark.parametrize(("d", "p"), [(2, 80), (5, 100)])
+def test_two_seeds_give_the_same_ranking_scores(d: int, p: int) -> None:
+    """Standardised scores within 0.07 of each other, and 0.03 in the mean square, of a deviation."""
+    for seed in range(3):
+        truth = make_preferences(60, d, p, noise="logistic", random_state=seed)
+        one, two = (
+            standardised(
+                IdealPoint(truth.items, random_state=[k, seed], item_effects=False).fit(truth.pairs, truth.y)
+            )
+            for k in (1, 2)
+        )
+        assert np.abs(one - two).max() < 0.07
+        assert np.sqrt(np.mean((one - two) ** 2)) < 0.03
 
 
 def test_the_order_of_answers_changes_nothing_at_all(truth: Preferences, fitted: IdealPoint) -> None:
@@ -332,13 +369,13 @@ every_case = pytest.mark.parametrize("name", HARD)
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer draws, where any will do."""
-    monkeypatch.setattr(ideal_point, "WHOLE", Effort(chains=16, warm_up=18, rounds=14))
+    for module, name in ((ideal_point, "WHOLE"), (ideal_point, "SHARED"), (infer, "WHOLE")):
+        monkeypatch.setattr(module, name, Effort(chains=32, warm_up=2, least=8, most=8))
 
 
 @every_case
-@pytest.mark.parametrize("metric", ["none", "full", "signed", pytest.param("auto", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("metric", ["none", "full", "signed", "auto"])
 @pytest.mark.usefixtures("quick")
-@pytest.mark.filterwarnings("ignore:The sampler's chains")
 def test_hard_case_gives_finite_numbers(name: str, metric: str) -> None:
     """Without a warning, with intervals; "auto" tries the other metrics too."""
     items, pairs, y = HARD[name]
@@ -347,7 +384,6 @@ def test_hard_case_gives_finite_numbers(name: str, metric: str) -> None:
 
 @every_case
 @pytest.mark.usefixtures("quick")
-@pytest.mark.filterwarnings("ignore:The sampler's chains")
 def test_hard_case_gives_finite_numbers_with_item_effects(name: str) -> None:
     """The same where every item has an effect of its own."""
     items, pairs, y = HARD[name]
@@ -396,6 +432,7 @@ def test_counted_votes_are_as_sure_as_that_many_answers() -> None:
     assert (np.abs(est.ideal_point_ - truth.ideal_point) < 4 * wide).all()
 
 
+@pytest.mark.slow
 def test_very_many_answers_with_a_few_flipped_converge() -> None:
     """More than 100,000, one in fifty turned over: the truth within four deviations."""
     truth = make_preferences(600, 2, 105_000, noise=0.02, random_state=0)
@@ -409,8 +446,8 @@ def test_very_many_answers_with_a_few_flipped_converge() -> None:
 # The ladder
 
 
-def chosen(kind: str, seed: int) -> str:
-    """The rung that is chosen for a kind of person."""
+def weights_for(person: str, seed: int) -> dict[str, float]:
+    """The weights that kinds of preference get for somebody with 300 answers."""
     rng = np.random.default_rng(seed)
     items, u = rng.uniform(-2, 2, (60, 2)), np.array([0.3, -0.4])
     scores = {
@@ -419,26 +456,94 @@ def chosen(kind: str, seed: int) -> str:
         "ellipse": squared_distances(items, u, 2 * np.array([[1.0, 0.6], [0.6, 1.0]])),
         "axes": squared_distances(items, u, np.diag([3.0, 0.4])),
         "circle": squared_distances(items, u, 1.5 * np.eye(2)),
-    }[kind]
+    }[person]
     pairs = draw_pairs(60, 300, rng)
     est = IdealPoint(items, metric="auto", item_effects=False).fit(pairs, answers_to(scores, pairs, rng))
-    return est.rung_
+    return est.kind_weights_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "right"),
+    ("person", "right", "least"),
     [
-        ("linear", {"none"}),
-        ("extremes", {"signed"}),
-        ("ellipse", {"full", "signed"}),
-        ("axes", {"diagonal", "full", "signed"}),
-        ("circle", {"identity", "diagonal", "full"}),
+        ("linear", {"none"}, 0.2),
+        ("extremes", {"signed"}, 0.7),
+        ("ellipse", {"full", "signed"}, 0.75),
+        ("axes", {"diagonal", "full", "signed"}, 0.75),
+        ("circle", {"identity", "diagonal", "full"}, 0.6),
     ],
 )
-@pytest.mark.slow
-def test_auto_picks_a_rung_that_fits(kind: str, right: set[str]) -> None:
-    """In most of four draws; what foretells equally well may be taken in the others."""
-    assert sum(chosen(kind, seed) in right for seed in range(4)) >= 3
+def test_auto_gives_weight_to_kinds_that_fit(person: str, right: set[str], least: float) -> None:
+    """Together more than their equal share; every other kind can imitate a linear preference."""
+    totals = [sum(weights_for(person, seed)[kind] for kind in right) for seed in range(2)]
+    assert np.mean(totals) > least
+
+
+def test_auto_is_an_average_of_all_kinds(truth: Preferences) -> None:
+    """Weights add up to 1; the metric and ideal point describe kinds that have them, the slope all."""
+    est = IdealPoint(truth.items, metric="auto", item_effects=False).fit(truth.pairs, truth.y)
+    weights = est.kind_weights_
+    assert tuple(weights) == METRICS and sum(weights.values()) == pytest.approx(1.0)
+    assert all(0 < weight < 1 for weight in weights.values())
+    assert est.rung_ == max(weights, key=lambda kind: weights[kind])
+    assert est.status_ == "converged" and est.slope_ is not None
+    assert np.linalg.eigvalsh(est.metric_).min() >= -1e-9
+    assert np.isfinite(est.ideal_point_).all() and est.item_effects_ is None
+    posterior = est.posterior_
+    assert posterior is not None and len(posterior) == DRAWS
+    share = np.isnan(posterior.ideal_points).any(axis=1).mean()
+    assert share == pytest.approx(weights["none"], abs=0.001)
+    assert est.score(truth.pairs, truth.y) > 0.75
+    again = IdealPoint(truth.items, metric="auto", item_effects=False).fit(truth.pairs, truth.y)
+    assert again.kind_weights_ == weights
+
+
+def test_two_seeds_give_the_same_average(truth: Preferences) -> None:
+    """Weights to 0.1, scores to a tenth of a deviation."""
+    one, two = (
+        IdealPoint(truth.items, metric="auto", item_effects=False, random_state=seed).fit(
+            truth.pairs, truth.y
+        )
+        for seed in (1, 2)
+    )
+    assert one.kind_weights_ == pytest.approx(two.kind_weights_, abs=0.1)
+    assert np.abs(standardised(one) - standardised(two)).max() < 0.12
+
+
+def test_one_kind_has_all_the_weight(fitted: IdealPoint) -> None:
+    assert fitted.kind_weights_ == {"full": 1.0} and fitted.rung_ == "full"
+    assert fitted.slope_ is None and fitted.strength_ is None
+    assert fitted.status_ == "converged" and fitted.n_iter_ > 0 and np.isfinite(fitted.objective_)
+
+
+def test_kinds_with_little_weight_do_not_decide_how_a_fit_ended(fitted: IdealPoint) -> None:
+    """They had few draws; the one with the largest weight decides in any case."""
+    mixture = fitted._mixture
+    assert mixture is not None
+    (part,) = mixture.parts
+    bad = replace(part, status=Status.CHAINS_APART, rhat=1.5)
+
+    def averaged(weights: list[float]) -> Mixture:
+        result = Mixture((part, bad, part))
+        vars(result).update(weights=np.array(weights))
+        return result
+
+    assert averaged([0.7, 0.1, 0.2]).status is Status.CONVERGED
+    assert averaged([0.7, 0.1, 0.2]).rhat == part.rhat
+    assert averaged([0.4, 0.4, 0.2]).status is Status.CHAINS_APART
+    assert averaged([0.4, 0.4, 0.2]).rhat == 1.5
+    assert averaged([0.14, 0.15, 0.13]).status is Status.CHAINS_APART
+
+
+def test_features_that_do_not_vary_leave_a_coin_or_item_effects() -> None:
+    """With effects an item that won is better; without, nothing is known."""
+    items = np.ones((6, 2))
+    for lapse in ("auto", 0.1):
+        coin = IdealPoint(items, item_effects=False, lapse=lapse).fit([[0, 1], [2, 3]])
+        assert coin.predict_proba([[0, 1]]) == pytest.approx(0.5)
+        est = IdealPoint(items, lapse=lapse).fit([[0, 1], [0, 1], [2, 3]])
+        assert est.predict_proba([[0, 1]])[0, 1] > 0.5
+        assert est.rung_ == "items"
 
 
 def test_a_linear_preference_has_a_slope_and_no_ideal(truth: Preferences) -> None:
@@ -662,7 +767,6 @@ def inside(intervals: Any, values: Any) -> Any:
     return (intervals[:, 0] <= values) & (values <= intervals[:, 1])
 
 
-@pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say(people: Sure) -> None:
     """Nominal 90 % intervals of the ideal point, of distances and of ranks, over thirty people."""
     pairs = list(zip(people.fits, people.truths, strict=True))
@@ -673,7 +777,6 @@ def test_intervals_hold_the_truth_as_often_as_they_say(people: Sure) -> None:
         assert 0.78 <= coverage <= 0.99
 
 
-@pytest.mark.slow
 def test_probabilities_are_those_of_answers_not_seen(people: Sure) -> None:
     """In each fifth of the probabilities, that share of the answers came."""
     pairs = list(zip(people.fits, people.truths, strict=True))
@@ -686,7 +789,6 @@ def test_probabilities_are_those_of_answers_not_seen(people: Sure) -> None:
     assert loss < 0.35
 
 
-@pytest.mark.slow
 def test_intervals_hold_what_was_estimated(people: Sure) -> None:
     """Ranks and distances lie in their intervals, which nest as the level grows."""
     for est in people.fits[:8]:
@@ -815,7 +917,7 @@ def test_comparisons_names_and_vectors_are_one_datum(truth: Preferences, fitted:
 
 
 def test_partial_fit_is_a_fresh_fit_to_all_answers() -> None:
-    """Within the posterior's deviations, answer by answer."""
+    """Within the sampler's errors, two answers at a time."""
     truth = make_preferences(60, 2, 70, noise="logistic", random_state=2)
     est = IdealPoint(truth.items, item_effects=False).partial_fit(truth.pairs[:60], truth.y[:60])
     first = IdealPoint(truth.items, item_effects=False).fit(truth.pairs[:60], truth.y[:60])
@@ -823,11 +925,11 @@ def test_partial_fit_is_a_fresh_fit_to_all_answers() -> None:
     for k in range(60, 70, 2):
         est.partial_fit(truth.pairs[k : k + 2], truth.y[k : k + 2])
     whole = IdealPoint(truth.items, item_effects=False).fit(truth.pairs, truth.y)
-    assert_like(whole, est, share=0.8)
+    assert_like(whole, est)
     ratio = np.diff(est.ideal_point_interval()) / np.diff(whole.ideal_point_interval())
-    assert ((ratio > 0.6) & (ratio < 1.6)).all()
-    assert np.abs(est.predict_proba(truth.pairs) - whole.predict_proba(truth.pairs)).max() < 0.15
-    assert len(est.posterior_) >= 200
+    assert ((ratio > 0.75) & (ratio < 1.33)).all()
+    assert est.status_ == "converged"
+    assert len(est.posterior_) >= 1000
 
 
 def test_many_new_answers_are_a_fresh_fit(truth: Preferences, fitted: IdealPoint) -> None:
@@ -975,7 +1077,7 @@ def test_what_the_convex_program_has_not_is_refused(truth: Preferences) -> None:
 
 def test_chains_that_stay_apart_are_told(truth: Preferences, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the status, and as a warning with the factor."""
-    monkeypatch.setattr("coombs.solvers.infer.APART", 0.5)
+    monkeypatch.setattr("coombs.solvers.infer.LARGEST_RHAT", 0.5)
     with pytest.warns(ConvergenceWarning, match="did not come together .*R-hat 1"):
         est = IdealPoint(truth.items).fit(truth.pairs, truth.y)
     assert est.status_ == "chains_apart"

@@ -25,8 +25,14 @@ MORE, LESS, PEAK, VALLEY = range(4)
 """Shapes: more is better, less is better, the best is within the items' range, the worst is."""
 NEARLY_ALL = 0.95
 """More is better where it is for this share of the items."""
-PATTERN = math.log(3.0)
-"""Log odds, a taste against a coin, from which on there is a pattern."""
+LOG_ODDS = 0.7
+"""Log odds, a taste against a coin, from which on there is a pattern, if answers are not few."""
+LOG_ODDS_FEW = 3.0
+"""The same of few answers: a coin reaches odds of 20 once in 20 times at most."""
+FEW = 15
+"""Answers up to which they are few."""
+ENOUGH = 30
+"""Answers from which on they are not; in between, the odds that are asked for change steadily."""
 MOST_ITEMS = 100
 """Items at which shapes are looked at."""
 POSTERIOR_DRAWS = 1_500
@@ -80,7 +86,9 @@ class Description:
     @property
     def has_pattern(self) -> bool:
         """Whether the answers tell more than a coin's would."""
-        return self.log_odds > PATTERN
+        n = float(self.parts[0].target.weights.sum())
+        few = float(np.clip((ENOUGH - n) / (ENOUGH - FEW), 0.0, 1.0))
+        return self.log_odds > LOG_ODDS + few * (LOG_ODDS_FEW - LOG_ODDS)
 
     @cached_property
     def shapes(self) -> Matrix:

@@ -153,11 +153,10 @@ class IdealPoint(PairEstimator):
     def _learn(self, answers: Answers, scaler: Scaler) -> Fit:
         """The posterior's mean, or the optimum of the convex program."""
         rng = generator(self.random_state)
-        # Constant features say nothing; the prior must not speak for them.
-        answers = answers.canonical()
-        seen = replace(answers, items=answers.items[:, scaler.varies])
+        # Constant features say nothing; neither the prior nor the items' order must speak for them.
+        seen = replace(answers, items=answers.items[:, scaler.varies]).canonical()
         found = self._program(seen, rng) if self._convex else self._posterior(seen, rng)
-        return embed(found, answers, scaler.varies)
+        return embed(found, seen, scaler.varies)
 
     def _posterior(self, answers: Answers, rng: np.random.Generator) -> Learned:
         """The kind asked for, or the average of all, with item effects if they are called for."""
@@ -309,8 +308,8 @@ class IdealPoint(PairEstimator):
 
     def _answers(self, data: Comparisons) -> Answers:
         """Distinct answers about standardised items, without the constant features."""
-        answers = Answers.collect(self._scaler.forward(data.items), *data.oriented()).canonical()
-        return replace(answers, items=answers.items[:, self._scaler.varies])
+        answers = Answers.collect(self._scaler.forward(data.items), *data.oriented())
+        return replace(answers, items=answers.items[:, self._scaler.varies]).canonical()
 
     def ideal_point_interval(self, level: float = LEVEL) -> FloatArray:
         """(d, 2) ends of the interval for each coordinate of the ideal point, in the user's units."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from coombs.storage.records import AnswerRecord, Event, QuestionRecord
@@ -76,6 +77,19 @@ class Log:
         """How far it was shown to be with the questions whose answers stand."""
         asked = (self.questions.get(number) for number in self._answer_of)
         return max((one.progress or 0.0 for one in asked if one is not None), default=0.0)
+
+    @property
+    def log_odds(self) -> float:
+        """log of how much likelier the answers were by the predictions made before them than by a coin."""
+        total = 0.0
+        for number, answer_id in self._answer_of.items():
+            question, answer = self.questions.get(number), self.answers.get(answer_id)
+            if question is None or answer is None or question.foretold is None:
+                continue
+            if answer.choice in ("left", "right"):
+                p = question.foretold if answer.choice == "left" else 1 - question.foretold
+                total += math.log(2 * max(p, 1e-9))
+        return total
 
     @property
     def last_answer(self) -> AnswerRecord | None:

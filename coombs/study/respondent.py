@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 MakeMind = Callable[["FloatArray", str, Sequence[int]], Thinking]
 MOST_ANSWERS = 2_000
 """Questions are chosen by the latest answers, of which so many say enough."""
+FIRST_CONFIRMATION = 6
+"""Answers before the first question with a foreseeable answer."""
+CONFIRM_EVERY = 2
+"""From then on, every so many questions is one, until there is evidence of a taste."""
+CONFIRMED = 4.0
+"""Log odds, a taste against a coin, that are evidence enough."""
 REFUSED = 20
 """So many pairs that turn out to have been asked long ago, and all of those are read."""
 
@@ -134,6 +140,10 @@ class Respondent:
             return (*pairs[0], "random", None) if pairs else None
         new = next((one for one in thought.choices if unordered(*one[:2]) not in asked), None)
         probe = self._rng.random() < study.settings.probes
+        if not probe and self._needs_confirmation():
+            sure = questions.confirmation(thought.belief, study.n_items, asked, self._rng)
+            if sure is not None:
+                return sure.first, sure.second, "confirmation", sure.probability
         at_random = probe or (new is None and not again)
         strategy = "random" if at_random else study.settings.strategy
         if at_random or new is None:
@@ -143,6 +153,18 @@ class Respondent:
         if new is None:
             return None
         return new.first, new.second, "probe" if probe else strategy, new.probability
+
+    def _needs_confirmation(self) -> bool:
+        """Whether it is time for a question with a foreseeable answer.
+
+        Answers to chosen questions are open by design: they teach much, and say nothing about whether there
+        is a taste to learn. So, until that is settled, every so many questions test what was learned.
+        """
+        settings, log = self.study.settings, self._log
+        if not settings.probes or settings.strategy == "random":
+            return False
+        count = len(log.answers)
+        return count >= FIRST_CONFIRMATION and count % CONFIRM_EVERY == 0 and log.log_odds < CONFIRMED
 
     def last_answer(self) -> Answer | None:
         """The latest that stands, which `undo` takes back."""
