@@ -111,13 +111,17 @@ def test_every_page_is_in_the_index() -> None:
 
 
 def test_readme_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """The same sections about the same person; a sampler's numbers differ from machine to machine."""
+    """The same sections about the same person; a sampler's numbers differ from machine to machine.
+
+    So do the questions, and with them whether 40 answers are a pattern.
+    """
     cli.main(["demo", "--report", str(tmp_path / "demo.html")])
     printed = capsys.readouterr().out
     shown = next(block.text for block in blocks(README) if block.text.startswith("A simulated person"))
     headings = r"^(.+)\n-+$"
     assert shown.splitlines()[0] == printed.splitlines()[0]
-    assert re.findall(headings, shown, re.MULTILINE) == re.findall(headings, printed, re.MULTILINE)
+    found = re.findall(headings, printed, re.MULTILINE)
+    assert found in (re.findall(headings, shown, re.MULTILINE), ["No pattern found yet", "The truth"])
 
 
 def test_changelog_has_this_version() -> None:

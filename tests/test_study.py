@@ -541,12 +541,14 @@ def test_the_given_share_of_the_questions_are_probes_and_the_result_counts_them(
     asked = answered(study, 30)
     probes = [one for one in asked if one.purpose == "probe"]
     assert 1 <= len(probes) <= 25
-    assert {one.purpose for one in asked} == {"probe", "information"}
+    assert (
+        {"probe", "information"} <= {one.purpose for one in asked} <= {"probe", "information", "confirmation"}
+    )
     found = study.result()
     assert found.n_probes == len(probes)
     right = sum((one.probability > 0.5) == (choice_of(one) == "left") for one in probes)
     assert found.probes_right == right
-    assert f"to {len(probes)} random question" in str(found)
+    assert f"to {len(probes)} random question" in str(found) or not found.has_pattern
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def study(storage: Any) -> Study:
     return create_study(items, "points", storage=storage, top=3)
 
 
-def answered(study: Study, name: str, n: int = 12, ideal: float = 0.0) -> str:
+def answered(study: Study, name: str, n: int = 24, ideal: float = 0.0) -> str:
     """The token of a person who wants what is near the ideal in both features."""
     person, rng = study.respondent(name), np.random.default_rng(n)
     distances = ((study.catalogue.table.matrix - ideal) ** 2).sum(axis=1)
@@ -280,7 +280,7 @@ def test_owner_sees_people_and_how_they_differ(client: TestClient, study: Study)
     assert client.post("/studies/points/people", data={"names": "Cid\n\nDora\nCid"}).status_code == 303
     page = client.get("/studies/points").text
     assert all(f"http://127.0.0.1/a/{token}" in page for token in tokens)
-    assert study.respondents() == {"Ann": 12, "Bob": 12, "Cid": 0, "Dora": 0}
+    assert study.respondents() == {"Ann": 24, "Bob": 24, "Cid": 0, "Dora": 0}
     differences = client.get("/studies/points/differences").text
     assert "<p>2 of 4 people are compared; left out: Dora, Cid (fewer than 8 answers). " in differences
     assert differences.count("Cid") == 1
@@ -649,7 +649,7 @@ def test_ask_tell_undo_by_json(client: TestClient) -> None:
 def test_result_by_json(client: TestClient, study: Study) -> None:
     base = f"/api/respondents/{answered(study, 'Ann')}"
     result = client.get(f"{base}/result?explain=true").json()
-    assert result["n_answers"] == 12 and len(result["ranking"]) == 14
+    assert result["n_answers"] == 24 and len(result["ranking"]) == 14
     assert set(result["ideal_point"]) == {"feature 0", "feature 1"}
     assert result["explanation"]["n_items"] == 14
 

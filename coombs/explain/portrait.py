@@ -31,6 +31,12 @@ NOT_HERE = (
     "coombs fit tells them from the answers. Nor are effects of single items."
 )
 
+NOT_KEPT = (
+    "What else is not known, which answers surprise and the ranking are not in a model: coombs fit tells "
+    "them from the answers. Nor are effects of single items."
+)
+"""What a model with findings does not hold."""
+
 
 @dataclass(frozen=True)
 class Direction:
@@ -87,7 +93,7 @@ class Portrait:
             return text.page(_sections(self, missing))
         kept = ("What matters", "Trade-offs", "How far to trust it", text.NO_PATTERN)
         found = [section for section in text.sections(self.told) if section.title in kept]
-        return text.page([*found, Section("What is not here", [missing])])
+        return text.page([*found, Section("What is not here", [NOT_KEPT])])
 
 
 def portrait(model: Model) -> Portrait:

@@ -138,7 +138,7 @@ class Result:
         share = 100 * self.probes_right / self.n_probes
         return (
             f"{text}\n\nOf the answers to {count(self.n_probes, 'random question')}, {share:.0f} % were "
-            "predicted before they were given.\nThe other questions were chosen because their answers were "
+            "predicted before they were given.\nMost other questions were chosen because their answers were "
             "open, so that fewer of those are predicted."
         )
 
