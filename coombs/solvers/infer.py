@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coombs.solvers import interior, laplace, lifted
+from coombs.solvers.evidence import bridge
 from coombs.solvers.kinds import KINDS, Full
 from coombs.solvers.losses import LOSSES
 from coombs.solvers.minimise import serial
@@ -46,6 +48,8 @@ WATCHED = 200
 """Items whose scores are watched, at most."""
 DRAWS = 6_144
 """Draws that are kept for whoever asks."""
+DRAWS_FOR_EACH = 8
+"""Draws for each unknown that the evidence needs; of fewer, it is the annealing's, which is rougher."""
 EFFECT_FOLDS = 2
 """Parts of the answers that are left out to choose the size of item effects, of FOLDS."""
 FOLDS = 4
@@ -75,7 +79,14 @@ class Inference:
     n_iter: int
     rhat: float
     tuning: Tuning | None = None
-    log_evidence: float = float("nan")
+    annealed_evidence: float = float("nan")
+
+    @cached_property
+    def log_evidence(self) -> float:
+        """log of how likely the kind makes the answers; NaN where the posterior was not sampled."""
+        if not self.sampled or not self.target.n or len(self.draws) < DRAWS_FOR_EACH * self.target.n:
+            return self.annealed_evidence
+        return bridge(self.target.log_joint, self.draws)
 
     def scores(self) -> Scores:
         """What the draws mean."""
@@ -215,7 +226,7 @@ def extend(before: Inference, rng: np.random.Generator) -> Inference:
     chosen = np.linspace(0, len(before.draws) - 1, count).astype(int)
     with serial(len(target.items)):
         after = _sampled(target, rng, WHOLE, before.draws[chosen], target.weights, before.tuning)
-    return replace(after, n_iter=before.n_iter + after.n_iter, log_evidence=before.log_evidence)
+    return replace(after, n_iter=before.n_iter + after.n_iter)
 
 
 def refresh(before: Inference, known: Answers, answers: Answers, rng: np.random.Generator) -> Inference:

@@ -37,6 +37,8 @@ LIKENESS_WIDTH = 1.6
 """Prior deviation of eta."""
 RATIO_WIDTH = 0.5
 """Prior deviation of the logarithm of the linear part's size, relative to the quadratic part's."""
+HALF_LOG_2_PI = math.log(2 * math.pi) / 2
+"""What the negative log density of a standard normal lacks."""
 FLOOR = 1e-3
 """Least eigenvalue of a metric to start from, as a share of the mean one; and the least mean one."""
 
@@ -66,6 +68,9 @@ class Kind(Protocol):
 
     def prior(self, y: Matrix, d: int, at: Quadratic) -> tuple[Vector, Matrix]:
         """The negative log density of the prior of each row, and its gradient."""
+
+    def constant(self, d: int) -> float:
+        """What the negative log density of the prior lacks."""
 
     def draw(self, count: int, d: int, rng: np.random.Generator) -> Matrix:
         """Rows of the prior."""
@@ -156,6 +161,12 @@ class _Centred:
         slope[:, -1] += LOG_IDEAL * to_size
         return value + of_ideal + (hyper * hyper).sum(axis=1) / 2, slope
 
+    def shape_constant(self, d: int) -> float:
+        raise NotImplementedError
+
+    def constant(self, d: int) -> float:
+        return self.shape_constant(d) + (d + self.n_hyper + 1) * HALF_LOG_2_PI
+
     def draw(self, count: int, d: int, rng: np.random.Generator) -> Matrix:
         hyper = rng.standard_normal((count, self.n_hyper + 1))
         shape = self.draw_shape(hyper[:, :-1], d, rng)
@@ -243,6 +254,9 @@ class Full(_Centred):
         to_eta = LIKENESS_WIDTH * (nu - d - 1) * (to_freedom.sum(axis=1) - to_sigma / (2 * nu))
         return value, slope, np.stack([to_sigma * LOG_SCALE / 2, to_eta], axis=1)
 
+    def shape_constant(self, d: int) -> float:
+        return d * (d - 1) / 2 * HALF_LOG_2_PI - d * math.log(2)
+
     def draw_shape(self, hyper: Matrix, d: int, rng: np.random.Generator) -> Matrix:
         k, eta = hyper.T
         nu = (d + 1) * (1 + np.exp(LIKENESS + LIKENESS_WIDTH * eta))
@@ -283,6 +297,9 @@ class Diagonal(_Centred):
         value = squares / 2 + d * log_sigma - y[:, :d].sum(axis=1)
         return value, scaled - 1, ((d - squares) * LOG_SCALE / 2)[:, None]
 
+    def shape_constant(self, d: int) -> float:
+        return d * (HALF_LOG_2_PI - math.log(2))
+
     def draw_shape(self, hyper: Matrix, d: int, rng: np.random.Generator) -> Matrix:
         log_sigma = (_log_mean(d) + LOG_SCALE * hyper) / 2
         result: Matrix = log_sigma + np.log(np.abs(rng.standard_normal((len(hyper), d))))
@@ -311,6 +328,9 @@ class Identity(_Centred):
 
     def shape_prior(self, y: Matrix, d: int, at: Quadratic) -> tuple[Vector, Matrix, Matrix]:
         return y[:, 0] ** 2 / 2, y[:, :1], np.zeros((len(y), 0), y.dtype)
+
+    def shape_constant(self, d: int) -> float:
+        return HALF_LOG_2_PI
 
     def draw_shape(self, hyper: Matrix, d: int, rng: np.random.Generator) -> Matrix:
         return rng.standard_normal((len(hyper), 1))
@@ -341,6 +361,9 @@ class Linear:
         value, to_linear, to_size = _normal(y[:, :d], self._log_size(d, y[:, d]))
         slope = np.concatenate([to_linear, (LOG_SCALE * to_size + y[:, d])[:, None]], axis=1)
         return value + y[:, d] ** 2 / 2, slope
+
+    def constant(self, d: int) -> float:
+        return self.size(d) * HALF_LOG_2_PI
 
     def draw(self, count: int, d: int, rng: np.random.Generator) -> Matrix:
         k = rng.standard_normal(count)
@@ -387,6 +410,9 @@ class Signed:
         value = of_metric + of_linear + (hyper * hyper).sum(axis=1) / 2
         return value, np.concatenate([to_metric, to_linear, to_hyper], axis=1)
 
+    def constant(self, d: int) -> float:
+        return self.size(d) * HALF_LOG_2_PI
+
     def draw(self, count: int, d: int, rng: np.random.Generator) -> Matrix:
         hyper = rng.standard_normal((count, 2))
         sizes = [np.exp(size)[:, None] for size in self._log_sizes(d, hyper)]
@@ -415,6 +441,9 @@ class Constant:
 
     def prior(self, y: Matrix, d: int, at: Quadratic) -> tuple[Vector, Matrix]:
         return np.zeros(len(y), y.dtype), np.zeros_like(y)
+
+    def constant(self, d: int) -> float:
+        return 0.0
 
     def draw(self, count: int, d: int, rng: np.random.Generator) -> Matrix:
         return np.zeros((count, 0))

@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 from coombs.solvers.cone import triangle
 from coombs.solvers.graph import ComparisonGraph
+from coombs.solvers.kinds import HALF_LOG_2_PI
 
 if TYPE_CHECKING:
     from coombs.solvers.graph import Matrix, Vector
@@ -222,6 +223,11 @@ class Target:
         prior, gradient = self._prior(y, at)
         self._add_slope(gradient, y, at, scores, p, sigma)
         return Density(likelihood, prior, gradient)
+
+    def log_joint(self, y: Matrix) -> Vector:
+        """log of prior times likelihood at each point, with all constants."""
+        constant = self.kind.constant(self.d) + (self.n - self.own) * HALF_LOG_2_PI
+        return -self.value(y) - constant
 
     def _prior(self, y: Matrix, at: Quadratic) -> tuple[Vector, Matrix]:
         value, slope = self.kind.prior(y[:, : self.own], self.d, at)

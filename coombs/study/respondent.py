@@ -32,7 +32,7 @@ MOST_ANSWERS = 2_000
 """Questions are chosen by the latest answers, of which so many say enough."""
 FIRST_CONFIRMATION = 6
 """Answers before the first question with a foreseeable answer."""
-CONFIRM_EVERY = 2
+CONFIRM_EVERY = 3
 """From then on, every so many questions is one, until there is evidence of a taste."""
 CONFIRMED = 4.0
 """Log odds, a taste against a coin, that are evidence enough."""
