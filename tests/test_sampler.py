@@ -337,7 +337,7 @@ def test_more_draws_are_of_the_same_posterior() -> None:
     few = infer.infer(answers, "full", np.random.default_rng(0), effort=infer.SHARED)
     more = infer.extend(few, np.random.default_rng(1))
     assert more.n_iter > few.n_iter and len(more.draws) >= len(few.draws)
-    assert more.log_evidence == few.log_evidence
+    assert more.log_evidence == pytest.approx(few.log_evidence, abs=0.5)
     whole = infer.infer(answers, "full", np.random.default_rng(2))
     apart = centred_scores(more).mean(axis=1) - centred_scores(whole).mean(axis=1)
     assert np.abs(apart).max() < 0.06

@@ -25,10 +25,10 @@ MORE, LESS, PEAK, VALLEY = range(4)
 """Shapes: more is better, less is better, the best is within the items' range, the worst is."""
 NEARLY_ALL = 0.95
 """More is better where it is for this share of the items."""
-LOG_ODDS = 0.7
+LOG_ODDS = 0.4
 """Log odds, a taste against a coin, from which on there is a pattern, if answers are not few."""
-LOG_ODDS_FEW = 3.0
-"""The same of few answers: a coin reaches odds of 20 once in 20 times at most."""
+LOG_ODDS_FEW = 1.5
+"""The same of few answers, which may agree by accident."""
 FEW = 15
 """Answers up to which they are few."""
 ENOUGH = 30
