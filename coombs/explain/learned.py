@@ -75,8 +75,8 @@ LEAST_CHANGE = 0.01
 """Changes below this share of the range are nothing."""
 BENT = 0.25
 """How far from a straight line a trade-off may be."""
-VAGUE_RATIO = 10.0
-"""A trade-off whose interval spans more than this factor is not told."""
+VAGUE_RATIO = 4.0
+"""A trade-off with an end of its interval more than this factor away is not told."""
 
 
 @dataclass(frozen=True)

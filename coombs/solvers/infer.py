@@ -48,6 +48,8 @@ WATCHED = 200
 """Items whose scores are watched, at most."""
 DRAWS = 6_144
 """Draws that are kept for whoever asks."""
+MOST_OPERATIONS = 1.5e9
+"""Operations of one leapfrog step in all rounds: more rounds than that are not tried."""
 DRAWS_FOR_EACH = 8
 """Draws for each unknown that the evidence needs; of fewer, it is the annealing's, which is rougher."""
 EFFECT_FOLDS = 2
@@ -183,6 +185,7 @@ def _sampled(
     tuning: Tuning | None = None,
 ) -> Inference:
     """By Hamiltonian Monte Carlo, from draws given other weights of the answers, or from the prior."""
+    is_look = effort.most < WHOLE.most
     watched = np.linspace(0, len(target.items) - 1, min(WATCHED, len(target.items))).astype(np.intp)
     few = target.items[watched]
 
@@ -196,7 +199,7 @@ def _sampled(
         standard = (values - values.mean(axis=0)) / spread
         return np.vstack([standard, np.log(spread), scores.lapse]).T
 
-    single = target.single()
+    single, effort = target.single(), _affordable_rounds(effort, target)
     levels = levels_of(single, rng) if start is None else [single]
     chains = sample(levels, rng, effort, reported, _enough, start=start, before=before, tuning=tuning)
     flat = np.concatenate(chains.draws).astype(float)
@@ -204,9 +207,17 @@ def _sampled(
     with np.errstate(over="ignore"):
         values = target.value(kept)
     best, agree = int(values.argmin()), chains.rhat <= LARGEST_RHAT
-    status = Status.CONVERGED if agree or effort.most < WHOLE.most else Status.CHAINS_APART
+    status = Status.CONVERGED if agree or is_look else Status.CHAINS_APART
     ended = (status, float(values[best]), len(flat), chains.rhat, chains.tuning, chains.log_evidence)
     return Inference(target, kept, kept[best], True, *ended)
+
+
+def _affordable_rounds(effort: Effort, target: Target) -> Effort:
+    """Fewer rounds at most where each is costly, as with very many features."""
+    n, d = target.items.shape
+    operations = 25 * target.graph.n_answers + 4 * n * d * d + 2 * target.n**2
+    most = int(MOST_OPERATIONS / (operations * affordable(effort, target)))
+    return replace(effort, most=min(effort.most, max(effort.least, most)))
 
 
 def _enough(monitor: Monitor) -> bool:
