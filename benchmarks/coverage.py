@@ -1,7 +1,8 @@
 """Do intervals hold what they promise, and probabilities mean what they say? `python -m benchmarks.coverage`.
 
 People with logistic noise, 100 items. Intervals of nominal 90 % for each coordinate of the ideal point,
-each distance and each rank; and probabilities of answers that were not given. Writes coverage.md.
+each distance and each rank; and probabilities of answers that were not given. Writes coverage.md. With
+`--chosen` questions are those that a study chooses, and people also of other kinds: coverage_chosen.md.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import itertools
 
 import numpy as np
 
+from benchmarks.simulated import Person, make_person, run, write
 from coombs import IdealPoint
 from coombs.simulate import draw_answers, draw_pairs, make_preferences
 from coombs.tables import FloatArray
@@ -55,6 +57,50 @@ def trial(job: tuple[int, int, int]) -> Trial:
     )
 
 
+CHOSEN = (
+    ("paper", 3, 30),
+    ("paper", 5, 60),
+    ("linear", 4, 40),
+    ("ideal", 4, 40),
+    ("correlated", 4, 40),
+    ("cut-offs", 4, 40),
+)
+"""People (the paper's with logistic noise, or of benchmarks.simulated), features, and chosen questions."""
+
+
+def chosen_trial(job: tuple[str, int, int, int]) -> float:
+    """The share of true ranks inside of their intervals."""
+    who, d, n, seed = job
+    if who == "paper":
+        truth = make_preferences(
+            60, d, 1, noise="logistic", random_state=np.random.default_rng([seed, d, n, 3])
+        )
+        person = Person(truth.items, truth.distances, ("",) * d, np.random.default_rng([seed, 4]))
+    else:
+        person = make_person(who, d, seed)
+    est = person.study(n, seed=seed).result().model
+    assert person.scores is not None
+    return inside(est.rank_interval(), person.scores.argsort().argsort() + 1)
+
+
+def of_chosen_questions(people: int, jobs: int) -> None:
+    """Print the table and write it down."""
+    lines = [
+        f"`python -m benchmarks.coverage --chosen --people {people}`: shares of ranks inside of 90 %",
+        "intervals, 60 items, chosen questions.",
+        "",
+        "| people | d, answers | ranks |",
+        "|---|---|---|",
+    ]
+    for who, d, n in CHOSEN:
+        found = run(chosen_trial, [(who, d, n, seed) for seed in range(people)], jobs)
+        lines.append(
+            f"| {who} | {d}, {n} | {np.mean(found):.3f} +- {np.std(found) / len(found) ** 0.5:.3f} |"
+        )
+        print(lines[-1], flush=True)
+    write("coverage_chosen.md", lines)
+
+
 def inside(interval: FloatArray, truth: FloatArray) -> float:
     return float(((interval[:, 0] <= truth) & (truth <= interval[:, 1])).mean())
 
@@ -64,7 +110,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--people", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--chosen", action="store_true", help="chosen questions instead of random ones")
     options = parser.parse_args()
+    if options.chosen:
+        of_chosen_questions(options.people, options.jobs)
+        return
     lines = [
         f"{options.people} people a line, logistic noise, 100 items: shares inside of 90 % intervals.",
         "",

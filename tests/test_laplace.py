@@ -20,6 +20,12 @@ from coombs.tables import FloatArray
 every_metric = pytest.mark.parametrize("kind", METRICS)
 
 
+@pytest.fixture(autouse=True)
+def to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Maximising goes on until nothing more is gained, so that the mode can be checked."""
+    monkeypatch.setattr(laplace, "LEAST_GAIN", 1e-6)
+
+
 def start_of(target: Target) -> FloatArray:
     """A rough metric of the identity's size, and nothing else."""
     own = target.kind.locate(2 * np.eye(target.d), np.zeros(target.d))

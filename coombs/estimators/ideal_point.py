@@ -172,7 +172,9 @@ class IdealPoint(PairEstimator):
         mixture = Mixture(tuple(part(name, wanted) for name in names))
         tried = not wanted and self.item_effects == "auto"
         if tried and mixture.main.disagreement() > EFFECTS_EVIDENCE:
-            largest = np.argsort(-mixture.weights, kind="stable")[:WITH_EFFECTS]
+            largest = np.argsort(-mixture.weights, kind="stable")[
+                : WITH_EFFECTS if mixture.main.sampled else 1
+            ]
             more = [part(mixture.parts[i].target.kind.name, True) for i in largest]
             mixture = Mixture((*mixture.parts, *more))
         return estimate(mixture if effort is WHOLE else mixture.extended(rng))

@@ -58,6 +58,8 @@ FOLDS = 4
 """Parts that answers are cut into."""
 EFFECT_SIZES = (0.3, 1.0, 3.0, 10.0)
 """Sizes of item effects, in logits, that are tried where the posterior is not sampled."""
+EFFECT_STEPS = 100
+"""Steps towards the mode with each size of item effects."""
 FIRST_STEPS = 40
 """Steps towards the mode before the curvature is measured."""
 START_STRENGTH = 0.002
@@ -281,7 +283,8 @@ def _gaussian(
         target = target.with_effects()
         mode = laplace.maximise_effects(target, mode.y, root, size)
     draws = laplace.draw(target, mode.y, root, 2048, rng)
-    return Inference(target, draws, mode.y, False, mode.status, mode.value, mode.n_iter, 1.0)
+    ended = (mode.status, mode.value, mode.n_iter, 1.0, Tuning(root))
+    return Inference(target, draws, mode.y, False, *ended)
 
 
 def choose_effect_size(target: Target, start: tuple[Matrix, Vector], rng: np.random.Generator) -> float:
@@ -292,9 +295,9 @@ def choose_effect_size(target: Target, start: tuple[Matrix, Vector], rng: np.ran
     for part in range(EFFECT_FOLDS):
         kept = target.reweighted(np.where(fold == part, 0.0, target.weights))
         mode, root = _maximise(kept, start, rng)
-        more = kept.with_effects()
+        more, y = kept.with_effects(), None
         for i, size in enumerate(EFFECT_SIZES):
-            y = laplace.maximise_effects(more, mode.y, root, size).y
+            y = laplace.maximise_effects(more, mode.y, root, size, start=y, max_iter=EFFECT_STEPS).y
             left = np.where(fold == part, target.weights, 0.0)
             totals[i] -= left @ more.log_probabilities(y[None])[:, 0]
     return EFFECT_SIZES[int(totals.argmin())]

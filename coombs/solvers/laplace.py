@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MOST_ANSWERS = 12_000
 """Curvature is measured on this many answers, chosen at random where there are more."""
-LEAST_GAIN = 1e-4
+LEAST_GAIN = 0.02
 """Maximising ends where a step gains less than this log probability."""
 FLAT = 1e-3
 """Maximising ends where no slope is larger."""
@@ -170,19 +170,28 @@ def _lifted_rows(target: Target) -> Matrix:
     return rows.astype(np.float32)
 
 
-def maximise_effects(target: Target, features: Vector, root: Matrix, effect_size: float) -> Mode:
+def maximise_effects(
+    target: Target,
+    features: Vector,
+    root: Matrix,
+    effect_size: float,
+    *,
+    start: Vector | None = None,
+    max_iter: int = 500,
+) -> Mode:
     """Item effects of a given size together with what the features tell, from the mode without effects.
 
     The mode of the effects' size would be zero whatever the data, so it stays. `root` is that of the
-    features' unknowns.
+    features' unknowns, and `start` a point to begin at.
     """
     n, own = len(target.items), len(features)
-    y = np.concatenate([features, [(np.log(effect_size) - EFFECT_SIZE) / EFFECT_WIDTH], np.zeros(n)])
+    y = np.concatenate([features, [0.0], np.zeros(n)]) if start is None else start.copy()
+    y[own] = (np.log(effect_size) - EFFECT_SIZE) / EFFECT_WIDTH
     information = _information(target, y)[1]
     ends = np.concatenate([target.graph.winners, target.graph.losers])
     widths = 1 / np.sqrt(1 + effect_size**2 * np.bincount(ends, np.tile(information, 2), n))
     moved = np.concatenate([np.arange(own), np.arange(own + 1, target.n)])
-    return maximise(target, y, root=_Blocks(root, widths), moved=moved)
+    return maximise(target, y, root=_Blocks(root, widths), moved=moved, max_iter=max_iter)
 
 
 class _Blocks:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coombs.solvers import laplace
 from coombs.solvers.minimise import serial
 from coombs.solvers.sampler import Ensemble
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from coombs.solvers.graph import Index, Matrix, Vector
     from coombs.solvers.infer import Inference
+    from coombs.solvers.target import Target
 
 HEAVY = 0.6
 """Pareto's k from which importance weights are not trusted."""
@@ -35,6 +37,10 @@ MOST_REFITS = 20
 """Pairs that are refitted one by one, at most; of more, ten parts of them are."""
 PARTS = 10
 """Parts."""
+STEPS = 100
+"""Steps from the mode given all answers to that given fewer."""
+FEW_PARTS = 4
+"""Parts of the answers where the posterior is a Gaussian."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,8 @@ class LeftOut:
 
 def leave_out(inference: Inference, rng: np.random.Generator) -> LeftOut:
     """Every answer predicted from those about other pairs."""
+    if not inference.sampled:
+        return _by_parts(inference, rng)
     target, pairs = inference.target, pairs_of(inference)
     n_pairs, draws = int(pairs.max()) + 1, inference.draws
     draws = draws[np.linspace(0, len(draws) - 1, min(MOST_DRAWS, len(draws))).astype(int)]
@@ -75,11 +83,33 @@ def leave_out(inference: Inference, rng: np.random.Generator) -> LeftOut:
             counts, k = smoothed(ratios)
             heavy[pairs[rows]] = k[place]
             predicted[rows] = (counts[place] * np.exp(logs)).sum(axis=1)
-        if inference.sampled:
-            # So few that all can be refitted.
-            doubtful = heavy > HEAVY if n_pairs > MOST_REFITS else np.ones(n_pairs, dtype=bool)
-            _refit(inference, pairs, np.flatnonzero(doubtful), predicted, rng)
+        # So few that all can be refitted.
+        doubtful = heavy > HEAVY if n_pairs > MOST_REFITS else np.ones(n_pairs, dtype=bool)
+        _refit(inference, pairs, np.flatnonzero(doubtful), predicted, rng)
     return LeftOut(np.clip(predicted, 1e-9, 1 - 1e-9), target.weights)
+
+
+def _by_parts(inference: Inference, rng: np.random.Generator) -> LeftOut:
+    """Answers in a few parts, each predicted by the mode given the others: for posteriors that are narrow."""
+    target, pairs = inference.target, pairs_of(inference)
+    n_pairs, predicted = int(pairs.max()) + 1, np.full(target.graph.n_answers, 0.5)
+    part = rng.permutation(np.arange(n_pairs) % FEW_PARTS)[pairs]
+    with serial(len(target.items)):
+        for left in range(min(FEW_PARTS, n_pairs) if n_pairs > 1 else 0):
+            kept = target.reweighted(np.where(part == left, 0.0, target.weights))
+            rows = np.flatnonzero(part == left)
+            predicted[rows] = np.exp(_log_probabilities(inference, rows, _mode(kept, inference)[None])[:, 0])
+    return LeftOut(np.clip(predicted, 1e-9, 1 - 1e-9), target.weights)
+
+
+def _mode(kept: Target, inference: Inference) -> Vector:
+    """The mode given fewer answers, from that given all."""
+    assert inference.tuning is not None
+    root = inference.tuning.root
+    if not kept.effects:
+        return laplace.maximise(kept, inference.mode, root=root, max_iter=STEPS).y
+    start, size = inference.mode, inference.effect_size
+    return laplace.maximise_effects(kept, start[: len(root)], root, size, start=start, max_iter=STEPS).y
 
 
 def pairs_of(inference: Inference) -> Index:
