@@ -81,6 +81,7 @@ def report(
     items: TableLike = None,
     has_pattern: bool | None = None,
     people: int | None = None,
+    chosen: bool = False,
 ) -> Path | str:
     """Write what was learned as one HTML file, which needs nothing else: no script, no network.
 
@@ -92,6 +93,7 @@ def report(
     items : to rank and to show; by default the fitted ones
     has_pattern : whether the answers tell more than chance would; by default what the explanation says
     people : how many people's answers were taken together; by default as many as the answers name
+    chosen : whether the questions were chosen by their answers; see `coombs.explain.explain`
 
     Returns
     -------
@@ -99,7 +101,7 @@ def report(
     """
     target = None if path is None else _target(path)
     table = item_table(est._given(items))
-    told = _told(est, table)
+    told = _told(est, table, chosen)
     if has_pattern is None:
         has_pattern = told is None or told.has_pattern
     head = _heading(title, _n_people(est) if people is None else people, has_pattern)
@@ -173,13 +175,13 @@ def _source(est: PairEstimator) -> str:
     return "" if n_answers is None else f"Learned from {count(n_answers, 'answer')}. "
 
 
-def _told(est: PairEstimator, table: ItemTable) -> Explanation | None:
+def _told(est: PairEstimator, table: ItemTable, chosen: bool) -> Explanation | None:
     """The explanation, for the one estimator that has it."""
     if not isinstance(est, IdealPoint):
         return None
     from coombs.explain import explain
 
-    return explain(est, items=None if table is est.item_table_ else table)
+    return explain(est, items=None if table is est.item_table_ else table, chosen=chosen)
 
 
 def _pictures(est: PairEstimator, table: ItemTable) -> list[str]:

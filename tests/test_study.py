@@ -1060,3 +1060,19 @@ def test_threads_never_get_the_same_pair_and_lose_nothing(
 def test_features_that_overflow_are_refused() -> None:
     with pytest.raises(InputError, match=r"Feature .* reaches [0-9]e.200; give it in larger units"):
         create_study(POINTS * 1e200, storage="memory:")
+
+
+def test_the_report_of_a_study_says_the_same_as_its_result(tmp_path: Path) -> None:
+    """How well new answers are predicted has one figure, whose basis is that questions were chosen."""
+    study = create_study(np.random.default_rng(0).standard_normal((12, 2)), storage="memory:")
+    for _ in range(20):
+        question = study.ask()
+        assert question is not None
+        left, right = (study.catalogue.table.matrix[i, 0] for i in question.positions)
+        study.tell(question, "left" if left > right else "right")
+    result = study.result()
+    told = result.explain()
+    assert told.trust.basis == "evidence"
+    page = Path(result.report(tmp_path / "report.html")).read_text()
+    assert "predicted from the others" not in page
+    assert f"log loss {told.trust.log_loss:.3f}" in page

@@ -113,7 +113,9 @@ class Result:
         """Write one HTML file; see `coombs.report`."""
         from coombs.html_report import report
 
-        return report(self.model, path, **{"has_pattern": self.has_pattern, **options})
+        return report(
+            self.model, path, **{"has_pattern": self.has_pattern, "chosen": self.is_chosen, **options}
+        )
 
     def to_frame(self) -> Any:
         """A pandas DataFrame of all items, best first: item, rank, its likely range, distance."""
