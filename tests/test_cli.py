@@ -172,7 +172,7 @@ def test_fit_in_json_is_stable_and_agrees_with_rank(run: Run, taste: str) -> Non
     told = json.loads(out)
     assert list(told) == [
         *("estimator", "metric", "status", "user", "users", "n_answers", "n_items", "features"),
-        *("agreement", "ideal_point", "ranking", "model", "explanation", "written"),
+        *("has_pattern", "agreement", "ideal_point", "ranking", "model", "explanation", "written"),
     ]
     assert told["n_answers"] == 60 and told["metric"] == "full" and told["users"] == []
     assert told["model"] == json.loads(Path(taste).read_text())

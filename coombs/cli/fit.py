@@ -226,6 +226,7 @@ def _print_json(est: Any, data: Comparisons, options: argparse.Namespace) -> Non
             "n_answers": len(data),
             "n_items": data.n_items,
             "features": features,
+            "has_pattern": explained.get("has_pattern"),
             "agreement": est.score(data),
             "ideal_point": dict(zip(features, est.ideal_point_.tolist(), strict=True)),
             "ranking": [

@@ -187,7 +187,7 @@ def _sampled(
     tuning: Tuning | None = None,
 ) -> Inference:
     """By Hamiltonian Monte Carlo, from draws given other weights of the answers, or from the prior."""
-    is_look = effort.most < WHOLE.most
+    is_look = effort.most <= SHARED.most
     watched = np.linspace(0, len(target.items) - 1, min(WATCHED, len(target.items))).astype(np.intp)
     few = target.items[watched]
 
