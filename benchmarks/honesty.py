@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.simulated import make_person, options, run, write
+from benchmarks.simulated import heading, make_person, options, run, write
 from coombs import IdealPoint
 
 SIZES = (20, 50, 200)
@@ -40,13 +40,11 @@ def trial(job: tuple[int, str, int]) -> tuple[float, float, float, float]:
 
 def main() -> None:
     given = options(__doc__, 200)
-    lines = [
-        f"`python -m benchmarks.honesty --people {given.people}`: reported minus actual accuracy (log loss "
-        "likewise); standard errors of the former about .005.",
-        "",
-        "| metric | " + " | ".join(f"{n} answers" for n in SIZES) + " |",
-        "|---|" + "---|" * len(SIZES),
-    ]
+    title = (
+        f"`python -m benchmarks.honesty --people {given.people}`: reported minus actual accuracy, its "
+        "standard error (log loss likewise); actual accuracy."
+    )
+    lines = heading(title, ("metric", *(f"{n} answers" for n in SIZES)))
     for metric in (*METRICS, "chosen"):
         cells = []
         for n in SIZES:

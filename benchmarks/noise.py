@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.simulated import make_person, options, run, write
+from benchmarks.simulated import heading, make_person, options, run, write
 from coombs import IdealPoint
 
 SIZES = ((15, 3), (30, 3), (30, 6), (60, 3))
@@ -29,13 +29,11 @@ def trial(job: tuple[str, int, int, bool, int]) -> tuple[bool, float]:
 
 def main() -> None:
     given = options(__doc__, 100)
-    lines = [
+    title = (
         f"`python -m benchmarks.noise --people {given.people}`: share of people in whose answers a pattern "
-        "is found (reported accuracy, mean).",
-        "",
-        "| questions | answers, features | " + " | ".join(WHO) + " |",
-        "|---|---|" + "---|" * len(WHO),
-    ]
+        "is found (reported accuracy, mean)."
+    )
+    lines = heading(title, ("questions", "answers, features", *WHO))
     for chosen in (False, True):
         for n, d in SIZES:
             cells = []

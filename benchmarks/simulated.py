@@ -108,6 +108,12 @@ def options(doc: str | None, people: int) -> argparse.Namespace:
     return parser.parse_args()
 
 
+def heading(title: str, columns: Iterable[str]) -> list[str]:
+    """The lines of a Markdown table before its rows."""
+    columns = list(columns)
+    return [title, "", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+
+
 def write(name: str, lines: list[str]) -> None:
     """Into benchmarks/, as Markdown."""
     (Path(__file__).parent / name).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.simulated import make_person, options, run, write
+from benchmarks.simulated import heading, make_person, options, run, write
 from coombs import IdealPoint
 
 SIZES = (15, 30, 60, 120)
@@ -39,13 +39,11 @@ def trial(job: tuple[str, int, int, int, int, str]) -> list[tuple[str, str]]:
 
 def main() -> None:
     given = options(__doc__, 100)
-    lines = [
+    title = (
         f"`python -m benchmarks.verdicts --people {given.people}`: of features: found (the right verdict, "
-        "of those that have one) / false slope / false sweet spot (of all).",
-        "",
-        "| metric | people, features (irrelevant) | " + " | ".join(f"{n} answers" for n in SIZES) + " |",
-        "|---|---|" + "---|" * len(SIZES),
-    ]
+        "of those that have one) / false slope / false sweet spot (of all)."
+    )
+    lines = heading(title, ("metric", "people, features (irrelevant)", *(f"{n} answers" for n in SIZES)))
     for metric in ("full", "auto"):
         for who, d, irrelevant in WHO:
             cells = []
