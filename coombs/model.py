@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coombs.solvers.kernel import Bumps
 from coombs.tables import FloatArray, InputError, TableLike, item_table
 
 if TYPE_CHECKING:
     from coombs.explain.portrait import Portrait
 
 FORMAT = "coombs-model"
-VERSION = 2
-READABLE = (1, 2)
+VERSION = 3
+READABLE = (1, 2, 3)
 OPTIONAL = ("scales", "slope", "centre")
 NUMBERS = ("metric", "ideal_point", *OPTIONAL)
 UNSEEN = 1e-6
@@ -36,6 +37,7 @@ class Model:
     slope, centre : (d,) each, or None; where given, the score (x - c)' M (x - c) + slope' (x - c) takes the
         distance's place: for linear preferences, which have no ideal point (it is NaN), and signed ones
     n_people : how many people's answers it was learned from, or None where that is not known
+    bumps : a smooth function of the features that is added to the score, or None
     findings : what the answers bear out (`Explanation.findings`), so that the model says the same as the fit
 
     Examples
@@ -54,20 +56,28 @@ class Model:
     centre: FloatArray | None = None
     n_people: int | None = None
     findings: dict[str, Any] | None = None
+    bumps: Bumps | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
             return NotImplemented
         same = all(_same(getattr(self, name), getattr(other, name)) for name in NUMBERS)
+        if (self.bumps is None) != (other.bumps is None):
+            return False
+        if self.bumps is not None and other.bumps is not None:
+            same = same and self.bumps.to_dict() == other.bumps.to_dict()
         return same and self.feature_names == other.feature_names
 
     __hash__ = None  # type: ignore[assignment]
 
     def distance(self, items: TableLike) -> FloatArray:
         """Squared distance of each item from the ideal point; its score where there is a slope."""
-        away = self._matrix(items) - (self.ideal_point if self.centre is None else self.centre)
+        matrix = self._matrix(items)
+        away = matrix - (self.ideal_point if self.centre is None else self.centre)
         result: FloatArray = np.einsum("ij,ij->i", away @ self.metric, away)
-        return result if self.slope is None else result + away @ self.slope
+        if self.slope is not None:
+            result += away @ self.slope
+        return result if self.bumps is None else result + self.bumps(matrix)
 
     def rank(self, items: TableLike) -> NDArray[Any]:
         """Items from best to worst: names where the table has them, otherwise positions."""
@@ -150,6 +160,7 @@ class Model:
                     name: None if (value := getattr(self, name)) is None else value.tolist()
                     for name in OPTIONAL
                 },
+                **({} if self.bumps is None else {"bumps": self.bumps.to_dict()}),
                 **({} if self.n_people is None else {"n_people": self.n_people}),
                 **({} if self.findings is None else {"findings": self.findings}),
             },
@@ -202,8 +213,12 @@ class Model:
         findings = data.get("findings")
         if findings is not None and not isinstance(findings, dict):
             raise InputError("The model's findings must be an object, as `coombs fit` writes them.")
-        names = _checked_names(data.get("feature_names"), d)
-        return cls(metric, point, names, **rest, n_people=people, findings=findings)
+        names, bumps = _checked_names(data.get("feature_names"), d), data.get("bumps")
+        try:
+            bumps = None if bumps is None else Bumps.from_dict(bumps, d)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"The model's bumps cannot be read ({error}).") from error
+        return cls(metric, point, names, **rest, n_people=people, findings=findings, bumps=bumps)
 
 
 def _same(one: FloatArray | None, other: FloatArray | None) -> bool:

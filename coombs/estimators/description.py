@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coombs.solvers.infer import QUICK, infer, rough
+from coombs.solvers.smooth import Smooth
 
 if TYPE_CHECKING:
     from coombs.estimators.learned import Mixture
@@ -51,21 +52,22 @@ class Description:
 
     @classmethod
     def of(cls, mixture: Mixture, answers: Answers, items: Matrix, lapse: float | None) -> Description:
-        """The kinds of the fit, and a linear one to hold against them."""
-        names = {part.target.kind.name for part in mixture.parts}
-        sampled = all(part.sampled for part in mixture.parts)
+        """The kinds of the fit that have a metric, if only for this, and a linear one to hold against them."""
+        parts, names = mixture.quadratic, {part.name for part in mixture.quadratic}
+        sampled = all(part.sampled for part in parts)
         if "none" in names or "items" in names or not sampled:
-            return cls(mixture.parts, mixture, items)
+            return cls(parts, mixture, items)
         rng = np.random.default_rng(0)
-        linear = infer(answers, "none", rng, lapse=lapse, start=rough(answers, rng), effort=QUICK)
-        return cls((*mixture.parts, linear), mixture, items)
+        start, wanted = rough(answers, rng), ("none",) if parts else ("full", "none")
+        more = (infer(answers, name, rng, lapse=lapse, start=start, effort=QUICK) for name in wanted)
+        return cls((*parts, *more), mixture, items)
 
     @cached_property
     def weights(self) -> Vector:
         """Of the kinds: their evidence; where there is none, how well each predicts."""
         evidence = np.array([part.log_evidence for part in self.parts])
         if not np.isfinite(evidence).all():
-            return self.mixture.weights
+            return self.mixture.described.weights
         odds = np.exp(evidence - evidence.max())
         result: Vector = odds / odds.sum()
         return result
@@ -76,9 +78,10 @@ class Description:
 
         Where answers are so many that there is no evidence: by how well each is predicted from the others.
         """
-        evidence = np.array([part.log_evidence for part in self.parts])
+        others = [part for part in self.mixture.parts if isinstance(part, Smooth)]
+        evidence = np.array([part.log_evidence for part in (*self.parts, *others)])
+        total = float(self.mixture.answer_weights.sum())
         if np.isfinite(evidence).all():
-            total = float(self.parts[0].target.weights.sum())
             return float(np.logaddexp.reduce(evidence) - math.log(len(evidence)) + total * math.log(2))
         left = self.mixture.predicted
         return float(left.weights @ np.log(2 * left.probabilities))
@@ -86,7 +89,7 @@ class Description:
     @property
     def has_pattern(self) -> bool:
         """Whether the answers tell more than a coin's would."""
-        n = float(self.parts[0].target.weights.sum())
+        n = float(self.mixture.answer_weights.sum())
         few = float(np.clip((ENOUGH - n) / (ENOUGH - FEW), 0.0, 1.0))
         return self.log_odds > LOG_ODDS + few * (LOG_ODDS_FEW - LOG_ODDS)
 

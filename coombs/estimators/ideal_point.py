@@ -21,21 +21,23 @@ from coombs.solvers import lifted
 from coombs.solvers.formulate import Answers
 from coombs.solvers.infer import QUICK, SHARED, WHOLE, Inference, infer, refresh, rough
 from coombs.solvers.kinds import METRICS
-from coombs.solvers.left_out import leave_out
 from coombs.solvers.losses import LOSSES
 from coombs.solvers.program import Status
+from coombs.solvers.smooth import Smooth, infer_smooth
 from coombs.tables import InputError, item_table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from coombs.explain import Explanation
+    from coombs.model import Model
+    from coombs.solvers.kernel import Bumps
     from coombs.tables import FloatArray, ItemTable, TableLike
 
 EFFECTS_EVIDENCE = 2.0
 """Deviations by which answers must disagree with the features before item effects are tried."""
-WITH_EFFECTS = 2
-"""Kinds, of those with the largest weights, that are tried with item effects."""
+AVERAGED = ("full", "smooth")
+"""The kinds that "auto" averages: an ideal point, and anything smooth."""
 NEWS = 0.1
 """Up to this share of new answers, the chains go on from where they were."""
 
@@ -123,7 +125,7 @@ class IdealPoint(PairEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         choices: tuple[tuple[str, tuple[Any, ...]], ...] = (
-            ("metric", (*METRICS, "auto")),
+            ("metric", (*METRICS, "smooth", "auto")),
             ("penalty", ("frobenius", "trace")),
             ("item_effects", ("auto", True, False)),
         )
@@ -160,23 +162,20 @@ class IdealPoint(PairEstimator):
 
     def _posterior(self, answers: Answers, rng: np.random.Generator) -> Learned:
         """The kind asked for, or the average of all, with item effects if they are called for."""
-        start, names = rough(answers, rng), self._candidates(answers)
+        names = self._candidates(answers)
         # Where no feature differs, effects are all that there is.
         wanted = self.item_effects is True or (self.item_effects == "auto" and names == ("items",))
-
         effort = WHOLE if len(names) == 1 else SHARED
+        start = rough(answers, rng) if names != ("smooth",) else None
 
-        def part(name: str, effects: bool) -> Inference:
+        def part(name: str, effects: bool) -> Inference | Smooth:
+            if name == "smooth":
+                return infer_smooth(answers, lapse=self._lapse, effects=self.item_effects is not False)
             return infer(answers, name, rng, lapse=self._lapse, effects=effects, start=start, effort=effort)
 
         mixture = Mixture(tuple(part(name, wanted) for name in names))
-        tried = not wanted and self.item_effects == "auto"
-        if tried and mixture.main.disagreement() > EFFECTS_EVIDENCE:
-            largest = np.argsort(-mixture.weights, kind="stable")[
-                : WITH_EFFECTS if mixture.main.sampled else 1
-            ]
-            more = [part(mixture.parts[i].target.kind.name, True) for i in largest]
-            mixture = Mixture((*mixture.parts, *more))
+        if not wanted and self.item_effects == "auto" and _lacks_effects(mixture):
+            mixture = Mixture((*mixture.parts, part(mixture.described.main.name, True)))
         return estimate(mixture if effort is WHOLE else mixture.extended(rng))
 
     @property
@@ -186,7 +185,7 @@ class IdealPoint(PairEstimator):
     def _candidates(self, answers: Answers) -> tuple[str, ...]:
         if not answers.items.shape[1]:
             return ("items",)
-        return METRICS if self.metric == "auto" else (self.metric,)
+        return AVERAGED if self.metric == "auto" else (self.metric,)
 
     def _program(self, answers: Answers, rng: np.random.Generator) -> Learned:
         """The lifted convex program."""
@@ -211,7 +210,7 @@ class IdealPoint(PairEstimator):
         self.kind_weights_ = _kind_weights(fit)
         self.slope_: FloatArray | None = None
         averaged = len(self.kind_weights_) > 1
-        if averaged or fit.rung in ("none", "signed", "items") or without_ideal(fit):
+        if averaged or fit.rung in ("none", "signed", "items", "smooth") or without_ideal(fit):
             self.slope_ = -2 * fit.linear / scaler.sizes
             if fit.rung != "signed" and not (averaged and np.isfinite(self.ideal_point_).all()):
                 self.ideal_point_ = np.full_like(scaler.sizes, np.nan)
@@ -222,12 +221,31 @@ class IdealPoint(PairEstimator):
                 ideal_point=self.ideal_point_,
                 slope=self.slope_,
                 centre=scaler.centre,
+                bumps=_in_units(fit, scaler),
             )
-        self.posterior_ = None if fit.mixture is None else posterior_of(fit, scaler, data.n_items)
+        self._fit = fit
+        self.posterior_ = self._posterior_of(fit.mixture, scaler, data)
         self._ladder: tuple[Rung, ...] = ()
         self._description: Description | None = None
+        self._description_of: tuple[Model, Posterior | None] | None = None
         self._mixture, self._data, self._scaler = fit.mixture, data, scaler
         self.distances_ = self._distance_of(data.item_table)
+
+    def _posterior_of(self, mixture: Mixture | None, scaler: Scaler, data: Comparisons) -> Posterior | None:
+        return None if mixture is None else posterior_of(self._fit, mixture, scaler, data.items)
+
+    def _described(self) -> tuple[Model, Posterior | None]:
+        """The ideal-point description: what words, weights and trade-offs are about; without a smooth part."""
+        check_is_fitted(self)
+        if self.posterior_ is None or self.posterior_.kernel is None or not self._mixture.quadratic:
+            return self.model_, self.posterior_
+        if self._description_of is None:
+            model = replace(
+                self.model_, metric=self.metric_, ideal_point=self.ideal_point_, slope=None, centre=None, bumps=None
+            )
+            draws = self._posterior_of(self._mixture.described, self._scaler, self._data)
+            self._description_of = model, draws
+        return self._description_of
 
     def _doubt(self, fit: Fit) -> str | None:
         if fit.status == Status.CHAINS_APART:
@@ -257,6 +275,7 @@ class IdealPoint(PairEstimator):
         parts = () if self._mixture is None else self._mixture.parts
         if (
             len(parts) != 1
+            or isinstance(parts[0], Smooth)
             or not parts[0].sampled
             or parts[0].target.effects
             or len(new) > 1 + NEWS * len(old)
@@ -287,7 +306,7 @@ class IdealPoint(PairEstimator):
                     if kind not in known:
                         settings = {"lapse": self._lapse, "start": start, "effort": QUICK}
                         known[kind] = infer(answers, kind[0], rng, effects=kind[1], **settings)  # type: ignore[arg-type]
-                    left = leave_out(known[kind], generator(0))
+                    left = known[kind].leave_out()
                     self._ladder += (Rung(*kind, left.accuracy, left.log_loss),)
                     progress.advance()
         return self._ladder
@@ -424,9 +443,25 @@ class IdealPoint(PairEstimator):
         return self.posterior_
 
 
-def _kind_of(inference: Inference) -> tuple[str, bool]:
+def _lacks_effects(mixture: Mixture) -> bool:
+    """Whether answers disagree with the features so much that effects of single items are called for."""
+    if any(part.has_effects for part in mixture.parts):
+        return False
+    main = mixture.described.main
+    return not isinstance(main, Smooth) and main.disagreement() > EFFECTS_EVIDENCE
+
+
+def _in_units(fit: Learned, scaler: Scaler) -> Bumps | None:
+    """The smooth part for features in the user's units."""
+    if fit.bumps is None or fit.varies is None:
+        return None
+    columns = np.flatnonzero(fit.varies)
+    return replace(fit.bumps, kernel=fit.bumps.kernel.in_units(scaler.centre, scaler.sizes, columns))
+
+
+def _kind_of(part: Inference | Smooth) -> tuple[str, bool]:
     """Its name, and whether it has item effects."""
-    return inference.target.kind.name, inference.target.effects
+    return part.name, part.has_effects
 
 
 def _kind_weights(fit: Learned) -> dict[str, float]:

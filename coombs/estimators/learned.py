@@ -13,9 +13,11 @@ from coombs.posterior import Posterior
 from coombs.scaling import Scaler
 from coombs.solvers import lifted
 from coombs.solvers.infer import DRAWS, Inference, extend, spread_of
-from coombs.solvers.left_out import LeftOut, leave_out
+from coombs.solvers.kernel import Bumps
+from coombs.solvers.left_out import LeftOut, pairs_of
 from coombs.solvers.program import Status
-from coombs.solvers.stacking import average, stack
+from coombs.solvers.smooth import Smooth
+from coombs.solvers.stacking import average, by_evidence, predicted_by_evidence, stack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,38 +33,83 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Mixture:
-    """Kinds of preference, averaged by how well each predicts answers left out; or a single one."""
+    """Kinds of preference, averaged by their evidence, or by how well each predicts; or a single one."""
 
-    parts: tuple[Inference, ...]
+    parts: tuple[Inference | Smooth, ...]
 
     @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
         """How well each kind predicts answers from the others."""
-        return tuple(leave_out(part, np.random.default_rng(SEED)) for part in self.parts)
+        return tuple(part.leave_out() for part in self.parts)
+
+    @property
+    def answer_weights(self) -> FloatArray:
+        """How often each distinct answer was given."""
+        first = self.parts[0]
+        return first.answers.weights if isinstance(first, Smooth) else first.target.weights
+
+    @cached_property
+    def _probabilities(self) -> FloatArray | None:
+        """Of the kinds and, last, of a coin, by the evidence; None where there is none."""
+        evidence = np.array([part.log_evidence for part in self.parts])
+        if len(evidence) == 1 or not np.isfinite(evidence).all():
+            return None
+        return by_evidence(evidence, float(self.answer_weights.sum()))
 
     @cached_property
     def weights(self) -> FloatArray:
         """Of the kinds, adding up to 1."""
-        return stack(self.left_out) if len(self.parts) > 1 else np.ones(1)
+        if len(self.parts) == 1:
+            return np.ones(1)
+        if self._probabilities is None:
+            return stack(self.left_out)
+        kinds = self._probabilities[:-1]
+        return kinds / kinds.sum() if kinds.sum() > 0 else np.full(len(kinds), 1 / len(kinds))
+
+    @cached_property
+    def coin(self) -> float:
+        """The probability, in an average, that all was answered at random."""
+        return 0.0 if self._probabilities is None else float(self._probabilities[-1])
 
     @cached_property
     def predicted(self) -> LeftOut:
         """How well the average predicts answers from the others."""
-        return average(self.left_out) if len(self.parts) > 1 else self.left_out[0]
+        if len(self.parts) == 1:
+            return self.left_out[0]
+        if self._probabilities is None:
+            return average(self.left_out)
+        return predicted_by_evidence(self.left_out, self._probabilities, pairs_of(self.quadratic[0]))
+
+    @property
+    def quadratic(self) -> tuple[Inference, ...]:
+        """The kinds that have a metric and v, which describe what the others may only predict."""
+        return tuple(part for part in self.parts if not isinstance(part, Smooth))
+
+    @property
+    def described(self) -> Mixture:
+        """Those kinds alone, with the same weights relative to each other; itself if there is nothing else."""
+        chosen = [i for i, part in enumerate(self.parts) if not isinstance(part, Smooth)]
+        if len(chosen) in (0, len(self.parts)):
+            return self
+        result, weights = Mixture(self.quadratic), self.weights[chosen]
+        alike = np.full(len(chosen), 1 / len(chosen))
+        # Cached properties of a frozen record.
+        vars(result).update(weights=weights / weights.sum() if weights.sum() > 0 else alike, coin=0.0)
+        return result
 
     def extended(self, rng: np.random.Generator) -> Mixture:
         """With more draws of the kinds that count, and the same weights."""
         parts = [
-            extend(part, rng) if is_large else part
+            extend(part, rng) if is_large and not isinstance(part, Smooth) else part
             for part, is_large in zip(self.parts, self._is_large, strict=True)
         ]
         result = Mixture(tuple(parts))
         # Cached properties of a frozen record.
-        vars(result).update(left_out=self.left_out, weights=self.weights)
+        vars(result).update(_probabilities=self._probabilities, weights=self.weights)
         return result
 
     @property
-    def main(self) -> Inference:
+    def main(self) -> Inference | Smooth:
         """The kind with the largest weight."""
         return self.parts[int(self.weights.argmax())]
 
@@ -83,7 +130,7 @@ class Mixture:
         return self.weights >= min(LARGE_WEIGHT, float(self.weights.max()))
 
     @property
-    def _large(self) -> list[Inference]:
+    def _large(self) -> list[Inference | Smooth]:
         return [part for part, is_large in zip(self.parts, self._is_large, strict=True) if is_large]
 
 
@@ -91,13 +138,14 @@ class Mixture:
 class Learned(Fit):
     """A fit with what is particular to this estimator, in scaled coordinates.
 
-    `predictor` and `linear` are M and v of the scores that rank and predict; `metric` and the ideal point
-    describe them, and are the same where they can be.
+    `predictor` and `linear` are M and v of the scores that rank and predict, to which `bumps` may be added;
+    `metric` and the ideal point describe them, and are the same where they can be.
     """
 
     rung: str = "full"
     linear: FloatArray | None = None
     predictor: FloatArray | None = None
+    bumps: Bumps | None = None
     mixture: Mixture | None = None
     effects: FloatArray | None = None
     lapse: float = 0.0
@@ -108,17 +156,21 @@ class Learned(Fit):
 
 @dataclass(frozen=True)
 class _Mean:
-    """Of one kind's draws, each at unit spread of the items' scores: M, v, effects, scores, log spread."""
+    """Of one kind's draws, each at unit spread of the items' scores: M, v, effects, log spread."""
 
     metric: FloatArray
     linear: FloatArray
     effects: FloatArray
-    scores: FloatArray
     log_spread: float
     lapse: float
+    coefficients: FloatArray | None = None
 
     @classmethod
-    def of(cls, inference: Inference) -> _Mean:
+    def of(cls, part: Inference | Smooth) -> _Mean:
+        return cls._of_smooth(part) if isinstance(part, Smooth) else cls._of_quadratic(part)
+
+    @classmethod
+    def _of_quadratic(cls, inference: Inference) -> _Mean:
         draws = inference.draws if inference.sampled else inference.mode[None]
         target = inference.target
         meaning = target.scores(draws)
@@ -131,9 +183,22 @@ class _Mean:
             (meaning.metric / spread[:, None, None]).mean(axis=0),
             (meaning.linear / spread[:, None]).mean(axis=0),
             effects,
-            (of_items / spread).mean(axis=1),
             float(np.log(spread).mean()),
             float(inference.scores().lapse.mean()),
+        )
+
+    @classmethod
+    def _of_smooth(cls, smooth: Smooth) -> _Mean:
+        draws, d = smooth.draws, smooth.draws.linear.shape[1]
+        of_items = smooth.of_compared()
+        spread = spread_of(of_items)
+        return cls(
+            np.zeros((d, d)),
+            (draws.linear / spread[:, None]).mean(axis=0),
+            (draws.effects / spread[:, None]).mean(axis=0) if smooth.has_effects else np.zeros(()),
+            float(np.log(spread).mean()),
+            float(draws.lapse.mean()),
+            (draws.coefficients / spread[:, None]).mean(axis=0),
         )
 
 
@@ -148,33 +213,44 @@ def estimate(mixture: Mixture) -> Learned:
     scale = float(np.exp(mean("log_spread", weights)))
     # The description: the kinds with a positive semidefinite metric, if there are any.
     described = np.array([_is_distance(part) for part in mixture.parts]) * weights
+    if not described.any() and len(mixture.quadratic) not in (0, len(mixture.parts)):
+        described = np.array([float(_is_distance(part)) for part in mixture.parts])
     shares = described / described.sum() if described.any() else weights
     metric, v = scale * mean("metric", shares), scale * mean("linear", shares)
-    has_ideal = any(part.target.kind.has_ideal for part in mixture.parts)
+    has_ideal = any(_has_ideal(part) for part in mixture.parts)
     u = lifted.shrunk_ideal(metric, v, 1e-9) if has_ideal else np.zeros(len(v))
-    main = mixture.main
-    n_iter = sum(part.n_iter for part in mixture.parts)
+    main = mixture.described.main
+    bumps = [
+        Bumps(part.kernel, scale * weight * (part.basis @ one.coefficients))
+        for part, one, weight in zip(mixture.parts, means, weights, strict=True)
+        if isinstance(part, Smooth) and one.coefficients is not None
+    ]
     effects = scale * mean("effects", weights)
     return Learned(
         metric,
         u,
-        scale * mean("scores", weights),
+        np.zeros(0),
         main.objective,
         mixture.status,
-        n_iter,
+        sum(part.n_iter for part in mixture.parts),
         float("nan"),
-        rung=main.target.kind.name,
+        rung=main.name,
         linear=scale * mean("linear", weights),
         predictor=scale * mean("metric", weights),
+        bumps=bumps[0] if bumps else None,
         mixture=mixture,
-        effects=effects if any(part.target.effects for part in mixture.parts) else None,
+        effects=effects if any(part.has_effects for part in mixture.parts) else None,
         lapse=float(mean("lapse", weights)),
     )
 
 
-def _is_distance(inference: Inference) -> bool:
+def _has_ideal(part: Inference | Smooth) -> bool:
+    return not isinstance(part, Smooth) and part.target.kind.has_ideal
+
+
+def _is_distance(part: Inference | Smooth) -> bool:
     """Whether scores are distances from an ideal point."""
-    return inference.target.kind.has_ideal and inference.target.kind.name != "signed"
+    return _has_ideal(part) and part.name != "signed"
 
 
 def embed(fit: Learned, answers: Answers, varies: NDArray[np.bool_]) -> Learned:
@@ -199,68 +275,111 @@ def embed(fit: Learned, answers: Answers, varies: NDArray[np.bool_]) -> Learned:
         linear=vector(fit.linear),
         predictor=None if fit.predictor is None else matrix(fit.predictor),
         effects=None if fit.effects is None else answers.scatter(fit.effects),
-        distances=answers.scatter(fit.distances),
+        # Of all items, from the model, once it is in the user's units.
+        distances=np.zeros(answers.n_items),
         varies=varies,
         touched=answers.touched,
     )
 
 
-def posterior_of(fit: Learned, scaler: Scaler, n_items: int) -> Posterior:
+def posterior_of(fit: Learned, mixture: Mixture, scaler: Scaler, items: FloatArray) -> Posterior:
     """The draws in the user's units, of all features and all items; of each kind as many as it has weight."""
-    mixture, varies, touched = fit.mixture, fit.varies, fit.touched
-    assert mixture is not None and varies is not None and touched is not None
+    varies, touched = fit.varies, fit.touched
+    assert varies is not None and touched is not None
     ends = np.round(np.cumsum(mixture.weights) * DRAWS).astype(int)
-    counts = np.diff(ends, prepend=0) if len(mixture.parts) > 1 else [len(mixture.parts[0].draws)]
-    has_effects = any(part.target.effects for part in mixture.parts)
+    counts = np.diff(ends, prepend=0)
+    if len(mixture.parts) == 1 and not isinstance(mixture.parts[0], Smooth):
+        counts = np.array([len(mixture.parts[0].draws)])
+    has_effects = any(part.has_effects for part in mixture.parts)
+    smooth = next((part for part in mixture.parts if isinstance(part, Smooth)), None)
+    place = _Place(scaler, varies, touched, items, has_effects, 0 if smooth is None else smooth.basis.shape[1])
     drawn = [
-        _draws_of(part, int(count), scaler, varies, touched, n_items if has_effects else 0)
+        _draws_of_smooth(part, int(count), place)
+        if isinstance(part, Smooth)
+        else _draws_of(part, int(count), place)
         for part, count in zip(mixture.parts, counts, strict=True)
         if count
     ]
-    metrics, linears, points, lapses, effects = (np.concatenate(parts) for parts in zip(*drawn, strict=True))
-    sampled = all(part.sampled for part in mixture.parts)
+    metrics, linears, points, lapses, effects, coefficients = (
+        np.concatenate(parts) for parts in zip(*drawn, strict=True)
+    )
+    kernel = None if smooth is None else smooth.kernel.in_units(scaler.centre, scaler.sizes, place.columns)
     return Posterior(
         scaler.centre,
         metrics,
         linears,
         points,
-        lapses,
+        1 - (1 - lapses) * (1 - mixture.coin),
         effects if has_effects else None,
         mixture.rhat,
-        sampled,
+        all(part.sampled for part in mixture.parts),
+        kernel,
+        None if smooth is None else smooth.basis,
+        None if smooth is None else coefficients,
     )
 
 
-def _draws_of(
-    inference: Inference,
-    count: int,
-    scaler: Scaler,
-    varies: NDArray[np.bool_],
-    touched: NDArray[np.intp],
-    n_effects: int,
-) -> tuple[FloatArray, ...]:
-    """M, v, u, lapse and item effects of so many draws, in the user's units."""
+@dataclass(frozen=True)
+class _Place:
+    """Where draws are put: all features, all items, all weights of a smooth part."""
+
+    scaler: Scaler
+    varies: NDArray[np.bool_]
+    touched: NDArray[np.intp]
+    items: FloatArray
+    has_effects: bool
+    n_coefficients: int
+
+    @property
+    def columns(self) -> NDArray[np.intp]:
+        return np.flatnonzero(self.varies)
+
+    def effects(self, count: int, drawn: FloatArray | None, strange: FloatArray | None = None) -> FloatArray:
+        """(count, n_items); an item that was never compared may be as `strange`, or have any other's effect."""
+        n = len(self.items) if self.has_effects else 0
+        if drawn is None or not n:
+            return np.zeros((count, n))
+        size = drawn.std(axis=1, keepdims=True) if strange is None else strange
+        result = size * np.random.default_rng(SEED).standard_normal((count, n))
+        result[:, self.touched] = drawn
+        return result
+
+
+def _draws_of(inference: Inference, count: int, place: _Place) -> tuple[FloatArray, ...]:
+    """M, v, u, lapse, item effects and smooth weights of so many draws, in the user's units."""
     chosen = np.linspace(0, len(inference.draws) - 1, count).astype(int)
     some = replace(inference, draws=inference.draws[chosen])
-    scores, columns, d = some.scores(), np.flatnonzero(varies), len(varies)
+    scores, columns, d, sizes = some.scores(), place.columns, len(place.varies), place.scaler.sizes
     metrics, linears, points = np.zeros((count, d, d)), np.zeros((count, d)), np.full((count, d), np.nan)
     metrics[:, columns[:, None], columns] = scores.metric
     linears[:, columns] = scores.linear
     if inference.target.kind.has_ideal:
         points[:] = 0.0
         points[:, columns] = some.ideal_points(scores)
-    effects = np.zeros((count, n_effects))
-    if scores.effects is not None:
-        # An item that was never compared may have any effect that the others have.
-        rng = np.random.default_rng(SEED)
-        effects = scores.effects.std(axis=1, keepdims=True) * rng.standard_normal((count, n_effects))
-        effects[:, touched] = scores.effects
     return (
-        metrics / np.outer(scaler.sizes, scaler.sizes),
-        linears / scaler.sizes,
-        scaler.centre + scaler.sizes * points,
+        metrics / np.outer(sizes, sizes),
+        linears / sizes,
+        place.scaler.centre + sizes * points,
         scores.lapse,
-        effects,
+        place.effects(count, scores.effects),
+        np.zeros((count, place.n_coefficients)),
+    )
+
+
+def _draws_of_smooth(smooth: Smooth, count: int, place: _Place) -> tuple[FloatArray, ...]:
+    """The same of a smooth taste, which has neither metric nor ideal point."""
+    chosen = np.linspace(0, len(smooth.draws.lapse) - 1, count).astype(int)
+    d, sizes = len(place.varies), place.scaler.sizes
+    linears = np.zeros((count, d))
+    linears[:, place.columns] = smooth.draws.linear[chosen] / sizes[place.columns]
+    strange = smooth.strangeness(place.scaler.forward(place.items)[:, place.columns])
+    return (
+        np.zeros((count, d, d)),
+        linears,
+        np.full((count, d), np.nan),
+        smooth.draws.lapse[chosen],
+        place.effects(count, smooth.draws.effects[chosen] if smooth.has_effects else None, strange),
+        smooth.draws.coefficients[chosen],
     )
 
 

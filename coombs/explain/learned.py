@@ -106,8 +106,8 @@ class Case:
 
     @property
     def model(self) -> Model:
-        """The estimate."""
-        return self.est.model_
+        """The estimate, or what describes it."""
+        return self.est._described()[0]
 
     @property
     def rung(self) -> str:
@@ -116,8 +116,8 @@ class Case:
 
     @property
     def posterior(self) -> Posterior | None:
-        """The draws, if there are any."""
-        return self.est.posterior_
+        """The draws of what describes the estimate, if there are any."""
+        return self.est._described()[1]
 
     @property
     def has_ideal(self) -> bool:

@@ -303,7 +303,7 @@ def _items(est: PairEstimator, items: TableLike) -> ItemTable:
 
 
 def _posterior(est: PairEstimator) -> Posterior | None:
-    return getattr(est, "posterior_", None)
+    return est._described()[1] if hasattr(est, "_described") else None
 
 
 def _scales(est: PairEstimator) -> FloatArray:

@@ -11,6 +11,7 @@ import numpy as np
 from coombs.solvers import interior, laplace, lifted
 from coombs.solvers.evidence import bridge
 from coombs.solvers.kinds import KINDS, Full
+from coombs.solvers.left_out import LeftOut, leave_out
 from coombs.solvers.losses import LOSSES
 from coombs.solvers.minimise import serial
 from coombs.solvers.program import Status
@@ -91,6 +92,20 @@ class Inference:
         if not self.sampled or not self.target.n or len(self.draws) < DRAWS_FOR_EACH * self.target.n:
             return self.annealed_evidence
         return bridge(self.target.log_joint, self.draws)
+
+    @property
+    def name(self) -> str:
+        """Of the kind."""
+        return self.target.kind.name
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether items have effects of their own."""
+        return self.target.effects
+
+    def leave_out(self) -> LeftOut:
+        """Every answer predicted from those about other pairs."""
+        return leave_out(self, np.random.default_rng(0))
 
     def scores(self) -> Scores:
         """What the draws mean."""

@@ -1,4 +1,8 @@
-"""Averaging kinds of preference by how well they predict answers left out (Yao et al., 2018)."""
+"""Averaging kinds of preference: by their evidence, or by how well they predict answers left out.
+
+The evidence (Bayesian model averaging) decides best where answers are few; where they are so many that it is
+not known, predictions do (stacking; Yao et al., 2018).
+"""
 
 from __future__ import annotations
 
@@ -11,14 +15,39 @@ from coombs.solvers.left_out import LeftOut
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from coombs.solvers.graph import Matrix, Vector
+    from coombs.solvers.graph import Index, Matrix, Vector
 
 PRIOR_ANSWERS = 4.0
 """Answers that the equal weighting of all kinds counts for."""
+COIN = 0.05
+"""How likely it is, before any answer, that somebody tosses a coin."""
 STEPS = 200
 """Steps of the algorithm."""
 PARTS = 10
 """Parts of the answers, each predicted with weights from the others."""
+
+
+def by_evidence(log_evidence: Vector, n_answers: float) -> Vector:
+    """Probabilities of the kinds, all alike before any answer, and last that of a coin."""
+    alike = np.log((1 - COIN) / len(log_evidence))
+    logs = np.append(log_evidence + alike, np.log(COIN) - n_answers * np.log(2))
+    weights = np.exp(logs - logs.max())
+    result: Vector = weights / weights.sum()
+    return result
+
+
+def predicted_by_evidence(left_out: Sequence[LeftOut], weights: Vector, pairs: Index) -> LeftOut:
+    """How well the average predicts answers that neither the kinds nor their probabilities have seen.
+
+    Without a pair's answers a kind is likelier by one over the probability that it gives them.
+    """
+    table, counts = _table(left_out)
+    table = np.column_stack([table, np.full(len(table), 0.5)])
+    logs = np.log(table) * counts[:, None]
+    of_pair = np.column_stack([np.bincount(pairs, column) for column in logs.T])[pairs]
+    odds = np.log(np.maximum(weights, 1e-300)) - of_pair
+    odds = np.exp(odds - odds.max(axis=1, keepdims=True))
+    return LeftOut((odds * table).sum(axis=1) / odds.sum(axis=1), counts)
 
 
 def stack(left_out: Sequence[LeftOut]) -> Vector:
