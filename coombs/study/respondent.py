@@ -276,7 +276,8 @@ class Respondent:
         """About how many questions are left, and how far it is: 1 where the goal was reached.
 
         Towards the study's own goal it is what was stored with the question that waits, and no less than what
-        was stored with those answered before, so that no process shows less than another did.
+        was stored with those answered before, so that no process shows less than another did; what was stored
+        with more answers than stand now does not count.
         """
         left, far = None, 0.0
         if thought is not None:
@@ -284,10 +285,8 @@ class Respondent:
             left, far = way.step(thought.n_heard, thought.top(k), goal)
         if (k, goal) != self.study.stored_goal:
             return left, far
-        waiting = self._log.open
-        if waiting is not None and waiting.progress is not None:
-            far = waiting.progress
-        return left, max(far, self._log.progress)
+        shown = self._log.open_progress
+        return left, max(far if shown is None else shown, self._log.progress)
 
     def _next_gain(self, thought: Thought) -> float | None:
         """What the question that waits would tell, or else the next one; None where there is none."""
