@@ -220,14 +220,16 @@ def _drawn(est: PairEstimator, table: ItemTable) -> Iterator[Picture]:
         f"{x} and {y}",
         plots.level_sets(est, x, y, items=table).figure,
         f"Level sets of the learned distance over {x} and {y}, with the items as dots.",
-        "Everything along a line is equally good; the darker, the better.",
+        "Everything along a line is equally good; the darker, the better. "
+        + plots.level_sets_data(est, x, y, items=table).caption("red mark"),
     )
     yield Picture(
         "Every two features",
         plots.feature_matrix(est, items=table),
         f"Level sets of the learned distance for every two of {', '.join(matters.features[:MOST_FEATURES])}.",
         "On the diagonal, how the distance changes along one feature alone: the steeper, the more it "
-        "matters. The small strokes below are the items.",
+        "matters. The small strokes below are the items. Red is only what the answers bear out: a line and a "
+        "band where one feature has a best value, a mark where two have one.",
     )
 
 

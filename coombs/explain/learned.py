@@ -343,12 +343,11 @@ def _shapes(case: Case) -> FloatArray:
     return result
 
 
-def wishes(est: IdealPoint, level: float = 0.9) -> tuple[str, ...]:
-    """What is wanted of each feature, in a few words: the verdicts of `explain`, for pictures and pages."""
+def wanted(est: IdealPoint, level: float = 0.9) -> tuple[tuple[Feature, Ideal], ...]:
+    """Each feature and what is wanted of it: what `explain` says, for pictures."""
     case = _case(est, None, level, 1)
-    if case.rung == "items":
-        return tuple(NOT_YET for _ in case.features)
-    return tuple(map(in_few_words, case.features, _ideal(case)))
+    nothing = tuple(Ideal(one.name, None, None, None, 0.0, NOT_KNOWN) for one in case.features)
+    return tuple(zip(case.features, _ideal(case) or nothing, strict=True))
 
 
 def in_few_words(feature: Feature, one: Ideal) -> str:
