@@ -6,7 +6,6 @@ import base64
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import date
 from html import escape
 from io import BytesIO
@@ -104,6 +103,8 @@ def report(
     told = _told(est, table, chosen)
     if has_pattern is None:
         has_pattern = told is None or told.has_pattern
+    if told is not None and not has_pattern:
+        told = told.without_claims()
     head = _heading(title, _n_people(est) if people is None else people, has_pattern)
     page = _page(est, table, head, told, has_pattern)
     return page if target is None else write(target, page)
@@ -140,7 +141,7 @@ def _page(
     else:
         about = _source(est)
         # The first section is what the heading says.
-        parts = [] if told is None else [text.fragment(text.sections(replace(told, has_pattern=False))[1:])]
+        parts = [] if told is None else [text.fragment(text.sections(told)[1:])]
     body = [
         f"<header>\n<h1>{escape(head.title)}</h1>\n{first}<p>{about}</p>\n</header>\n<main>",
         *parts,

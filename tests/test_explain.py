@@ -504,6 +504,17 @@ def test_without_a_pattern_nothing_is_claimed(contradicted: Explanation) -> None
         assert "No pattern found yet" in page and not any(claim in page for claim in claims)
 
 
+def test_claims_that_are_withdrawn_leave_nothing_behind(told_phones: Explanation) -> None:
+    """As of somebody who looked at sides alone: not even how well a taste predicts that is none."""
+    left = told_phones.without_claims()
+    assert not left.has_pattern and not left.ranking and not left.trade_offs and left.trade_off_item == ""
+    page = str(left)
+    assert "No pattern found yet" in page and "%" not in page and "better" not in page
+    assert "single pair" not in page and "Surprising" not in page and told_phones.ranking[0].item not in page
+    again = Explanation.from_findings(json.loads(json.dumps(left.findings())))
+    assert not again.has_pattern and str(again).startswith("No pattern found yet")
+
+
 @pytest.fixture(scope="module")
 def tastes() -> list[Explanation]:
     """Flats: cheap is better, some size is best; linear, with a weak feature; an ideal at the edge."""

@@ -518,7 +518,9 @@ def test_the_result_is_the_fit_of_the_same_comparisons() -> None:
     )
     direct = IdealPoint(random_state=3).fit(data)
     assert found.ranking == direct.rank().tolist()
-    np.testing.assert_array_equal(found.ideal_point, direct.ideal_point_)
+    np.testing.assert_array_equal(found.model.ideal_point_, direct.ideal_point_)
+    expected = direct.ideal_point_ if found.has_pattern else np.full(2, np.nan)
+    np.testing.assert_array_equal(found.ideal_point, expected)
     assert (found.respondent, found.n_answers) == ("me", 16)
 
 

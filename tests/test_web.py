@@ -642,7 +642,8 @@ def test_ask_tell_undo_by_json(client: TestClient) -> None:
     assert given["choice"] == "left" and given["question"] == number
     undone = client.post(f"{base}/undo", json={})
     assert undone.json()["question"]["id"] == number and undone.json()["progress"]["n_answers"] == 0
-    assert client.get(f"{base}/result").json() == {"n_answers": 0, "ranking": []}
+    nothing = {"has_pattern": False, "n_answers": 0, "ranking": [], "ideal_point": None}
+    assert client.get(f"{base}/result").json() == nothing
     assert client.get(f"{base}/progress").json()["text"].startswith("top ")
 
 
@@ -937,7 +938,8 @@ def test_web_addresses_are_links() -> None:
         assert not is_image_file(path)
 
 
-def test_formulas_are_guarded_in_every_csv(client: TestClient) -> None:
+def test_formulas_are_guarded_in_every_csv(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coombs.study.result.Result.has_pattern", True)
     table = b"shoe,price,weight\n" + b"".join(
         b'"=HYPERLINK(%d)",%d,%d\n' % (i, i, i * i % 5) for i in range(5)
     )
@@ -1186,7 +1188,14 @@ def test_answers_without_a_pattern_are_not_made_into_a_taste(client: TestClient,
     assert "<h1>No pattern found yet</h1>" in page and "<title>No pattern found yet" in page
     for finding in ("comes first", "ideal, beside", "on a map", "trades for", "fit together", "model.json"):
         assert finding not in page
-    assert "if they were not chance" in page
+    assert 'class="ranking"' not in page and "<details" not in page
+    for part in ("map?x=feature 0&y=feature 1", "ranking.csv"):
+        refused = client.get(f"/a/{person.record.token}/result/{part}")
+        assert refused.status_code == 404 and "no more than tossing a coin" in refused.text
+    plain = client.get(f"/api/respondents/{person.record.token}/result?explain=true").json()
+    assert plain["has_pattern"] is plain["explanation"]["has_pattern"] is False
+    assert plain["ideal_point"] is None and plain["what_matters"] == [] == plain["explanation"]["ranking"]
+    assert np.isnan(person.result().ideal_point).all()
     for word in ("R-hat", "random_state", "log loss", "metric=", "anti-ideal", "kind in use", "Bradley"):
         assert word not in page
     steady = client.get(f"/a/{answered(study, 'Bob', 30)}/result?whole=true").text
@@ -1210,6 +1219,7 @@ def test_always_one_side_is_named_and_nothing_is_made_of_it(client: TestClient, 
     assert "You always chose the left item" in str(person.result())
     plain = client.get(f"/api/respondents/{person.record.token}/result").json()
     assert plain["has_pattern"] is False and plain["conduct"]["is_straight_lining"] is True
+    assert not person.result().explain().has_pattern and plain["ideal_point"] is None
     report = client.get(f"{home}/report.html").text
     assert "<title>No pattern found yet: points: the answers of Ann</title>" in report
 

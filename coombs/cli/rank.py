@@ -46,6 +46,10 @@ def run(options: argparse.Namespace) -> None:
     saved.check_folder(options.csv)
     model = saved.read_model(options.model)
     table = saved.read_items(options.items, model)
+    if (model.findings or {}).get("has_pattern") is False:
+        show.careful(
+            "The answers tell no more than tossing a coin would: this order is no better than chance."
+        )
     ranking = ranked(table, saved.distances(model, table))
     shown = ranking[: options.top]
     measure = "distance" if model.slope is None else "score"

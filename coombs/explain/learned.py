@@ -180,7 +180,7 @@ def explain(
     directions, ideal = _directions(case), _ideal(case)
     trade_off_item, trade_offs = _trade_offs(case, item, ideal)
     users = case.data.users
-    return Explanation(
+    told = Explanation(
         has_pattern=case.has_pattern,
         n_people=1 if users is None else len(np.unique(users)),
         n_answers=int((case.data.weights > 0).sum()),
@@ -189,15 +189,16 @@ def explain(
         level=float(level),
         intervals=case.posterior is not None,
         features=case.features,
-        directions=directions if case.has_pattern else (),
-        slopes=_slopes(case) if case.has_pattern else (),
+        directions=directions,
+        slopes=_slopes(case),
         ideal=ideal,
         trade_off_item=trade_off_item,
         trade_offs=trade_offs,
         unknowns=tuple(doubts.unknowns(case, ideal)),
         trust=doubts.trust(case, directions),
-        ranking=_ranking(case, int(top)) if case.has_pattern else (),
+        ranking=_ranking(case, int(top)),
     )
+    return told if told.has_pattern else told.without_claims()
 
 
 def _case(

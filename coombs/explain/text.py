@@ -234,6 +234,8 @@ def _accuracy(told: Explanation) -> Iterator[Block]:
             f"About {percent(trust.accuracy)} of answers to new questions should be predicted "
             f"(a coin: 50 %); log loss {trust.log_loss:.3f} (a coin: 0.693)."
         )
+    elif trust.basis == "withheld":
+        yield "There is nothing to put to the test."
     elif told.intervals:
         yield "A single pair was compared, so that nothing can be put to the test."
     elif math.isfinite(trust.agreement):

@@ -30,6 +30,7 @@ FILES: dict[str, tuple[str, Callable[[Findings], bytes | str]]] = {
     "report.html": ("text/html", downloads.report_html),
 }
 NOTHING = "There are no answers yet, so there is nothing to download."
+NO_FINDING = "The answers tell no more than tossing a coin would, so there is no ranking and no map yet."
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,8 @@ async def map_part(request: Request, token: str, x: str, y: str) -> Response:
     respondent, found = await _findings(request, token)
     if found is None:
         raise HTTPException(404, NOTHING)
+    if not found.has_pattern:
+        raise HTTPException(404, NO_FINDING)
     shown = await slowly(request, level_map, found.result.model, x, y)
     part = request.headers.get("x-part") == "map"
     template = "_map.html" if part else "map.html"
@@ -190,6 +193,8 @@ async def result_file(request: Request, token: str, file: str) -> Response:
     respondent, found = await _findings(request, token)
     if found is None:
         raise HTTPException(404, NOTHING)
+    if file == "ranking.csv" and not found.has_pattern:
+        raise HTTPException(404, NO_FINDING)
     kind, make = FILES[file]
     try:
         content = await slowly(request, make, found)
