@@ -332,6 +332,20 @@ def test_every_pair_asked_is_said(client: TestClient, storage: Any) -> None:
     assert client.get(f"/api/respondents/{token}/question").json()["question"] is None
 
 
+def test_no_favourites_are_named_before_there_is_evidence_of_a_taste(
+    client: TestClient, storage: Any
+) -> None:
+    """Not when every pair was asked, nor when a goal is reached that asks little."""
+    study = create_study(np.eye(4), "four", storage=storage, certainty=0.01, probes=0)
+    person = study.respondent("me")
+    while (question := person.ask()) is not None:
+        # Every prediction is proved wrong.
+        person.tell(question, "right" if (question.probability or 0.5) >= 0.5 else "left")
+        page = client.get(f"/a/{person.record.token}").text
+        assert "know your favourites" not in page and " first." not in page
+    assert "Every pair has been asked." in page and "no favourites can be told yet" in page
+
+
 def test_pictures_in_files_are_shown_from_their_folder_alone(tmp_path: Path, storage: Any) -> None:
     folder = tmp_path / "table"
     folder.mkdir()

@@ -36,6 +36,12 @@ CONFIRM_EVERY = 3
 """From then on, every so many questions is one, until there is evidence of a taste."""
 CONFIRMED = 4.0
 """Log odds, a taste against a coin, that are evidence enough."""
+EVIDENT = 1.5
+"""Log odds from which on the best items may be named."""
+UNPREDICTED = (
+    "Your answers could hardly be predicted better than those of a coin, so no favourites can be told yet."
+)
+"""What is said in their place before."""
 REFUSED = 20
 """So many pairs that turn out to have been asked long ago, and all of those are read."""
 
@@ -322,6 +328,17 @@ class Respondent:
     def conduct(self) -> Conduct:
         """How the questions were answered, whatever they were about."""
         return conduct_of(self.history())
+
+    def doubts(self) -> tuple[str, ...]:
+        """Why no best items can be named, in sentences: the answers follow the sides, or are unpredictable.
+
+        It takes no fit, so that it can be asked for with every question; `result` knows better.
+        """
+        conduct = self.conduct()
+        if conduct.is_mechanical:
+            return conduct.sentences()
+        with self._lock:
+            return () if self._log.log_odds >= EVIDENT else (UNPREDICTED,)
 
     def result(self) -> Result:
         """What the answers say: the ranking, the ideal, what trades off against what; a whole new fit."""

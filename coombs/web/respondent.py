@@ -43,7 +43,7 @@ class Turn:
     last: int | None
     notice: str = ""
     doubts: tuple[str, ...] = ()
-    """Why there are no favourites although the goal is reached: the answers follow the sides."""
+    """Why there are no favourites although the goal is reached."""
 
 
 def turn(request: Request, respondent: Respondent, notice: str = "", patience: float = PATIENCE) -> Turn:
@@ -53,13 +53,8 @@ def turn(request: Request, respondent: Respondent, notice: str = "", patience: f
     question, found = respondent.turn()
     cards = None if question is None else registry_of(request).cards(respondent).pair(*question.positions)
     last = respondent.last_answer()
-    doubts = _doubts(respondent) if found.reached or question is None else ()
+    doubts = respondent.doubts() if found.reached or question is None else ()
     return Turn(question, cards, found, None if last is None else last.id, notice, doubts)
-
-
-def _doubts(respondent: Respondent) -> tuple[str, ...]:
-    conduct = respondent.conduct()
-    return conduct.sentences() if conduct.is_mechanical else ()
 
 
 @router.get("")
