@@ -21,16 +21,12 @@ from coombs.estimators.ideal_point import IdealPoint
 from coombs.explain import text
 from coombs.plots.data import MOST_FEATURES, Ranking, feature_names, ranking_data, what_matters_data
 from coombs.tables import FloatArray, InputError, ItemTable, TableLike, item_table
-from coombs.words import NO_PATTERN, count, percent, together
+from coombs.words import NO_PATTERN, count, no_more, ordinal, percent, together
 
 if TYPE_CHECKING:
     from coombs.estimators.base import PairEstimator
     from coombs.explain import Explanation
 
-NO_MORE = (
-    "The answers tell no more than tossing a coin would, so that there is no ideal, no best item and no "
-    "trade-off to tell. More answers may show a pattern."
-)
 MOST_ROWS = 500
 """Items in the table of the ranking."""
 DPI = 150
@@ -122,7 +118,7 @@ def _heading(title: str | None, people: int, has_pattern: bool) -> Heading:
     whose = together(people)
     if not has_pattern:
         called = NO_PATTERN if title is None else f"{NO_PATTERN}: {title}"
-        return Heading(called, f"{whose}. {NO_MORE}".removeprefix(". "))
+        return Heading(called, f"{whose}. {no_more(people)} {text.NOTHING}".removeprefix(". "))
     if title is None:
         return Heading(whose or "What was learned", "")
     return Heading(str(title), f"{whose}." if whose else "")
@@ -167,7 +163,10 @@ def _summary(est: PairEstimator, table: ItemTable, ranking: Ranking) -> str:
     shares = zip(matters.features[:3], matters.importance[:3], strict=True)
     most = ", ".join(f"{escape(name)} ({percent(share)})" for name, share in shares if share >= 0.005)
     decides = f" What decides most: {most}." if most and d > 1 else ""
-    return f"{_source(est)}Of {count(n, 'item')} with {count(d, 'feature')}, the best: {best}.{decides}"
+    worst = 1 if ranking.interval is None else int(ranking.interval[0, 1])
+    doubt = f" (the first may as well be {ordinal(worst)})" if worst > 1 else ""
+    ranked = f"Of {count(n, 'item')} with {count(d, 'feature')}, these come first: {best}{doubt}."
+    return f"{_source(est)}{ranked}{decides}"
 
 
 def _source(est: PairEstimator) -> str:

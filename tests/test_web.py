@@ -1203,6 +1203,7 @@ def test_answers_without_a_pattern_are_not_made_into_a_taste(client: TestClient,
     for finding in ("comes first", "ideal, beside", "on a map", "trades for", "fit together", "model.json"):
         assert finding not in page
     assert 'class="ranking"' not in page and "<details" not in page
+    assert "Careful" not in page and "was learned" not in page
     for part in ("map?x=feature 0&y=feature 1", "ranking.csv"):
         refused = client.get(f"/a/{person.record.token}/result/{part}")
         assert refused.status_code == 404 and "no more than tossing a coin" in refused.text
@@ -1214,6 +1215,8 @@ def test_answers_without_a_pattern_are_not_made_into_a_taste(client: TestClient,
         assert word not in page
     steady = client.get(f"/a/{answered(study, 'Bob', 30)}/result?whole=true").text
     assert "No pattern" not in steady and "comes first" in steady
+    # That a model agrees with its own answers says nothing of how well it predicts.
+    assert "agrees with" not in steady
 
 
 def test_ties_alone_are_no_pattern(client: TestClient, study: Study) -> None:
@@ -1274,7 +1277,7 @@ def test_how_people_differ_begins_with_who_agrees(client: TestClient, study: Stu
         page,
     )
     assert found is not None and int(found[2]) > 70
-    assert "Cy would rank" in found[3] and "they differ most about feature" in found[3]
+    assert "Cy would rank" in found[3] and "what differs most is how much feature" in found[3]
 
 
 def test_links_of_this_computer_are_said_to_be_so(client: TestClient, study: Study) -> None:

@@ -182,7 +182,7 @@ def explain(
     users = case.data.users
     told = Explanation(
         has_pattern=case.has_pattern,
-        n_people=1 if users is None else len(np.unique(users)),
+        n_people=1 if users is None else len(set(users.tolist())),
         n_answers=int((case.data.weights > 0).sum()),
         n_items=case.data.n_items,
         metric=case.rung,

@@ -41,6 +41,8 @@ UNKNOWN_TRUST: dict[str, Any] = {
     "contradicted": 0,
     "ties": 0,
     "lapse": 0.0,
+    "lapse_low": 0.0,
+    "lapse_high": 1.0,
     "effects": None,
     "surprises": (),
     "warnings": (),
@@ -190,7 +192,8 @@ class Trust:
     follow the sides, so that it says nothing) or "none". `log_odds` is
     the logarithm of how much likelier the answers are with a taste than with a coin.
     `agreement` is the share of its own answers that the model has right, `ceiling` the most that
-    any model could have, pairs being contradicted or tied; `effects` the spread of the items' own
+    any model could have, pairs being contradicted or tied; `lapse` the share of answers given at random,
+    between `lapse_low` and `lapse_high`; `effects` the spread of the items' own
     effects over that of their distances; `cautions` are the kinds of the warnings.
     """
 
@@ -206,6 +209,8 @@ class Trust:
     contradicted: int
     ties: int
     lapse: float
+    lapse_low: float
+    lapse_high: float
     effects: float | None
     surprises: tuple[Surprise, ...]
     warnings: tuple[str, ...]
@@ -266,7 +271,10 @@ class Explanation:
     def without_claims(self) -> Explanation:
         """The same answers with no pattern in them: what cannot be said then is not there."""
         nothing = tuple(Ideal(one.feature, None, None, None, math.nan, NOT_KNOWN) for one in self.ideal)
-        trust = replace(self.trust, surprises=())
+        careful = zip(self.trust.cautions, self.trust.warnings, strict=True)
+        # Of what was learned.
+        kept = {kind: text for kind, text in careful if kind != "several tastes"}
+        trust = replace(self.trust, surprises=(), warnings=tuple(kept.values()), cautions=tuple(kept))
         if self.has_pattern:
             # How well a taste predicts that is none is not worth telling.
             none = UNKNOWN_TRUST | {"accuracy": math.nan, "log_loss": math.nan, "basis": "withheld"}
