@@ -78,13 +78,14 @@ def told(study: Study, seconds: float) -> tuple[Result, str]:
 
 
 def _ideal_lines(result: Result) -> Iterator[str]:
-    """The ideal point beside the true one, in the user's units."""
-    yield f"  {'ideal flat':<12}{'learned':>10}{'between':>18}{'truth':>10}"
-    ends = result.model.ideal_point_interval()
-    points = zip(UNITS, result.ideal_point, ends, TRUTH.ideal_point, strict=True)
-    for name, found, (low, high), true in points:
-        between = f"{low:.1f} and {high:.1f}"
-        yield f"  {name:<12}{found:>10.1f}{between:>18}{true:>10.1f} {UNITS[name]}".rstrip()
+    """What is known of the ideal beside the true one, in the user's units."""
+    yield f"  {'ideal flat':<12}{'learned':>15}{'between':>18}{'truth':>10}"
+    for one, true in zip(result.told.ideal, TRUTH.ideal_point, strict=True):
+        found, between = one.verdict, ""
+        if one.value is not None:
+            found = f"{one.value:.1f}"
+            between = "" if one.low is None else f"{one.low:.1f} and {one.high:.1f}"
+        yield f"  {one.feature:<12}{found:>15}{between:>18}{true:>10.1f} {UNITS[one.feature]}".rstrip()
 
 
 def _error_lines(found: FloatArray, true: FloatArray) -> Iterator[str]:

@@ -6,7 +6,6 @@ import base64
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import date
 from html import escape
 from io import BytesIO
@@ -22,16 +21,12 @@ from coombs.estimators.ideal_point import IdealPoint
 from coombs.explain import text
 from coombs.plots.data import MOST_FEATURES, Ranking, feature_names, ranking_data, what_matters_data
 from coombs.tables import FloatArray, InputError, ItemTable, TableLike, item_table
-from coombs.words import NO_PATTERN, count, percent, together
+from coombs.words import NO_PATTERN, count, no_more, ordinal, percent, together
 
 if TYPE_CHECKING:
     from coombs.estimators.base import PairEstimator
     from coombs.explain import Explanation
 
-NO_MORE = (
-    "The answers tell no more than tossing a coin would, so that there is no ideal, no best item and no "
-    "trade-off to tell. More answers may show a pattern."
-)
 MOST_ROWS = 500
 """Items in the table of the ranking."""
 DPI = 150
@@ -104,6 +99,8 @@ def report(
     told = _told(est, table, chosen)
     if has_pattern is None:
         has_pattern = told is None or told.has_pattern
+    if told is not None and not has_pattern:
+        told = told.without_claims()
     head = _heading(title, _n_people(est) if people is None else people, has_pattern)
     page = _page(est, table, head, told, has_pattern)
     return page if target is None else write(target, page)
@@ -121,7 +118,7 @@ def _heading(title: str | None, people: int, has_pattern: bool) -> Heading:
     whose = together(people)
     if not has_pattern:
         called = NO_PATTERN if title is None else f"{NO_PATTERN}: {title}"
-        return Heading(called, f"{whose}. {NO_MORE}".removeprefix(". "))
+        return Heading(called, f"{whose}. {no_more(people)} {text.NOTHING}".removeprefix(". "))
     if title is None:
         return Heading(whose or "What was learned", "")
     return Heading(str(title), f"{whose}." if whose else "")
@@ -140,7 +137,7 @@ def _page(
     else:
         about = _source(est)
         # The first section is what the heading says.
-        parts = [] if told is None else [text.fragment(text.sections(replace(told, has_pattern=False))[1:])]
+        parts = [] if told is None else [text.fragment(text.sections(told)[1:])]
     body = [
         f"<header>\n<h1>{escape(head.title)}</h1>\n{first}<p>{about}</p>\n</header>\n<main>",
         *parts,
@@ -166,7 +163,10 @@ def _summary(est: PairEstimator, table: ItemTable, ranking: Ranking) -> str:
     shares = zip(matters.features[:3], matters.importance[:3], strict=True)
     most = ", ".join(f"{escape(name)} ({percent(share)})" for name, share in shares if share >= 0.005)
     decides = f" What decides most: {most}." if most and d > 1 else ""
-    return f"{_source(est)}Of {count(n, 'item')} with {count(d, 'feature')}, the best: {best}.{decides}"
+    worst = 1 if ranking.interval is None else int(ranking.interval[0, 1])
+    doubt = f" (the first may as well be {ordinal(worst)})" if worst > 1 else ""
+    ranked = f"Of {count(n, 'item')} with {count(d, 'feature')}, these come first: {best}{doubt}."
+    return f"{_source(est)}{ranked}{decides}"
 
 
 def _source(est: PairEstimator) -> str:
@@ -220,14 +220,16 @@ def _drawn(est: PairEstimator, table: ItemTable) -> Iterator[Picture]:
         f"{x} and {y}",
         plots.level_sets(est, x, y, items=table).figure,
         f"Level sets of the learned distance over {x} and {y}, with the items as dots.",
-        "Everything along a line is equally good; the darker, the better.",
+        "Everything along a line is equally good; the darker, the better. "
+        + plots.level_sets_data(est, x, y, items=table).caption("red mark"),
     )
     yield Picture(
         "Every two features",
         plots.feature_matrix(est, items=table),
         f"Level sets of the learned distance for every two of {', '.join(matters.features[:MOST_FEATURES])}.",
         "On the diagonal, how the distance changes along one feature alone: the steeper, the more it "
-        "matters. The small strokes below are the items.",
+        "matters. The small strokes below are the items. Red is only what the answers bear out: a line and a "
+        "band where one feature has a best value, a mark where two have one.",
     )
 
 

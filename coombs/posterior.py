@@ -7,7 +7,7 @@ from numbers import Real
 
 import numpy as np
 
-from coombs.solvers.kernel import Kernel
+from coombs.solvers.kernel import Bumps
 from coombs.tables import FloatArray, InputError
 
 LEVEL = 0.9
@@ -31,7 +31,7 @@ class Posterior:
     effects : (S, n_items) of the fitted items, or None
     rhat : agreement of the chains, 1 being perfect
     sampled : whether by sampling, or by a Gaussian about the mode
-    kernel, basis, coefficients : of a smooth part kernel(x) basis coefficients_s that is added, (m, k) and (S, k)
+    basis, coefficients : of a smooth part, basis(x) coefficients_s, that is added; k functions, (S, k)
     """
 
     centre: FloatArray
@@ -42,8 +42,7 @@ class Posterior:
     effects: FloatArray | None = None
     rhat: float = 1.0
     sampled: bool = True
-    kernel: Kernel | None = None
-    basis: FloatArray | None = None
+    basis: Bumps | None = None
     coefficients: FloatArray | None = None
 
     def __len__(self) -> int:
@@ -54,8 +53,8 @@ class Posterior:
         away = items - self.centre
         result: FloatArray = np.einsum("snd,nd->sn", away @ self.metrics, away)
         result -= 2.0 * (self.linears @ away.T)
-        if self.kernel is not None and self.coefficients is not None:
-            result += self.coefficients @ (self.kernel(items) @ self.basis).T
+        if self.basis is not None and self.coefficients is not None:
+            result += self.coefficients @ self.basis(items).T
         if effects is not None:
             result += effects
         return result
@@ -85,9 +84,7 @@ class Posterior:
         """(S, n) rank of each item in each draw, 1 being the best; of fewer draws where items are many."""
         every = -(-len(self) * len(items) // LARGEST)
         bumps = None if self.coefficients is None else self.coefficients[::every]
-        some = replace(
-            self, metrics=self.metrics[::every], linears=self.linears[::every], coefficients=bumps
-        )
+        some = replace(self, metrics=self.metrics[::every], linears=self.linears[::every], coefficients=bumps)
         order = np.argsort(some.scores(items, None if effects is None else effects[::every]), axis=1)
         ranks = np.empty(order.shape)
         np.put_along_axis(ranks, order, np.arange(1.0, order.shape[1] + 1)[None], axis=1)

@@ -44,6 +44,14 @@ def together(people: int) -> str:
     return f"{people} people together, one model" if people > 1 else ""
 
 
+def no_more(people: int, answers: str = "the answers") -> str:
+    """What is said of answers without a pattern; of several people's, that each may have one."""
+    coin = f"{answers} tell no more than tossing a coin would"
+    if people > 1:
+        return f"Taken for one person's, {coin}; each person's alone may have a pattern."
+    return f"{coin[0].upper()}{coin[1:]}."
+
+
 def number(value: float, spread: float) -> str:
     """A number with as many decimals as tell a fiftieth of the spread."""
     decimals = int(np.clip(np.ceil(np.log10(50 / spread)), 0, 12)) if spread > 0 else 2

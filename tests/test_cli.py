@@ -256,6 +256,7 @@ def test_a_model_of_several_people_is_named_as_such_everywhere(run: Run) -> None
     for later in (("explain", "m.json"), ("rank", "m.json", "items.csv")):
         assert run(*later)[1].startswith("2 people together, one model.\n")
     assert json.loads(run("explain", "m.json", "--json")[1])["n_people"] == 2
+    assert told["has_pattern"] is False and told["ideal_point"] is None
     run(*command, "--user", "Ann")
     assert "together" not in run("explain", "m.json")[1] + run("rank", "m.json", "items.csv")[1]
 
@@ -445,8 +446,8 @@ def test_explain_says_what_a_model_holds_and_what_it_does_not(run: Run) -> None:
     assert "With rent 200 above its ideal, the best size is 10 above its own." in out
     assert re.search(r"rent +700 +67 % +best here", out) and "are not in a model" in out
     told = json.loads(run("explain", "m.json", "--json")[1])
-    keys = ["kind", "features", "scales", "directions", "wishes", "trade_offs", "unseen"]
-    assert list(told) == [*keys, "findings", "n_people"] and told["findings"] is None
+    keys = ["has_pattern", "kind", "features", "scales", "directions", "wishes", "trade_offs", "unseen"]
+    assert list(told) == [*keys, "findings", "n_people"] and told["findings"] is told["has_pattern"] is None
     assert told["kind"] == "ideal" and told["wishes"][1]["ideal"] == 75
     assert told["trade_offs"][0]["other_change"] == pytest.approx(10)
     best = min(np.linspace(60, 100, 401), key=lambda size: model.distance([[900.0, size]])[0])
@@ -469,6 +470,25 @@ def test_explain_says_of_a_model_what_the_fit_said(run: Run, shop: Path) -> None
     for findings in (3, {}, told["findings"] | {"ideal": "none"}):
         Path("broken.json").write_text(json.dumps(broken | {"findings": findings}))
         refused(run("explain", "broken.json"), "findings")
+
+
+def test_without_a_pattern_nothing_is_given_as_a_finding(run: Run) -> None:
+    """By no command: no ideal, no weights; an order only for programs, with a sentence for people."""
+    write_people()
+    told = json.loads(run("fit", "items.csv", "answers.csv", "--out", "m.json", "--json")[1])
+    assert told["has_pattern"] is False and told["ideal_point"] is None and len(told["ranking"]) == 8
+    found = told["explanation"]
+    assert not found["ranking"] and not found["trade_offs"] and found["trade_off_item"] == ""
+    assert not found["trust"]["surprises"] and not found["directions"]
+    for one in found["ideal"]:
+        assert (one["verdict"], one["value"], one["share"]) == ("not known", None, None)
+    saved = json.loads(run("explain", "m.json", "--json")[1])
+    assert saved["has_pattern"] is False and not saved["directions"] and not saved["trade_offs"]
+    assert all(one["ideal"] is None and one["verdict"] == "not known" for one in saved["wishes"])
+    assert "No pattern found yet" in run("explain", "m.json")[1]
+    for options in ([], ["--json"], ["--csv", "ranking.csv"]):
+        code, _, err = run("rank", "m.json", "items.csv", *options)
+        assert code == 0 and err.count("\n") == 1 and "no better than chance" in err
 
 
 def test_explain_knows_every_kind_of_model() -> None:

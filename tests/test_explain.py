@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from dataclasses import replace
@@ -15,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from coombs import Comparisons, IdealPoint, InputError, SingleStep
 from coombs.explain import explain
 from coombs.explain.records import Explanation
+from coombs.html_report import report
 from coombs.model import Model
 from coombs.simulate import draw_pairs, make_preferences
 from coombs.tables import ItemTable
@@ -238,7 +240,26 @@ def test_answers_given_at_random_are_told() -> None:
     truth = make_preferences(40, 2, 80, noise=0.2, random_state=3)
     told = explain(IdealPoint(truth.items, lapse=0.3).fit(truth.pairs, truth.y))
     assert told.trust.lapse == pytest.approx(0.3)
-    assert "About 30 % of the answers look as if they were given at random." in flat(told)
+    assert "30 % of the answers look as if they were given at random." in flat(told)
+
+
+def test_a_share_of_careless_answers_is_told_only_where_the_answers_bear_it_out() -> None:
+    """Of 12 answers, that share is what it was before any: its prior."""
+    truth = make_preferences(40, 2, 12, random_state=3)
+    est = IdealPoint(truth.items).fit(truth.pairs, truth.y)
+    told = explain(replace_lapse(est, np.linspace(0.001, 0.3, 100)))
+    assert "at random" not in flat(told) and told.trust.lapse_low < 0.03 < told.trust.lapse_high
+    told = explain(replace_lapse(est, np.linspace(0.1, 0.3, 100)))
+    assert not told.has_pattern or "11 % to 29 % of the answers look as if" in flat(told)
+
+
+def replace_lapse(est: IdealPoint, lapses: Any) -> IdealPoint:
+    """The fit with other draws of the share of careless answers."""
+    changed = copy.copy(est)
+    draws = np.resize(lapses, len(est.posterior_))
+    changed.posterior_ = replace(est.posterior_, lapses=draws)
+    changed.lapse_ = float(draws.mean())
+    return changed
 
 
 def test_chains_that_disagree_are_warned_of() -> None:
@@ -504,6 +525,32 @@ def test_without_a_pattern_nothing_is_claimed(contradicted: Explanation) -> None
         assert "No pattern found yet" in page and not any(claim in page for claim in claims)
 
 
+def test_of_several_people_without_a_pattern_each_may_have_one() -> None:
+    """Their answers together say nothing of what each says; people may be called by anything."""
+    items = np.arange(8.0)[:, None]
+    pairs = [(i, i + 1) for i in range(7)]
+    data = Comparisons(
+        items, pairs * 2, y=[1] * 7 + [-1] * 7, users=np.array([1] * 7 + ["Bo"] * 7, dtype=object)
+    )
+    told = IdealPoint(metric="none").fit(data).explain()
+    assert told.n_people == 2 and not told.has_pattern
+    assert "Taken for one person's, they tell no more than" in str(told).replace("\n", " ")
+    assert "More answers may" not in str(told)
+    html = report(IdealPoint(metric="none").fit(data))
+    assert "each person&#x27;s alone may have a pattern" in html
+
+
+def test_claims_that_are_withdrawn_leave_nothing_behind(told_phones: Explanation) -> None:
+    """As of somebody who looked at sides alone: not even how well a taste predicts that is none."""
+    left = told_phones.without_claims()
+    assert not left.has_pattern and not left.ranking and not left.trade_offs and left.trade_off_item == ""
+    page = str(left)
+    assert "No pattern found yet" in page and "%" not in page and "better" not in page
+    assert "single pair" not in page and "Surprising" not in page and told_phones.ranking[0].item not in page
+    again = Explanation.from_findings(json.loads(json.dumps(left.findings())))
+    assert not again.has_pattern and str(again).startswith("No pattern found yet")
+
+
 @pytest.fixture(scope="module")
 def tastes() -> list[Explanation]:
     """Flats: cheap is better, some size is best; linear, with a weak feature; an ideal at the edge."""
@@ -597,7 +644,7 @@ def test_several_people_are_never_said_to_answer_at_random() -> None:
     assert told.n_people == 2 and told.has_pattern
     assert "by 2 people together" in flat(told) and "of the answers look as if" not in flat(told)
     alone = explain(IdealPoint(lapse=0.3).fit(data))
-    assert alone.n_people == 1 and "About 30 % of the answers look as if" in flat(alone)
+    assert alone.n_people == 1 and "30 % of the answers look as if" in flat(alone)
 
 
 def test_chosen_questions_are_judged_by_the_evidence(sweet: IdealPoint) -> None:

@@ -104,7 +104,7 @@ def test_level_grid_is_the_estimators_distance(fits):
 
 def test_level_sets_are_at_the_ideal_point_with_its_interval(full):
     data = plots.level_sets_data(full, "size", "minutes", level=0.8)
-    assert data.features == ("size", "minutes") and data.kind == "ideal" and data.at_ideal and data.inside
+    assert data.features == ("size", "minutes") and data.kind == "ideal" and data.is_ideal and data.inside
     np.testing.assert_array_equal(data.turning, full.ideal_point_[[1, 2]])
     np.testing.assert_array_equal(data.base, full.ideal_point_)
     np.testing.assert_array_equal(data.interval, full.ideal_point_interval(0.8)[[1, 2]])
@@ -119,7 +119,7 @@ def test_items_have_the_estimators_ranks(fits):
 
 def test_other_features_elsewhere_move_the_best_place_to_where_the_distance_is_least(full):
     data = plots.level_sets_data(full, "price", "size", at={"minutes": 50.0})
-    assert data.base[2] == 50.0 and data.base[3] == full.ideal_point_[3] and not data.at_ideal
+    assert data.base[2] == 50.0 and data.base[3] == full.ideal_point_[3] and not data.is_ideal
     best = data.base.copy()
     best[:2] = data.turning
     for step in ([5.0, 0], [-5, 0], [0, 0.5], [0, -0.5]):
@@ -135,9 +135,9 @@ def test_a_best_place_that_depends_on_the_other_features_is_not_called_ideal(ful
         return " ".join(text.get_text() for text in figure.findobj(matplotlib.text.Text))
 
     assert "ideal point and its 90 % interval" in legend()
-    elsewhere = dict(zip(("minutes", "age"), full.ideal_point_[2:], strict=True))
+    elsewhere = dict(zip(("minutes", "age"), full.ideal_point_[2:] + 3, strict=True))
     words = legend(at=elsewhere)
-    assert "best for these two, the others at fixed values, and its 90 % interval" in words
+    assert "best for these two, the other features at fixed values and its 90 % interval" in words
     assert "ideal" not in words and "Other features at fixed values" in words
 
 
@@ -182,7 +182,7 @@ def test_ideal_just_outside_is_reached(fits):
 
 def test_linear_preferences_have_no_turning_point_and_point_down_the_slope(fits):
     data = plots.level_sets_data(fits["none"], "price", "size")
-    assert data.kind == "none" and np.isnan(data.turning).all() and not data.at_ideal
+    assert data.kind == "none" and np.isnan(data.turning).all() and not data.is_ideal
     assert data.interval is None and len(data.axes) == 0
     assert data.towards[0] < 0 < data.towards[1]
     np.testing.assert_allclose(data.base, fits["none"].item_table_.matrix.mean(axis=0))
@@ -191,6 +191,68 @@ def test_linear_preferences_have_no_turning_point_and_point_down_the_slope(fits)
 def test_signed_metric_has_a_saddle(fits):
     data = plots.level_sets_data(fits["signed"], "price", "size")
     assert data.kind == "saddle" and data.inside and data.interval is not None
+
+
+@pytest.fixture(scope="module")
+def partly():
+    """A taste with a best size, for less of a price, and of minutes at random, by two kinds of fit."""
+    table = make_flats(features=FEATURES[:3])
+    z = standardised(table)
+    answers = ask(table, 4 * z[:, 0] + 6 * (z[:, 1] - 0.2) ** 2, n=150)
+    return [IdealPoint(metric=metric).fit(answers) for metric in ("diagonal", "auto")]
+
+
+def test_a_point_is_marked_where_both_features_have_a_best_value_and_a_band_where_one_has(partly, fits):
+    for est in (*partly, fits["full"], fits["signed"], fits["convex"]):
+        told = {one.feature: one for one in est.explain().ideal}
+        for panel in plots.feature_matrix_data(est).panels.values():
+            values = [told[name].value for name in panel.features]
+            assert panel.is_known == (None not in values)
+            assert not panel.inside or panel.is_known
+            assert (panel.band is None) == (values.count(None) != 1)
+            assert len(panel.axes) == 0 or panel.is_known
+            if panel.band is not None:
+                name = panel.features[panel.band.axis]
+                assert panel.band.value == told[name].value
+                assert f"The band is where {name} is {panel.band.turn}" in panel.caption("cross")
+            elif not panel.is_known:
+                assert "No point is marked" in panel.caption("cross") or panel.towards is None
+        for profile in plots.feature_matrix_data(est).profiles:
+            assert np.isnan(profile.ideal) or told[profile.feature].verdict == "sweet spot"
+    panel = plots.level_sets_data(partly[0], "price", "size")
+    assert panel.band is not None and panel.band.axis == 1 and panel.towards[0] < 0 == panel.towards[1]
+
+
+def test_without_a_pattern_nothing_is_marked():
+    table = make_flats()
+    pairs = [(0, 1), (2, 3), (4, 5), (6, 7), (8, 9)] * 4
+    est = IdealPoint().fit(Comparisons(table, pairs, y=[1] * 10 + [-1] * 10))
+    panel = plots.level_sets_data(est, 0, 1)
+    assert not panel.inside and panel.band is None and panel.towards is None and not len(panel.axes)
+    assert panel.others == "their best guess" and "price: not known yet" in panel.caption("cross")
+    assert np.isnan(plots.profile_data(est, 0).ideal)
+    texts = [text.get_text() for text in plots.level_sets(est, 0, 1).figure.findobj(matplotlib.text.Text)]
+    assert not any("ideal" in text or "better" in text for text in texts)
+
+
+def test_a_marked_point_is_where_the_drawn_lines_turn():
+    """Also of an average of kinds, whose ideal point describes only some of them."""
+    table = make_flats(features=FEATURES[:2])
+    z = standardised(table)
+    score = np.abs(z[:, 0] - 0.3) * 5 + (z[:, 1] + 0.2) ** 2 * 4
+    est = IdealPoint(metric="auto").fit(ask(table, score, n=150))
+    panel = plots.level_sets_data(est, 0, 1)
+    assert panel.is_known and len(est.kind_weights_) > 1
+    # As an average has it, even if its words were of another point.
+    moved = copy.copy(est)
+    moved.ideal_point_ = est.ideal_point_ + 0.05 * np.ptp(table.matrix, axis=0)
+    assert not plots.level_sets_data(moved, 0, 1).is_ideal
+    for one, data in ((est, panel), (moved, plots.level_sets_data(moved, 0, 1))):
+        least = one.distance(data.turning[None])[0]
+        assert least <= data.distance.min() + 1e-9 * abs(least) and data.kind == "ideal"
+        assert not data.inside or all(
+            low <= at <= high for at, (low, high) in zip(data.turning, data.interval, strict=True)
+        )
 
 
 def test_ranking_has_the_estimators_order_and_intervals(fits):

@@ -518,7 +518,9 @@ def test_the_result_is_the_fit_of_the_same_comparisons() -> None:
     )
     direct = IdealPoint(random_state=3).fit(data)
     assert found.ranking == direct.rank().tolist()
-    np.testing.assert_array_equal(found.ideal_point, direct.ideal_point_)
+    np.testing.assert_array_equal(found.model.ideal_point_, direct.ideal_point_)
+    expected = direct.ideal_point_ if found.has_pattern else np.full(2, np.nan)
+    np.testing.assert_array_equal(found.ideal_point, expected)
     assert (found.respondent, found.n_answers) == ("me", 16)
 
 
@@ -637,6 +639,30 @@ def test_a_goal_that_was_reached_stays_so_until_answers_are_undone() -> None:
     # Of few answers nothing is certain.
     sure = Top((0, 1), 0.95, 0.97)
     assert Way(3).step(5, sure, 0.8)[0] > 0 == Way(3).step(6, sure, 0.8)[0]
+
+
+def test_the_bar_goes_back_when_answers_that_were_never_asked_for_are_undone(place: Storage) -> None:
+    """Also while a question waits that was asked after them, and after it was answered, anywhere."""
+    study = load_study(storage=place)
+    before = study.progress().far
+    for better, worse in combinations(range(6), 2):
+        study.tell((better, worse))
+    after = study.progress().far
+    question = study.ask()
+    assert before < after == pytest.approx(study.progress().far)
+    for _ in range(15):
+        study.undo()
+    assert study.progress().far == load_study(storage=place).progress().far == before
+    study.tell(question, "left")
+    assert study.progress().far < after / 2
+
+
+def test_the_bar_moves_with_answers_that_were_never_asked_for_while_a_question_waits() -> None:
+    study = made()
+    study.ask()
+    for better, worse in combinations(range(6), 2):
+        study.tell((better, worse))
+    assert study.progress().far > 0.1
 
 
 def test_done_by_goal_by_number_and_by_default() -> None:

@@ -296,7 +296,8 @@ def test_at_the_goal_one_may_go_on_or_finish(
     goal = ("--top", "1", "--certainty", "0.01")
     assert answer(monkeypatch, "left\nleft\ncontinue\nright\nq\n", *goal) == 0
     shown = capsys.readouterr().out
-    assert "The goal is reached: top 1 is" in shown and "There is no question here" in shown
+    # One answer is no evidence, so that no best items are named.
+    assert "no favourites can be told" in " ".join(shown.split()) and "There is no question here" in shown
     assert [one.choice for one in load_study("flats").history()] == ["left", "right"]
 
 
@@ -309,6 +310,14 @@ def test_always_one_side_is_told_instead_of_a_result(
     assert "Ranking\n" not in shown and "The ideal\n" not in shown
 
 
+def test_at_the_goal_the_best_are_named_unless_there_are_doubts() -> None:
+    shown = "\n".join(pause_screen("The goal is reached.", FOUND, WINDOW))
+    assert "The goal is reached. These are the best:" in shown and "Elm Row 7" in shown
+    shown = "\n".join(pause_screen("The goal is reached.", FOUND, WINDOW, doubts=("No favourites yet.",)))
+    assert "No favourites yet." in shown and "reached" not in shown and "Elm Row 7" not in shown
+    assert "certain" not in shown
+
+
 def test_it_stops_after_so_many_answers_and_when_every_pair_was_asked(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -319,7 +328,7 @@ def test_it_stops_after_so_many_answers_and_when_every_pair_was_asked(
     assert [one.choice for one in load_study("flats").history()] == ["skip", "left", "left"]
     assert "To go on with more --questions: coombs ask" in capsys.readouterr().out
     assert answer(monkeypatch, "left\n" * 3 + "undo\nright\n", *most) == 0
-    assert "Every pair has been asked." in capsys.readouterr().out
+    assert "Every pair has been asked. Your answers could hardly be predicted" in capsys.readouterr().out
     assert [one.choice for one in load_study("flats").history()][3:] == ["left", "left", "right"]
 
 
@@ -334,7 +343,8 @@ def test_json_is_alone_on_stdout(capsys: pytest.CaptureFixture[str], monkeypatch
     told = json.loads(out)
     assert (told["study"], told["respondent"], told["n_answers"]) == ("homes", "Ann", 2)
     assert sorted(told["ranking"])[0] == "Abbey St 1" and len(told["ranking"]) == 12
-    assert set(told["ideal_point"]) == {"rent", "size"} and len(told["progress"]["top"]) == 5
+    assert told["has_pattern"] is False and told["ideal_point"] is None
+    assert len(told["progress"]["top"]) == 5
     assert "A ← " in err and "To go on: coombs ask flats.csv --json" in err
 
 

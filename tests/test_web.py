@@ -216,9 +216,9 @@ def test_a_map_says_where_the_other_features_are() -> None:
     y = np.where(scores[pairs[:, 0]] < scores[pairs[:, 1]], 1, -1)
     made = level_map(IdealPoint(items, metric="signed").fit(pairs, y), "feature 0", "feature 1")
     assert made.ideal is not None
-    assert "the cross is the best for these two, the other features at their average." in made.sentence
+    assert "The cross is the best for these two, the other features at their average." in made.sentence
     made = level_map(IdealPoint(items[:, :2]).fit(pairs, y), "feature 0", "feature 1")
-    assert "the cross is the ideal." in made.sentence or "the ideal lies outside" in made.sentence
+    assert (made.ideal is not None) == ("The cross is the ideal point." in made.sentence)
 
 
 def test_an_ideal_value_stands_for_a_sweet_spot_alone(client: TestClient, storage: Any) -> None:
@@ -330,6 +330,20 @@ def test_every_pair_asked_is_said(client: TestClient, storage: Any) -> None:
     token = answered(study, "Ann", 1)
     assert "Every pair has been asked" in client.get(f"/a/{token}").text
     assert client.get(f"/api/respondents/{token}/question").json()["question"] is None
+
+
+def test_no_favourites_are_named_before_there_is_evidence_of_a_taste(
+    client: TestClient, storage: Any
+) -> None:
+    """Not when every pair was asked, nor when a goal is reached that asks little."""
+    study = create_study(np.eye(4), "four", storage=storage, certainty=0.01, probes=0)
+    person = study.respondent("me")
+    while (question := person.ask()) is not None:
+        # Every prediction is proved wrong.
+        person.tell(question, "right" if (question.probability or 0.5) >= 0.5 else "left")
+        page = client.get(f"/a/{person.record.token}").text
+        assert "know your favourites" not in page and " first." not in page
+    assert "Every pair has been asked." in page and "no favourites can be told yet" in page
 
 
 def test_pictures_in_files_are_shown_from_their_folder_alone(tmp_path: Path, storage: Any) -> None:
@@ -642,7 +656,8 @@ def test_ask_tell_undo_by_json(client: TestClient) -> None:
     assert given["choice"] == "left" and given["question"] == number
     undone = client.post(f"{base}/undo", json={})
     assert undone.json()["question"]["id"] == number and undone.json()["progress"]["n_answers"] == 0
-    assert client.get(f"{base}/result").json() == {"n_answers": 0, "ranking": []}
+    nothing = {"has_pattern": False, "n_answers": 0, "ranking": [], "ideal_point": None}
+    assert client.get(f"{base}/result").json() == nothing
     assert client.get(f"{base}/progress").json()["text"].startswith("top ")
 
 
@@ -937,7 +952,8 @@ def test_web_addresses_are_links() -> None:
         assert not is_image_file(path)
 
 
-def test_formulas_are_guarded_in_every_csv(client: TestClient) -> None:
+def test_formulas_are_guarded_in_every_csv(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coombs.study.result.Result.has_pattern", True)
     table = b"shoe,price,weight\n" + b"".join(
         b'"=HYPERLINK(%d)",%d,%d\n' % (i, i, i * i % 5) for i in range(5)
     )
@@ -1186,11 +1202,21 @@ def test_answers_without_a_pattern_are_not_made_into_a_taste(client: TestClient,
     assert "<h1>No pattern found yet</h1>" in page and "<title>No pattern found yet" in page
     for finding in ("comes first", "ideal, beside", "on a map", "trades for", "fit together", "model.json"):
         assert finding not in page
-    assert "if they were not chance" in page
+    assert 'class="ranking"' not in page and "<details" not in page
+    assert "Careful" not in page and "was learned" not in page
+    for part in ("map?x=feature 0&y=feature 1", "ranking.csv"):
+        refused = client.get(f"/a/{person.record.token}/result/{part}")
+        assert refused.status_code == 404 and "no more than tossing a coin" in refused.text
+    plain = client.get(f"/api/respondents/{person.record.token}/result?explain=true").json()
+    assert plain["has_pattern"] is plain["explanation"]["has_pattern"] is False
+    assert plain["ideal_point"] is None and plain["what_matters"] == [] == plain["explanation"]["ranking"]
+    assert np.isnan(person.result().ideal_point).all()
     for word in ("R-hat", "random_state", "log loss", "metric=", "anti-ideal", "kind in use", "Bradley"):
         assert word not in page
     steady = client.get(f"/a/{answered(study, 'Bob', 30)}/result?whole=true").text
     assert "No pattern" not in steady and "comes first" in steady
+    # That a model agrees with its own answers says nothing of how well it predicts.
+    assert "agrees with" not in steady
 
 
 def test_ties_alone_are_no_pattern(client: TestClient, study: Study) -> None:
@@ -1210,6 +1236,7 @@ def test_always_one_side_is_named_and_nothing_is_made_of_it(client: TestClient, 
     assert "You always chose the left item" in str(person.result())
     plain = client.get(f"/api/respondents/{person.record.token}/result").json()
     assert plain["has_pattern"] is False and plain["conduct"]["is_straight_lining"] is True
+    assert not person.result().explain().has_pattern and plain["ideal_point"] is None
     report = client.get(f"{home}/report.html").text
     assert "<title>No pattern found yet: points: the answers of Ann</title>" in report
 
@@ -1250,7 +1277,7 @@ def test_how_people_differ_begins_with_who_agrees(client: TestClient, study: Stu
         page,
     )
     assert found is not None and int(found[2]) > 70
-    assert "Cy would rank" in found[3] and "they differ most about feature" in found[3]
+    assert "Cy would rank" in found[3] and "what differs most is how much feature" in found[3]
 
 
 def test_links_of_this_computer_are_said_to_be_so(client: TestClient, study: Study) -> None:

@@ -216,6 +216,8 @@ def _print_json(est: Any, data: Comparisons, options: argparse.Namespace) -> Non
     ranking = zip(rank.ranked(table, distances), distances.argsort(kind="stable"), strict=True)
     features = rank.feature_names(est.model_)
     explained = _explained(est, options).to_dict() if ours else est.model_.explain().to_dict()
+    has_pattern = explained["has_pattern"]
+    ideal = dict(zip(features, est.ideal_point_.tolist(), strict=True))
     show.as_json(
         {
             "estimator": options.estimator,
@@ -226,9 +228,9 @@ def _print_json(est: Any, data: Comparisons, options: argparse.Namespace) -> Non
             "n_answers": len(data),
             "n_items": data.n_items,
             "features": features,
-            "has_pattern": explained.get("has_pattern"),
+            "has_pattern": has_pattern,
             "agreement": est.score(data),
-            "ideal_point": dict(zip(features, est.ideal_point_.tolist(), strict=True)),
+            "ideal_point": None if has_pattern is False else ideal,
             "ranking": [
                 {"rank": one["rank"], "item": one["item"], "distance": one["distance"]}
                 | {"rank_low": ends[i][0], "rank_high": ends[i][1]}

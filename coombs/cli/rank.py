@@ -41,11 +41,13 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Rank, and print or write it."""
-    from coombs import naming
+    from coombs import naming, words
 
     saved.check_folder(options.csv)
     model = saved.read_model(options.model)
     table = saved.read_items(options.items, model)
+    if (model.findings or {}).get("has_pattern") is False:
+        show.careful(f"{words.no_more(model.n_people or 1)} This order is no better than chance.")
     ranking = ranked(table, saved.distances(model, table))
     shown = ranking[: options.top]
     measure = "distance" if model.slope is None else "score"

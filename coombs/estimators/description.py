@@ -52,7 +52,7 @@ class Description:
 
     @classmethod
     def of(cls, mixture: Mixture, answers: Answers, items: Matrix, lapse: float | None) -> Description:
-        """The kinds of the fit that have a metric, if only for this, and a linear one to hold against them."""
+        """The kinds of the fit that have a metric, or one that has, and a linear one to hold against them."""
         parts, names = mixture.quadratic, {part.name for part in mixture.quadratic}
         sampled = all(part.sampled for part in parts)
         if "none" in names or "items" in names or not sampled:
@@ -78,8 +78,10 @@ class Description:
 
         Where answers are so many that there is no evidence: by how well each is predicted from the others.
         """
-        others = [part for part in self.mixture.parts if isinstance(part, Smooth)]
-        evidence = np.array([part.log_evidence for part in (*self.parts, *others)])
+        evidence = np.array(
+            [part.log_evidence for part in self.parts]
+            + [part.log_evidence for part in self.mixture.parts if isinstance(part, Smooth)]
+        )
         total = float(self.mixture.answer_weights.sum())
         if np.isfinite(evidence).all():
             return float(np.logaddexp.reduce(evidence) - math.log(len(evidence)) + total * math.log(2))

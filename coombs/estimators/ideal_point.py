@@ -234,16 +234,16 @@ class IdealPoint(PairEstimator):
     def _posterior_of(self, mixture: Mixture | None, scaler: Scaler, data: Comparisons) -> Posterior | None:
         return None if mixture is None else posterior_of(self._fit, mixture, scaler, data.items)
 
-    def _described(self) -> tuple[Model, Posterior | None]:
-        """The ideal-point description: what words, weights and trade-offs are about; without a smooth part."""
+    def described(self) -> tuple[Model, Posterior | None]:
+        """The ideal-point description, which words, weights and trade-offs are about: no smooth part."""
         check_is_fitted(self)
-        if self.posterior_ is None or self.posterior_.kernel is None or not self._mixture.quadratic:
+        mixture = self._mixture
+        if mixture is None or len(mixture.quadratic) in (0, len(mixture.parts)):
             return self.model_, self.posterior_
         if self._description_of is None:
-            model = replace(
-                self.model_, metric=self.metric_, ideal_point=self.ideal_point_, slope=None, centre=None, bumps=None
-            )
-            draws = self._posterior_of(self._mixture.described, self._scaler, self._data)
+            plain = {"slope": None, "centre": None, "bumps": None}
+            model = replace(self.model_, metric=self.metric_, ideal_point=self.ideal_point_, **plain)
+            draws = self._posterior_of(mixture.described, self._scaler, self._data)
             self._description_of = model, draws
         return self._description_of
 
@@ -455,8 +455,7 @@ def _in_units(fit: Learned, scaler: Scaler) -> Bumps | None:
     """The smooth part for features in the user's units."""
     if fit.bumps is None or fit.varies is None:
         return None
-    columns = np.flatnonzero(fit.varies)
-    return replace(fit.bumps, kernel=fit.bumps.kernel.in_units(scaler.centre, scaler.sizes, columns))
+    return fit.bumps.in_units(scaler.centre, scaler.sizes, np.flatnonzero(fit.varies))
 
 
 def _kind_of(part: Inference | Smooth) -> tuple[str, bool]:

@@ -13,7 +13,6 @@ from coombs.posterior import Posterior
 from coombs.scaling import Scaler
 from coombs.solvers import lifted
 from coombs.solvers.infer import DRAWS, Inference, extend, spread_of
-from coombs.solvers.kernel import Bumps
 from coombs.solvers.left_out import LeftOut, pairs_of
 from coombs.solvers.program import Status
 from coombs.solvers.smooth import Smooth
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from coombs.solvers.formulate import Answers
+    from coombs.solvers.kernel import Bumps
     from coombs.tables import FloatArray
 
 LARGE_WEIGHT = 0.1
@@ -87,7 +87,7 @@ class Mixture:
 
     @property
     def described(self) -> Mixture:
-        """Those kinds alone, with the same weights relative to each other; itself if there is nothing else."""
+        """Those kinds alone, weighted alike relative to each other; itself if there is nothing else."""
         chosen = [i for i, part in enumerate(self.parts) if not isinstance(part, Smooth)]
         if len(chosen) in (0, len(self.parts)):
             return self
@@ -221,7 +221,7 @@ def estimate(mixture: Mixture) -> Learned:
     u = lifted.shrunk_ideal(metric, v, 1e-9) if has_ideal else np.zeros(len(v))
     main = mixture.described.main
     bumps = [
-        Bumps(part.kernel, scale * weight * (part.basis @ one.coefficients))
+        replace(part.basis, weights=scale * weight * (part.basis.weights @ one.coefficients))
         for part, one, weight in zip(mixture.parts, means, weights, strict=True)
         if isinstance(part, Smooth) and one.coefficients is not None
     ]
@@ -292,7 +292,14 @@ def posterior_of(fit: Learned, mixture: Mixture, scaler: Scaler, items: FloatArr
         counts = np.array([len(mixture.parts[0].draws)])
     has_effects = any(part.has_effects for part in mixture.parts)
     smooth = next((part for part in mixture.parts if isinstance(part, Smooth)), None)
-    place = _Place(scaler, varies, touched, items, has_effects, 0 if smooth is None else smooth.basis.shape[1])
+    place = _Place(
+        scaler,
+        varies,
+        touched,
+        items,
+        has_effects,
+        0 if smooth is None else smooth.draws.coefficients.shape[1],
+    )
     drawn = [
         _draws_of_smooth(part, int(count), place)
         if isinstance(part, Smooth)
@@ -303,7 +310,6 @@ def posterior_of(fit: Learned, mixture: Mixture, scaler: Scaler, items: FloatArr
     metrics, linears, points, lapses, effects, coefficients = (
         np.concatenate(parts) for parts in zip(*drawn, strict=True)
     )
-    kernel = None if smooth is None else smooth.kernel.in_units(scaler.centre, scaler.sizes, place.columns)
     return Posterior(
         scaler.centre,
         metrics,
@@ -313,8 +319,7 @@ def posterior_of(fit: Learned, mixture: Mixture, scaler: Scaler, items: FloatArr
         effects if has_effects else None,
         mixture.rhat,
         all(part.sampled for part in mixture.parts),
-        kernel,
-        None if smooth is None else smooth.basis,
+        None if smooth is None else smooth.basis.in_units(scaler.centre, scaler.sizes, place.columns),
         None if smooth is None else coefficients,
     )
 
@@ -335,7 +340,7 @@ class _Place:
         return np.flatnonzero(self.varies)
 
     def effects(self, count: int, drawn: FloatArray | None, strange: FloatArray | None = None) -> FloatArray:
-        """(count, n_items); an item that was never compared may be as `strange`, or have any other's effect."""
+        """(count, n_items); an item that was never compared may be as `strange`, or as any other."""
         n = len(self.items) if self.has_effects else 0
         if drawn is None or not n:
             return np.zeros((count, n))

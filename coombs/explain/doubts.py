@@ -10,6 +10,7 @@ import numpy as np
 from coombs.explain.records import NOT_KNOWN, Direction, Ideal, Kind, Surprise, Trust, Unknown
 from coombs.explain.text import KINDS
 from coombs.model import Model
+from coombs.posterior import quantiles
 from coombs.solvers.graph import ComparisonGraph
 from coombs.words import count, percent
 
@@ -81,15 +82,13 @@ def _pieces(case: Case) -> Iterator[Unknown]:
     joined, alone = np.sort(sizes[sizes > 1])[::-1], int((sizes == 1).sum())
     if len(joined) > 1:
         shown = ", ".join(map(str, joined[:5])) + (", ..." if len(joined) > 5 else "")
-        text = (
-            f"The compared items fall into {len(joined)} groups (of {shown} items) without an answer "
-            "between them; only the features tell how the groups compare."
-        )
-        yield Unknown("pieces", text)
+        groups = f"The compared items fall into {len(joined)} groups (of {shown} items) without an answer"
+        rest = "; only the features tell how the groups compare" if case.has_pattern else ""
+        yield Unknown("pieces", f"{groups} between them{rest}.")
     if alone:
         were = "was" if alone == 1 else "were"
-        text = f"{alone} of {case.data.n_items} items {were} never compared; only their features rank them."
-        yield Unknown("never compared", text)
+        rest = "; only their features rank them" if case.has_pattern else ""
+        yield Unknown("never compared", f"{alone} of {case.data.n_items} items {were} never compared{rest}.")
 
 
 def _copies_and_unseen(case: Case) -> Iterator[Unknown]:
@@ -138,6 +137,7 @@ def trust(case: Case, directions: tuple[Direction, ...]) -> Trust:
     rungs = case.est.ladder() if case.compare else case.est.averaged_kinds()
     kinds = tuple(_kind(case, rung) for rung in rungs) if pairs > 1 and not case.chosen else ()
     warnings = dict(_warnings(case, kinds, directions))
+    lapse_low, lapse_high = _lapse_interval(case)
     accuracy, log_loss, basis = _on_new_answers(case) if pairs > 1 else (float("nan"), float("nan"), "none")
     return Trust(
         accuracy=accuracy,
@@ -152,6 +152,8 @@ def trust(case: Case, directions: tuple[Direction, ...]) -> Trust:
         contradicted=contradicted,
         ties=ties,
         lapse=float(case.est.lapse_),
+        lapse_low=lapse_low,
+        lapse_high=lapse_high,
         effects=_effects(case),
         surprises=_surprises(case),
         warnings=tuple(warnings.values()),
@@ -179,6 +181,13 @@ def _on_new_answers(case: Case) -> tuple[float, float, str]:
     p = np.clip(taste * p + (1 - taste) / 2, 1e-9, 1 - 1e-9)
     log_loss = -(p * np.log(p) + (1 - p) * np.log(1 - p)).mean()
     return float(np.maximum(p, 1 - p).mean()), float(log_loss), "evidence"
+
+
+def _lapse_interval(case: Case) -> tuple[float, float]:
+    """Ends of the share of answers given at random."""
+    draws = np.zeros(1) if case.posterior is None else case.posterior.lapses
+    low, high = quantiles(draws[:, None], case.level)[0]
+    return float(low), float(high)
 
 
 def _kind(case: Case, rung: Rung) -> Kind:

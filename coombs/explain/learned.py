@@ -107,7 +107,7 @@ class Case:
     @property
     def model(self) -> Model:
         """The estimate, or what describes it."""
-        return self.est._described()[0]
+        return self.est.described()[0]
 
     @property
     def rung(self) -> str:
@@ -117,7 +117,7 @@ class Case:
     @property
     def posterior(self) -> Posterior | None:
         """The draws of what describes the estimate, if there are any."""
-        return self.est._described()[1]
+        return self.est.described()[1]
 
     @property
     def has_ideal(self) -> bool:
@@ -180,24 +180,25 @@ def explain(
     directions, ideal = _directions(case), _ideal(case)
     trade_off_item, trade_offs = _trade_offs(case, item, ideal)
     users = case.data.users
-    return Explanation(
+    told = Explanation(
         has_pattern=case.has_pattern,
-        n_people=1 if users is None else len(np.unique(users)),
+        n_people=1 if users is None else len(set(users.tolist())),
         n_answers=int((case.data.weights > 0).sum()),
         n_items=case.data.n_items,
         metric=case.rung,
         level=float(level),
         intervals=case.posterior is not None,
         features=case.features,
-        directions=directions if case.has_pattern else (),
-        slopes=_slopes(case) if case.has_pattern else (),
+        directions=directions,
+        slopes=_slopes(case),
         ideal=ideal,
         trade_off_item=trade_off_item,
         trade_offs=trade_offs,
         unknowns=tuple(doubts.unknowns(case, ideal)),
         trust=doubts.trust(case, directions),
-        ranking=_ranking(case, int(top)) if case.has_pattern else (),
+        ranking=_ranking(case, int(top)),
     )
+    return told if told.has_pattern else told.without_claims()
 
 
 def _case(
@@ -343,12 +344,11 @@ def _shapes(case: Case) -> FloatArray:
     return result
 
 
-def wishes(est: IdealPoint, level: float = 0.9) -> tuple[str, ...]:
-    """What is wanted of each feature, in a few words: the verdicts of `explain`, for pictures and pages."""
+def wanted(est: IdealPoint, level: float = 0.9) -> tuple[tuple[Feature, Ideal], ...]:
+    """Each feature and what is wanted of it: what `explain` says, for pictures."""
     case = _case(est, None, level, 1)
-    if case.rung == "items":
-        return tuple(NOT_YET for _ in case.features)
-    return tuple(map(in_few_words, case.features, _ideal(case)))
+    nothing = tuple(Ideal(one.name, None, None, None, 0.0, NOT_KNOWN) for one in case.features)
+    return tuple(zip(case.features, _ideal(case) or nothing, strict=True))
 
 
 def in_few_words(feature: Feature, one: Ideal) -> str:

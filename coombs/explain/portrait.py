@@ -85,7 +85,9 @@ class Portrait:
         """Everything as plain Python types that JSON can hold."""
         plain = asdict(replace(self, told=None))
         del plain["told"]
-        return plain | {"findings": self.told and self.told.findings()}
+        found = self.told and self.told.findings()
+        # What a model says that has no findings may be anything's.
+        return {"has_pattern": found and found["has_pattern"], **plain, "findings": found}
 
     def page(self, missing: str) -> str:
         """In words, with a sentence on what is not told here."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from coombs.explain import text as rendering
@@ -41,6 +41,8 @@ UNKNOWN_TRUST: dict[str, Any] = {
     "contradicted": 0,
     "ties": 0,
     "lapse": 0.0,
+    "lapse_low": 0.0,
+    "lapse_high": 1.0,
     "effects": None,
     "surprises": (),
     "warnings": (),
@@ -108,7 +110,8 @@ class Slope:
 class Ideal:
     """What is wanted of a feature: a verdict, where it is best if there is such a place, and its weight.
 
-    `share` is how much the feature decides, as a share of all. `low` and `high` go no farther than the items.
+    `share` is how much the feature decides, as a share of all; NaN without a pattern. `low` and `high` go no
+    farther than the items.
     """
 
     feature: str
@@ -185,10 +188,12 @@ class Trust:
     `accuracy` and `log_loss` are of answers that were not learned from: the share that is predicted, and
     the mean of -log p, a coin's being 0.5 and 0.693. `basis` says how they were found: "left out" (each
     answer predicted from those about other pairs), "evidence" (questions were chosen by their answers; what
-    the model, as far as the evidence bears it out, expects of random new questions) or "none". `log_odds` is
+    the model, as far as the evidence bears it out, expects of random new questions), "withheld" (the answers
+    follow the sides, so that it says nothing) or "none". `log_odds` is
     the logarithm of how much likelier the answers are with a taste than with a coin.
     `agreement` is the share of its own answers that the model has right, `ceiling` the most that
-    any model could have, pairs being contradicted or tied; `effects` the spread of the items' own
+    any model could have, pairs being contradicted or tied; `lapse` the share of answers given at random,
+    between `lapse_low` and `lapse_high`; `effects` the spread of the items' own
     effects over that of their distances; `cautions` are the kinds of the warnings.
     """
 
@@ -204,6 +209,8 @@ class Trust:
     contradicted: int
     ties: int
     lapse: float
+    lapse_low: float
+    lapse_high: float
     effects: float | None
     surprises: tuple[Surprise, ...]
     warnings: tuple[str, ...]
@@ -260,6 +267,30 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         return rendering.to_html(self)
+
+    def without_claims(self) -> Explanation:
+        """The same answers with no pattern in them: what cannot be said then is not there."""
+        nothing = tuple(Ideal(one.feature, None, None, None, math.nan, NOT_KNOWN) for one in self.ideal)
+        careful = zip(self.trust.cautions, self.trust.warnings, strict=True)
+        # Of what was learned.
+        kept = {kind: text for kind, text in careful if kind != "several tastes"}
+        trust = replace(self.trust, surprises=(), warnings=tuple(kept.values()), cautions=tuple(kept))
+        if self.has_pattern:
+            # How well a taste predicts that is none is not worth telling.
+            none = UNKNOWN_TRUST | {"accuracy": math.nan, "log_loss": math.nan, "basis": "withheld"}
+            trust = Trust(**none)
+        return replace(
+            self,
+            has_pattern=False,
+            directions=(),
+            slopes=(),
+            ideal=nothing,
+            trade_off_item="",
+            trade_offs=(),
+            unknowns=tuple(one for one in self.unknowns if one.kind != "not known yet"),
+            trust=trust,
+            ranking=(),
+        )
 
     def findings(self) -> dict[str, Any]:
         """What the answers bear out, for a model file: `from_findings` reads it."""

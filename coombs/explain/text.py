@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from coombs.words import NO_PATTERN as NO_PATTERN
-from coombs.words import count, percent, together
+from coombs.words import count, no_more, percent, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,8 +20,10 @@ WIDTH = 96
 LONGEST = (60, 28)
 NARROWEST = 12
 """Characters of a line; of a cell of a table, and if that is too wide; of a heading, at least."""
+NOTHING = "So there is no ideal, no best item and no trade-off to tell."
+"""What follows where there is no pattern."""
 MANY_LAPSES = 0.03
-"""Share of answers given at random from which on it is told."""
+"""Share of answers given at random from which on it is told, if it is surely more."""
 CLEARLY = 1.0
 """With n answers, a log loss is clearly better than a coin's if it is less by this over sqrt n."""
 WORST = "the middle is the worst"
@@ -33,14 +35,15 @@ KINDS = {
     "diagonal": "an ideal, each feature with its weight",
     "full": "an ideal, features act together",
     "signed": "an ideal or a worst point, features act together",
+    "smooth": "anything smooth (Gaussian process)",
 }
 JUDGED = {
     "items": "No feature varies, so that items are judged by themselves alone.",
-    "none": "More or less of each feature is better, without an ideal in between.",
-    "identity": "Items are judged by their distance from an ideal, all features alike.",
-    "diagonal": "Items are judged by their distance from an ideal, each feature with its own weight.",
-    "full": "Items are judged by their distance from an ideal, features acting together.",
-    "signed": "Items are judged by an ideal or a worst point, features acting together.",
+    "none": "The model has more or less of each feature better, without an ideal in between.",
+    "identity": "The model judges items by their distance from an ideal, all features alike.",
+    "diagonal": "The model judges items by their distance from an ideal, each feature with its own weight.",
+    "full": "The model judges items by their distance from an ideal, features acting together.",
+    "signed": "The model judges items by an ideal or a worst point, features acting together.",
 }
 
 
@@ -93,7 +96,7 @@ def sections(told: Explanation) -> list[Section]:
     if not told.has_pattern:
         return [
             Section(NO_PATTERN, list(_no_pattern(told))),
-            Section("What is not known", list(_unknowns(told))),
+            *([Section("What is not known", list(_unknowns(told)))] if told.unknowns else []),
             Section("How far to trust it", list(_trust(told))),
         ]
     return [
@@ -106,14 +109,13 @@ def sections(told: Explanation) -> list[Section]:
 
 
 def _no_pattern(told: Explanation) -> Iterator[Block]:
-    none = "So there is no ideal, no best item and no trade-off to tell."
     losses = [kind.log_loss for kind in told.trust.kinds]
     if losses and min(losses) < math.log(2) - CLEARLY / math.sqrt(told.n_answers):
         yield f"{_source(told)} For this kind of preference they tell no more than tossing a coin would."
-        yield f"{none} Another kind of preference predicts them: see below."
+        yield f"{NOTHING} Another kind of preference predicts them: see below."
     else:
-        yield f"{_source(told)} They tell no more than tossing a coin would."
-        yield f"{none} More answers may show a pattern."
+        yield f"{_source(told)} {no_more(told.n_people, 'they')}"
+        yield NOTHING if told.n_people > 1 else f"{NOTHING} More answers may show a pattern."
 
 
 def _source(told: Explanation) -> str:
@@ -202,8 +204,9 @@ def _trust(told: Explanation) -> Iterator[Block]:
         yield _ceiling(trust)
     if not told.has_pattern:
         return
-    if trust.lapse > MANY_LAPSES and told.n_people == 1:
-        yield f"About {percent(trust.lapse)} of the answers look as if they were given at random."
+    if trust.lapse_low > MANY_LAPSES and told.n_people == 1:
+        ends = dict.fromkeys(map(percent, (trust.lapse_low, trust.lapse_high)))
+        yield f"{' to '.join(ends)} of the answers look as if they were given at random."
     if told.n_people > 1:
         yield (
             f"These are {told.n_people} people together: where they differ, the model is about none of them, "
@@ -234,6 +237,8 @@ def _accuracy(told: Explanation) -> Iterator[Block]:
             f"About {percent(trust.accuracy)} of answers to new questions should be predicted "
             f"(a coin: 50 %); log loss {trust.log_loss:.3f} (a coin: 0.693)."
         )
+    elif trust.basis == "withheld":
+        yield "There is nothing to put to the test."
     elif told.intervals:
         yield "A single pair was compared, so that nothing can be put to the test."
     elif math.isfinite(trust.agreement):

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs.posterior import LEVEL, Posterior, quantiles
+from coombs.plots import surface
+from coombs.plots.surface import FLAT
+from coombs.plots.verdicts import Verdict, verdicts
+from coombs.posterior import LEVEL, quantiles
 from coombs.tables import FloatArray, InputError, ItemTable, TableLike, item_table
-from coombs.words import number
 
 if TYPE_CHECKING:
     from coombs.estimators.base import PairEstimator
@@ -23,14 +25,20 @@ At: TypeAlias = Mapping[Feature, float] | Sequence[float] | FloatArray | None
 GRID, SMALL_GRID = 121, 61
 MARGIN, REACH = 0.06, 0.5
 """Of the items' range: what a picture shows beyond them, and how far it stretches to reach the ideal."""
-AT_IDEAL = "the ideal point"
+AT_IDEAL, AT_GUESS = "the ideal point", "their best guess"
+"""Where other features are, by whether the answers bear out that all of those have an ideal."""
 MOST_FEATURES = 6
 MOST_ITEMS, MOST_DRAWS, MOST_NUMBERS = 300, 200, 4_000_000
 """Items and draws that importance is computed from, evenly thinned, and features times both."""
-FLAT = 1e-9
-"""Eigenvalues within this share of the largest count as zero."""
-SURE = 0.9
-"""Share of draws that must agree on whether more or less is better."""
+
+
+class Band(NamedTuple):
+    """Where one of two features, that of the x axis (0) or of the y axis (1), is best or worst (`turn`)."""
+
+    axis: int
+    value: float
+    ends: tuple[float, float] | None
+    turn: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +52,16 @@ class LevelSets:
     levels : where to draw lines: equal steps of distance, or of score where that may be negative
     points, names, ranks : (n, 2), n and (n,) of the items; rank 1 is the best by all features
     base : (d,) the item that the other features are taken from
-    others : where the other features are: "the ideal point", "their average" or "fixed values"
+    others : where the other features are: "the ideal point", "their best guess" where the answers do not
+        bear out all of it, "their average" or "fixed values"
     turning : (2,) where the distance turns on this plane, NaN where it does not
     kind : what is there: "ideal", "worst", "saddle", or "none"
+    wishes : what the answers bear out of each of the two features
+    is_known : whether that is a best or a worst value of both, so that the turning point means something
+    is_ideal : whether the turning point is the ideal point of all features
     interval : (2, 2) ends for each coordinate of the turning point, or None
-    inside : whether the turning point lies in the picture
+    inside : whether the turning point is known, and lies in the picture
+    band : what is known where only one feature has a best or worst value, or None
     towards : (2,) what is better from the picture's middle on, in parts of its width and height; or None
     axes, shares : (k, 2) directions in which the distance changes most and least, in the user's units,
         one spread long for the first and in proportion for the other, and their shares
@@ -66,21 +79,45 @@ class LevelSets:
     others: str
     turning: FloatArray
     kind: str
+    wishes: tuple[str, str]
+    is_known: bool
+    is_ideal: bool
     interval: FloatArray | None
     inside: bool
+    band: Band | None
     towards: FloatArray | None
     axes: FloatArray
     shares: FloatArray
 
     @property
-    def at_ideal(self) -> bool:
-        """Whether the other features are at the ideal."""
-        return self.others == AT_IDEAL
-
-    @property
     def is_conditional(self) -> bool:
         """Whether the turning point is not that of all features, but depends on where the others are."""
-        return len(self.base) > 2 and not self.at_ideal
+        return len(self.base) > 2 and not self.is_ideal
+
+    @property
+    def what(self) -> str:
+        """What the turning point is."""
+        if self.kind not in ("ideal", "worst"):
+            return "best one way and worst another"
+        best = "best" if self.kind == "ideal" else "worst"
+        if self.is_conditional:
+            return f"the {best} for these two, the other features at {self.others}"
+        return "the ideal point" if self.is_ideal and self.kind == "ideal" else f"the {best}"
+
+    def caption(self, mark: str) -> str:
+        """What is marked in the picture, by a `mark` if it is a point; or why nothing is."""
+        wishes = "; ".join(f"{name}: {wish}" for name, wish in zip(self.features, self.wishes, strict=True))
+        if self.inside:
+            return f"The {mark} is {self.what}."
+        if self.band is not None:
+            return f"The band is where {self.features[self.band.axis]} is {self.band.turn} ({wishes})."
+        if not self.is_known:
+            return f"No point is marked, as the answers do not bear out that one is best ({wishes})."
+        if self.kind == "ideal" and self.towards is not None:
+            return f"{self.what[0].upper()}{self.what[1:]} lies outside the picture."
+        return "No point is marked, as these lines turn elsewhere than the ideal point." * (
+            self.kind != "none"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +162,10 @@ class WhatMatters:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """(g,) squared distance along one feature, others at the ideal; (n,) items, ideal and interval there."""
+    """(g,) squared distance along one feature, others at the ideal or its best guess; (n,) items there.
+
+    `ideal`, with its interval, is NaN where the answers do not bear out that there is one.
+    """
 
     feature: str
     xs: FloatArray
@@ -160,18 +200,38 @@ def level_sets_data(
     plane = [feature_position(names, x), feature_position(names, y)]
     if plane[0] == plane[1]:
         raise InputError(f"Feature {names[plane[0]]!r} is given twice; level sets need two different ones.")
-    base = _base(est, table, names, at)
-    at_ideal = at is None and _has_ideal(est)
-    kind = _kind(est, plane)
-    turning, interval = _turning(est, plane, base, at_ideal, level)
-    reach = turning if at_ideal or at is not None else np.full(2, np.nan)
-    views = [_view(table.matrix[:, j], p) for j, p in zip(plane, reach, strict=True)]
+    return _level_sets(est, table, plane, _base(est, table, names, at), at is None, level, size)
+
+
+def _level_sets(
+    est: PairEstimator,
+    table: ItemTable,
+    plane: list[int],
+    base: FloatArray,
+    is_default: bool,
+    level: float,
+    size: int,
+    known: Sequence[Verdict] | None = None,
+) -> LevelSets:
+    """Of two different features; `is_default` says whether nobody chose where the others are."""
+    names, known = feature_names(est), verdicts(est, table, level) if known is None else known
+    wanted, kind = [known[j] for j in plane], surface.kind_of(est, plane)
+    is_known = all(one.turn for one in wanted)
+    turning = surface.turning_point(est, plane, base)
+    is_ideal = surface.is_ideal(est, plane, base, turning)
+    views = [
+        _view(table.matrix[:, j], p if is_known else np.nan) for j, p in zip(plane, turning, strict=True)
+    ]
     xs, ys = (np.linspace(low, high, size) for low, high in views)
     grid = np.tile(base, (size * size, 1))
     grid[:, plane[0]], grid[:, plane[1]] = np.tile(xs, size), np.repeat(ys, size)
-    distance = est.distance(grid).reshape(size, size)
-    inside = kind != "none" and all(low <= p <= high for (low, high), p in zip(views, turning, strict=True))
-    axes, shares = _axes_of(_scaled_metric(est)[np.ix_(plane, plane)], _scales(est)[plane])
+    distance = surface.model_of(est).distance(grid).reshape(size, size)
+    inside = all(low <= p <= high for (low, high), p in zip(views, turning, strict=True))
+    if is_default and surface.has_ideal(est):
+        # An average may be least elsewhere than the ideal point that describes it.
+        inside &= all(one.allows(p) for one, p in zip(wanted, turning, strict=True))
+    inside &= is_known and kind != "none"
+    axes, shares = _axes_of(surface.scaled_metric(est)[np.ix_(plane, plane)], surface.scales_of(est)[plane])
     order = np.argsort(est.distance(table), kind="stable")
     return LevelSets(
         (names[plane[0]], names[plane[1]]),
@@ -183,15 +243,43 @@ def level_sets_data(
         item_names(table),
         np.argsort(order) + 1,
         base,
-        AT_IDEAL if at_ideal else "their average" if at is None else "fixed values",
+        _others(est, plane, known) if is_default else "fixed values",
         turning,
         kind,
-        interval,
+        (wanted[0].text, wanted[1].text),
+        is_known,
+        is_ideal,
+        _interval(est, plane, base, wanted, level) if is_known else None,
         inside,
-        None if inside else _towards(est, plane, base, np.array(views), turning, kind),
-        axes,
+        None if is_known else _band(wanted),
+        None if inside else _towards(est, plane, base, np.array(views), turning, wanted),
+        axes if is_known else axes[:0],
         shares,
     )
+
+
+def _others(est: PairEstimator, plane: list[int], known: Sequence[Verdict]) -> str:
+    """Where the features are that do not change."""
+    if not surface.has_ideal(est):
+        return "their average"
+    return AT_IDEAL if all(one.turn for j, one in enumerate(known) if j not in plane) else AT_GUESS
+
+
+def _interval(
+    est: PairEstimator, plane: list[int], base: FloatArray, wanted: Sequence[Verdict], level: float
+) -> FloatArray | None:
+    """Of the turning point: where it is the ideal point, what the words say of that."""
+    turning = surface.turning_point(est, plane, base)
+    if not surface.is_ideal(est, plane, base, turning):
+        return surface.turning_interval(est, plane, base, level)
+    ends = [one.ends for one in wanted]
+    return None if None in ends else np.array(ends)
+
+
+def _band(wanted: Sequence[Verdict]) -> Band | None:
+    """The one feature of two that has a best or a worst value."""
+    bands = [Band(axis, one.value, one.ends, one.turn) for axis, one in enumerate(wanted) if one.turn]
+    return bands[0] if bands else None
 
 
 def ranking_data(
@@ -204,7 +292,7 @@ def ranking_data(
     distances = est.distance(table)
     order = np.argsort(distances, kind="stable")[:top]
     names, interval = item_names(table), None
-    if _posterior(est) is not None:
+    if surface.posterior_of(est) is not None:
         interval = est.rank_interval(table, level)[order]
     return Ranking(
         order, tuple(names[i] for i in order), distances[order], interval, len(table.matrix), level
@@ -219,17 +307,17 @@ def what_matters_data(
     A feature's importance is how much the score changes, by the root of its mean square, when an item
     gets the feature of another item and keeps the rest; as a share of the sum over features.
     """
-    table, names, posterior = _items(est, items), feature_names(est), _posterior(est)
+    table, names, posterior = _items(est, items), feature_names(est), surface.posterior_of(est)
     middle = table.matrix.mean(axis=0)
     matrix = (table.matrix - middle)[_thin(len(table.matrix), MOST_ITEMS)]
-    gradient = _gradient(est, middle)
-    importance = _importance(est.model_.metric[None], gradient[None], matrix)[0]
+    gradient = surface.gradient(est, middle)
+    importance = _importance(surface.model_of(est).metric[None], gradient[None], matrix)[0]
     order, interval = np.argsort(-importance, kind="stable"), None
     if posterior is not None:
         some = _thin(len(posterior), min(MOST_DRAWS, 1 + MOST_NUMBERS // matrix.size))
-        metrics, slopes = posterior.metrics[some], _gradients(posterior, middle)[some]
+        metrics, slopes = posterior.metrics[some], surface.gradients(posterior, middle)[some]
         interval = quantiles(_importance(metrics, slopes, matrix), level)[order]
-    wanted = _wishes(est, table, level) if wishes else [""] * len(names)
+    wanted = [one.text for one in verdicts(est, table, level)] if wishes else [""] * len(names)
     wished = tuple(wanted[j] for j in order)
     shares, directions = _directions(est, gradient)
     return WhatMatters(
@@ -243,15 +331,20 @@ def profile_data(
     """Squared distance as one feature changes and the others stay at the ideal (at their means without)."""
     table, names = _items(est, items), feature_names(est)
     j = feature_position(names, feature)
+    return _profile(est, table, j, verdicts(est, table, level)[j])
+
+
+def _profile(est: PairEstimator, table: ItemTable, j: int, wanted: Verdict) -> Profile:
+    names = feature_names(est)
     base = _base(est, table, names, None)
-    turning, interval = _turning(est, [j], base, _has_ideal(est), level)
-    xs = np.linspace(*_view(table.matrix[:, j], turning[0] if _has_ideal(est) else np.nan), GRID)
+    (ideal,) = surface.turning_point(est, [j], base)
+    is_known = surface.kind_of(est, [j]) == "ideal" and wanted.turn == "best" and wanted.allows(ideal)
+    ideal = ideal if is_known else np.nan
+    xs = np.linspace(*_view(table.matrix[:, j], ideal), GRID)
     grid = np.tile(base, (GRID, 1))
     grid[:, j] = xs
-    curve = est.distance(grid)
-    ideal = turning[0] if _kind(est, [j]) == "ideal" else np.nan
-    interval = None if interval is None or np.isnan(ideal) else interval[0]
-    return Profile(names[j], xs, curve, table.matrix[:, j], float(ideal), interval)
+    ends = None if np.isnan(ideal) or wanted.ends is None else np.array(wanted.ends)
+    return Profile(names[j], xs, surface.model_of(est).distance(grid), table.matrix[:, j], float(ideal), ends)
 
 
 def feature_matrix_data(
@@ -268,9 +361,11 @@ def feature_matrix_data(
     chosen = [feature_position(names, feature) for feature in features]
     if not chosen or len(set(chosen)) < len(chosen):
         raise InputError("The features of the matrix must be different ones, and at least one.")
-    profiles = [profile_data(est, j, items=items, level=level) for j in chosen]
+    table = _items(est, items)
+    base, known = _base(est, table, names, None), verdicts(est, table, level)
+    profiles = [_profile(est, table, j, known[j]) for j in chosen]
     panels = {
-        (a, b): level_sets_data(est, chosen[b], chosen[a], items=items, level=level, size=SMALL_GRID)
+        (a, b): _level_sets(est, table, [chosen[b], chosen[a]], base, True, level, SMALL_GRID, known)
         for a in range(len(chosen))
         for b in range(a)
     }
@@ -302,39 +397,9 @@ def _items(est: PairEstimator, items: TableLike) -> ItemTable:
     return item_table(est._given(items))
 
 
-def _posterior(est: PairEstimator) -> Posterior | None:
-    return est._described()[1] if hasattr(est, "_described") else None
-
-
-def _scales(est: PairEstimator) -> FloatArray:
-    scales = est.model_.scales
-    return np.ones(est.n_features_in_) if scales is None else scales
-
-
-def _scaled_metric(est: PairEstimator) -> FloatArray:
-    """M in units of the features' spreads."""
-    scales = _scales(est)
-    return est.metric_ * np.outer(scales, scales)
-
-
-def _has_ideal(est: PairEstimator) -> bool:
-    """Whether the ideal point is one: neither missing, nor a place that is worst along some direction."""
-    values = np.linalg.eigvalsh(_scaled_metric(est))
-    return bool(np.isfinite(est.ideal_point_).all() and values[0] >= -FLAT * max(values[-1], 0.0))
-
-
-def _kind(est: PairEstimator, plane: list[int]) -> str:
-    """What a turning point is when the features of a plane change."""
-    metric = _scaled_metric(est)
-    values, zero = np.linalg.eigvalsh(metric[np.ix_(plane, plane)]), FLAT * np.abs(metric).max()
-    if (np.abs(values) <= zero).all():
-        return "none"
-    return "ideal" if values[0] >= -zero else "worst" if values[-1] <= zero else "saddle"
-
-
 def _base(est: PairEstimator, table: ItemTable, names: Sequence[str], at: At) -> FloatArray:
     """(d,) values of all features: the ideal's, or the average item's without one, or those asked for."""
-    base = np.array(est.ideal_point_ if _has_ideal(est) else table.matrix.mean(axis=0))
+    base = np.array(est.ideal_point_ if surface.has_ideal(est) else table.matrix.mean(axis=0))
     if isinstance(at, Mapping):
         for feature, value in at.items():
             base[feature_position(names, feature)] = value
@@ -343,45 +408,6 @@ def _base(est: PairEstimator, table: ItemTable, names: Sequence[str], at: At) ->
     if base.shape != (len(names),) or not np.isfinite(base).all():
         raise InputError(f"at must be {len(names)} finite numbers, or some of them by feature name.")
     return base
-
-
-def _gradient(est: PairEstimator, point: FloatArray) -> FloatArray:
-    """Of the squared distance, or the score, at a point."""
-    model = est.model_
-    away = point - (model.ideal_point if model.centre is None else model.centre)
-    return 2 * model.metric @ away + (0.0 if model.slope is None else model.slope)
-
-
-def _gradients(posterior: Posterior, point: FloatArray) -> FloatArray:
-    """(S, d) of each draw's score at a point."""
-    return 2 * posterior.metrics @ (point - posterior.centre) - 2 * posterior.linears
-
-
-def _turning(
-    est: PairEstimator, plane: list[int], base: FloatArray, at_ideal: bool, level: float
-) -> tuple[FloatArray, FloatArray | None]:
-    """Where the distance turns as the features of a plane change, and the ends of its interval."""
-    posterior, block = _posterior(est), np.ix_(plane, plane)
-    if at_ideal:
-        ends = None if posterior is None else quantiles(posterior.ideal_points[:, plane], level)
-        return est.ideal_point_[plane], ends
-    if not _scaled_metric(est)[block].any():
-        return np.full(len(plane), np.nan), None
-    # f(b + s) = f(b) + g's + s'M s is stationary at s = -M^-1 g / 2.
-    scales = _scales(est)[plane]
-    step = _pseudo_solve(est.metric_[block][None], _gradient(est, base)[plane][None], scales)[0]
-    if posterior is None:
-        return base[plane] + step, None
-    blocks = posterior.metrics[:, plane][:, :, plane]
-    steps = _pseudo_solve(blocks, _gradients(posterior, base)[:, plane], scales)
-    return base[plane] + step, quantiles(base[plane] + steps, level)
-
-
-def _pseudo_solve(metrics: FloatArray, gradients: FloatArray, scales: FloatArray) -> FloatArray:
-    """-M^-1 g / 2 for each of a stack, not moving along what M does not see, in units of `scales`."""
-    inverse = np.linalg.pinv(metrics * np.outer(scales, scales), rcond=FLAT, hermitian=True)
-    result: FloatArray = -0.5 * scales * np.einsum("sij,sj->si", inverse, gradients * scales)
-    return result
 
 
 def _view(values: FloatArray, ideal: float) -> tuple[float, float]:
@@ -405,13 +431,24 @@ def _levels(distance: FloatArray, kind: str, steps: int = 10) -> FloatArray:
 
 
 def _towards(
-    est: PairEstimator, plane: list[int], base: FloatArray, views: FloatArray, turning: FloatArray, kind: str
+    est: PairEstimator,
+    plane: list[int],
+    base: FloatArray,
+    views: FloatArray,
+    turning: FloatArray,
+    wanted: Sequence[Verdict],
 ) -> FloatArray | None:
-    """Direction of an ideal that lies outside the picture, or else of steepest descent."""
+    """Direction of an ideal that lies outside the picture, or else of steepest descent, as far as known."""
     middle, width = views.mean(axis=1), views[:, 1] - views[:, 0]
     point = base.copy()
     point[plane] = middle
-    way = (turning - middle) / width if kind == "ideal" else -_gradient(est, point)[plane] * width
+    way = -surface.gradient(est, point)[plane] * width
+    if not all(one.turn for one in wanted):
+        way = np.where(np.sign(way) == [one.sign for one in wanted], way, 0.0)
+    elif surface.kind_of(est, plane) == "ideal":
+        way = (turning - middle) / width
+        if (np.abs(way) <= 0.5).all():
+            return None
     size = float(np.linalg.norm(way))
     return way / size if size > 0 else None
 
@@ -428,9 +465,9 @@ def _axes_of(block: FloatArray, scales: FloatArray) -> tuple[FloatArray, FloatAr
 
 def _directions(est: PairEstimator, gradient: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Shares and rows: eigenvectors of the scaled metric, or the slope of linear preferences."""
-    scaled = _scaled_metric(est)
+    scaled = surface.scaled_metric(est)
     if not scaled.any():
-        slope = gradient * _scales(est)
+        slope = gradient * surface.scales_of(est)
         size = np.linalg.norm(slope)
         return (np.ones(1), slope[None] / size) if size > 0 else (np.empty(0), np.empty((0, len(slope))))
     values, vectors = np.linalg.eigh(scaled)
@@ -455,38 +492,6 @@ def _importance(metrics: FloatArray, gradients: FloatArray, away: FloatArray) ->
     change = np.sqrt(np.maximum(squares + 2 * own[:, 0] * mixed + slopes, 0.0))
     result: FloatArray = change / np.maximum(change.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     return result
-
-
-def _wishes(est: PairEstimator, table: ItemTable, level: float) -> Sequence[str]:
-    """What is wanted of each feature, in a few words."""
-    if _posterior(est) is None:
-        return [_wish(est, table, j, level) for j in range(table.matrix.shape[1])]
-    # It is built on this module.
-    from coombs.explain.learned import wishes
-
-    return wishes(est, level)
-
-
-def _wish(est: PairEstimator, table: ItemTable, j: int, level: float) -> str:
-    """What is wanted of a feature, in a few words."""
-    low, high = float(table.matrix[:, j].min()), float(table.matrix[:, j].max())
-    base = _base(est, table, feature_names(est), None)
-    (at,), ends = _turning(est, [j], base, _has_ideal(est), level)
-    kind, posterior, middle = _kind(est, [j]), _posterior(est), table.matrix.mean(axis=0)
-    if low == high:
-        return "always the same"
-    # Between yes and no there is no ideal.
-    told = len(np.unique(table.matrix[:, j])) > 2 and (ends is None or ends[0, 1] - ends[0, 0] < high - low)
-    if kind in ("ideal", "worst") and low <= at <= high and told:
-        first, last = ("", "") if ends is None else (number(end, high - low) for end in ends[0])
-        return f"{kind} about {number(at, high - low)}{f' ({first} to {last})' if first else ''}"
-    # The slope halfway tells the two ends apart.
-    middle[j] = (low + high) / 2
-    slopes = (_gradient(est, middle)[None] if posterior is None else _gradients(posterior, middle))[:, j]
-    falls, rises = (slopes < 0).mean(), (slopes > 0).mean()
-    if kind == "ideal" and told:
-        falls, rises = at > high, at < low
-    return "more is better" if falls >= SURE else "less is better" if rises >= SURE else "not known yet"
 
 
 def _thin(n: int, most: int) -> NDArray[np.intp]:

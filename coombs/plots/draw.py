@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from coombs.plots.data import (
     At,
+    Band,
     Feature,
     FeatureMatrix,
     LevelSets,
@@ -44,9 +45,6 @@ OTHER_SCRIPTS = (
     "Noto Sans Arabic",
 )
 MARKS = {"ideal": "*", "worst": "X", "saddle": "D", "none": "."}
-WORDS = {"ideal": "ideal point", "worst": "worst point", "saddle": "best one way, worst another", "none": ""}
-CONDITIONAL = {"ideal": "best", "worst": "worst"}
-"""The same where the other features are not at the ideal."""
 NAMED, MOST_BARS = 6, 20
 """Best items with a label, and features or directions with a bar."""
 WIDE = 330.0
@@ -65,13 +63,16 @@ def level_sets(
 ) -> Axes:
     """Draw lines of equal learned distance over two features, the items among them, and the ideal point.
 
+    The ideal point is marked where the answers bear out that both features have a best value; where only one
+    has, that is a band. The paper's estimators do not know how sure they are: theirs is marked in any case.
+
     Parameters
     ----------
     est : a fitted estimator
     x, y : features by name or position
     items : to show; by default the fitted ones
-    at : values of the other features, for all features or by name; by default those of the ideal point,
-        or of the average item where there is no ideal point
+    at : values of the other features, for all features or by name; by default those of the ideal point as
+        far as it can be guessed, or of the average item where there is none
     level : of the ideal point's interval
     ax : to draw in; by default that of a new figure, which is `ax.figure`
     """
@@ -260,6 +261,8 @@ def _draw_levels(ax: Axes, data: LevelSets, marker: float) -> None:
     dots.set_rasterized(len(order) > 300)
     if data.inside:
         _draw_turning(ax, data, marker)
+    if data.band is not None:
+        _draw_band(ax, data.band)
     ax.set_xlim(data.xs[0], data.xs[-1])
     ax.set_ylim(data.ys[0], data.ys[-1])
     ax.set_xlabel(shown(data.features[0]))
@@ -275,6 +278,14 @@ def _draw_turning(ax: Axes, data: LevelSets, marker: float) -> None:
         ax.vlines(x, *data.interval[1], color=RED, linewidth=1.4, zorder=4)
     mark, size = MARKS[data.kind], 40 + 3 * marker
     ax.scatter([x], [y], s=size, marker=mark, color=RED, edgecolors="white", linewidths=0.6, zorder=5)
+
+
+def _draw_band(ax: Axes, band: Band) -> None:
+    """Where one of the two features is best, as a line and its interval."""
+    span, line = (ax.axvspan, ax.axvline) if band.axis == 0 else (ax.axhspan, ax.axhline)
+    if band.ends is not None:
+        span(*band.ends, color=RED, alpha=0.12, linewidth=0, zorder=1.5)
+    line(band.value, color=RED, linewidth=1.2, zorder=1.6)
 
 
 def _draw_axes(ax: Axes, data: LevelSets) -> None:
@@ -317,7 +328,7 @@ def _draw_towards(ax: Axes, data: LevelSets) -> Annotation | None:
         zorder=6,
     )
     words = "better this way"
-    if data.kind == "ideal":
+    if data.is_known and data.kind == "ideal":
         spreads = np.ptp(data.points, axis=0)
         where = [number(value, spread) for value, spread in zip(data.turning, spreads, strict=True)]
         what = "best for these two" if data.is_conditional else "ideal"
@@ -349,10 +360,10 @@ def _legend(ax: Axes, data: LevelSets, level: float) -> None:
         Line2D([], [], marker="o", linestyle="", color=colour, markersize=5, label=f"rank {place}")
         for place, colour in zip(places, _rank_colours(np.array(places), n), strict=True)
     ]
-    marks = []
-    if data.inside:
-        words = _mark(data) + ("" if data.interval is None else f" and its {percent(level)} interval")
-        marks += [Line2D([], [], marker=MARKS[data.kind], color=RED, markersize=8, label=words)]
+    marks = [
+        Line2D([], [], marker=mark, color=RED, markersize=8, label=words)
+        for mark, words in _marks(data, level)
+    ]
     if len(data.axes):
         marks += [Line2D([], [], color=GREY, linewidth=1.2, label="arrows: longer matters more")]
     below = ax.transAxes + ScaledTranslation(0, -34 / 72, ax.figure.dpi_scale_trans)
@@ -367,11 +378,20 @@ def _legend(ax: Axes, data: LevelSets, level: float) -> None:
         ax.add_artist(first)
 
 
-def _mark(data: LevelSets) -> str:
-    """What the mark is; where it is no ideal point, that it depends on the other features."""
-    if data.is_conditional and data.kind in CONDITIONAL:
-        return f"{CONDITIONAL[data.kind]} for these two, the others at {data.others},"
-    return WORDS[data.kind]
+def _marks(data: LevelSets, level: float) -> list[tuple[str, str]]:
+    """The mark of the turning point, or of a band, and what it is."""
+    its = f" and its {percent(level)} interval"
+    if data.inside:
+        return [(MARKS[data.kind], data.what.removeprefix("the ") + ("" if data.interval is None else its))]
+    if data.band is None:
+        return []
+    return [
+        (
+            "",
+            f"{data.band.turn} {shown(data.features[data.band.axis])}"
+            + ("" if data.band.ends is None else its),
+        )
+    ]
 
 
 def _rank_colours(ranks: NDArray[np.int_], n: int) -> FloatArray:
@@ -481,9 +501,16 @@ def _matrix_legend(ax: Axes, data: FeatureMatrix, level: float) -> None:
         Line2D([], [], marker="o", linestyle="", color=colours[0], markersize=4, label="best item"),
         Line2D([], [], marker="o", linestyle="", color=colours[1], markersize=4, label="worst item"),
     ]
+    interval = f", {percent(level)} interval"
     intervals = any(panel.interval is not None for panel in data.panels.values())
-    for kind in dict.fromkeys(panel.kind for panel in data.panels.values() if panel.inside):
-        words = WORDS[kind] + (f", {percent(level)} interval" if intervals else "")
+    for kind, what in dict.fromkeys(
+        (panel.kind, panel.what) for panel in data.panels.values() if panel.inside
+    ):
+        words = what.removeprefix("the ") + interval * intervals
         marks += [Line2D([], [], marker=MARKS[kind], color=RED, markersize=6, label=words)]
+    if any(panel.band is not None for panel in data.panels.values()):
+        marks += [
+            Line2D([], [], color=RED, linewidth=1.2, label=f"best of one feature{interval * intervals}")
+        ]
     legend = ax.legend(handles=marks, loc="upper right", frameon=False, fontsize=8, borderaxespad=0)
     legend.set_in_layout(False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from coombs.solvers.graph import Matrix, Vector
+    from coombs.solvers.graph import Index, Matrix, Vector
 
 BLOCK = 2_000_000
 """Values of the kernel that are held at once."""
@@ -61,7 +61,7 @@ class Kernel:
         """k(x, x)."""
         return self.together**2 + self.alone**2
 
-    def in_units(self, centre: Vector, sizes: Vector, columns: Vector) -> Kernel:
+    def in_units(self, centre: Vector, sizes: Vector, columns: Index) -> Kernel:
         """The same for features x = centre + sizes z, of which only some `columns` were in use."""
 
         def spread(values: Matrix) -> Matrix:
@@ -74,26 +74,34 @@ class Kernel:
         alone = self.alone * np.sqrt(d / max(len(columns), 1))
         # A constant feature has no relevance, and adds a constant.
         return Kernel(
-            support, self.together, alone, spread(self.relevances) / sizes, spread(self.own_relevances) / sizes
+            support,
+            self.together,
+            alone,
+            spread(self.relevances) / sizes,
+            spread(self.own_relevances) / sizes,
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Bumps:
-    """A smooth function of the features: weights (m,) of the kernel's bumps."""
+    """A smooth function of the features: weights (m,) of the kernel's bumps; or k of them, (m, k)."""
 
     kernel: Kernel
-    weights: Vector
+    weights: Matrix
 
-    def __call__(self, items: Matrix) -> Vector:
-        """Values at items, a block of them at a time."""
+    def __call__(self, items: Matrix) -> Matrix:
+        """(n,) or (n, k) values at items, a block of them at a time."""
         size = max(1, BLOCK // max(len(self.weights), 1))
         blocks = [self.kernel(items[begin : begin + size]) for begin in range(0, len(items), size)]
-        return np.concatenate([block @ self.weights for block in blocks]) if blocks else np.zeros(0)
+        return np.concatenate([block @ self.weights for block in blocks])
 
     def slopes(self, items: Matrix) -> Matrix:
         """(n, d) derivatives along the features."""
         return self.kernel.slopes(items, self.weights)
+
+    def in_units(self, centre: Vector, sizes: Vector, columns: Index) -> Bumps:
+        """The same for features x = centre + sizes z, of which only some `columns` were in use."""
+        return Bumps(self.kernel.in_units(centre, sizes, columns), self.weights)
 
     def to_dict(self) -> dict[str, Any]:
         """In plain types, for JSON."""
@@ -116,7 +124,7 @@ class Bumps:
         sizes = (float(data["together"]), float(data["alone"]))
         if support.shape != (len(weights), d) or any(values.shape != (d,) for values in relevances):
             raise ValueError("support, weights and relevances are not of one size")
-        if not all(np.isfinite(values).all() for values in (support, weights, *relevances, sizes)):
+        if not all(np.isfinite(values).all() for values in (support, weights, *relevances, np.array(sizes))):
             raise ValueError("numbers must be finite")
         return cls(Kernel(support, *sizes, *relevances), weights)
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import expit, ndtri
 
-from coombs.solvers.kernel import Kernel
+from coombs.solvers.kernel import Bumps, Kernel
 from coombs.solvers.left_out import LeftOut
 from coombs.solvers.minimise import serial
 from coombs.solvers.program import Status
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LINEAR, TOGETHER, EFFECT, LAPSE, ALONE = range(5)
 """Places of the sizes and the lapse rate's log odds; the relevances follow, together and alone."""
 CENTRES = (math.log(1.5), 0.0, math.log(0.3), math.log(0.02), 0.0)
-"""Prior centres of the logarithms of those sizes, in logits of an answer, and of the lapse rate's log odds."""
+"""Prior centres of the logarithms of those sizes, in logits of an answer, and of the lapse's log odds."""
 SIZE_WIDTH = 0.6
 """Prior deviation of the logarithm of each size, beside what they have in common."""
 SCALE_WIDTH = 1.2
@@ -193,8 +193,8 @@ def _expected(margin: Vector, variance: Vector, lapse: float) -> tuple[Vector, V
 class Process:
     """Answers about items, and the bound on their evidence as a function of sizes and relevances.
 
-    A `place` has the logarithms of the sizes, the lapse rate's log odds and the relevances' logarithms; `u` is
-    the same in prior deviations, N(0, I) a priori.
+    A `place` has the logarithms of the sizes, the lapse's log odds and the relevances' logarithms; `u` is the
+    same in prior deviations, N(0, I) a priori.
     """
 
     def __init__(self, answers: Answers, lapse: float | None = None, effects: bool = True) -> None:
@@ -309,7 +309,7 @@ def _prior_root(d: int, fixed: tuple[int, ...]) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """The most likely sizes and relevances of a process, and others about them that matter to the evidence."""
+    """The most likely sizes and relevances of a process, and others about them that count as well."""
 
     process: Process
     u: Vector
@@ -319,7 +319,7 @@ class Best:
 
     @cached_property
     def _around(self) -> tuple[Vector, list[Settled]]:
-        """log weights of some points about the best, for integrals over all of them, and the posteriors there.
+        """log weights of some points about the best, for integrals over all, and the posteriors there.
 
         Importance sampling from a Gaussian with the curvature at the best, by a fixed set of points.
         """
@@ -356,7 +356,8 @@ class Best:
         probabilities = np.array([one for one, _ in each])
         weights = logs[:, None] - np.array([of_pair for _, of_pair in each])
         weights = np.exp(weights - weights.max(axis=0))
-        return (weights * probabilities).sum(axis=0) / weights.sum(axis=0)
+        result: Vector = (weights * probabilities).sum(axis=0) / weights.sum(axis=0)
+        return result
 
 
 def _without(found: Settled, answers: Answers) -> tuple[Vector, Vector]:
@@ -369,13 +370,15 @@ def _without(found: Settled, answers: Answers) -> tuple[Vector, Vector]:
     left = np.maximum(1 / np.maximum(found.variance, 1e-12) - precision, 1e-9)
     margin = (found.margin / np.maximum(found.variance, 1e-12) - shift) / left
     p = mean_probability(margin, 1 / left, found.lapse)
-    return p, np.bincount(pair, answers.weights * np.log(p))[pair]
+    of_pair: Vector = np.bincount(pair, answers.weights * np.log(p)).astype(float)[pair]
+    return p, of_pair
 
 
 def mean_probability(margin: Vector, variance: Vector, lapse: float) -> Vector:
     """Of an answer whose margin is normal."""
     sigma = expit(margin[:, None] + np.sqrt(variance)[:, None] * NODES)
-    return lapse / 2 + (1 - lapse) * (sigma @ NODE_WEIGHTS)
+    result: Vector = lapse / 2 + (1 - lapse) * (sigma @ NODE_WEIGHTS)
+    return result
 
 
 def spread_points(count: int, d: int) -> Matrix:
@@ -401,13 +404,12 @@ class Draws(NamedTuple):
 class Smooth:
     """The posterior of a smooth taste, for standardised features.
 
-    Its scores are s(x) = -2 v'x + kernel(x) basis c + effect, with draws of v, c and the effects. `bound` is
-    that on the evidence, `log_evidence` is over all sizes and relevances as well.
+    Its scores are s(x) = -2 v'x + basis(x) c + effect, with draws of v, c and the effects. `bound` is that on
+    the evidence, `log_evidence` is over all sizes and relevances as well.
     """
 
     answers: Answers
-    kernel: Kernel
-    basis: Matrix
+    basis: Bumps
     draws: Draws
     has_effects: bool
     effect_size: float
@@ -433,7 +435,7 @@ class Smooth:
     def of_items(self, items: Matrix) -> Matrix:
         """(N, S) scores of items, without their effects."""
         result: Matrix = -2 * (items @ self.draws.linear.T)
-        result += (self.kernel(items) @ self.basis) @ self.draws.coefficients.T
+        result += self.basis(items) @ self.draws.coefficients.T
         return result
 
     def of_compared(self) -> Matrix:
@@ -445,8 +447,7 @@ class Smooth:
 
     def strangeness(self, items: Matrix) -> Vector:
         """How far the scores of items that were never compared may be off, beyond what the draws say."""
-        basis = self.kernel(items) @ self.basis
-        missing = np.maximum(self.kernel.peak - (basis**2).sum(axis=1), 0.0)
+        missing = np.maximum(self.basis.kernel.peak - (self.basis(items) ** 2).sum(axis=1), 0.0)
         result: Vector = np.sqrt(missing + self.effect_size**2 * self.has_effects)
         return result
 
@@ -466,10 +467,10 @@ def infer_smooth(answers: Answers, *, lapse: float | None = None, effects: bool 
         kernel = Kernel(support, math.exp(place[TOGETHER]), math.exp(place[ALONE]), relevances, own)
         values, vectors = np.linalg.eigh(kernel(support))
         kept = values > LEAST * values[-1]
-        basis = vectors[:, kept] / np.sqrt(values[kept])
+        basis = Bumps(kernel, vectors[:, kept] / np.sqrt(values[kept]))
         size, effect = math.exp(place[LINEAR]) / math.sqrt(d), math.exp(place[EFFECT])
         used = answers if n <= MOST_ITEMS else answers.some(MOST_SUPPORTED, rng)
-        features = np.hstack([size * used.items, kernel(used.items) @ basis])
+        features = np.hstack([size * used.items, basis(used.items)])
         root = features
         if n <= MOST_ITEMS:
             exact = Kernel(used.items, kernel.together, kernel.alone, relevances, own)
@@ -487,7 +488,7 @@ def infer_smooth(answers: Answers, *, lapse: float | None = None, effects: bool 
             log_evidence = found.bound + best.log_evidence - best.at.bound if used is answers else math.nan
     draws = Draws(-size * unknowns[:, :d] / 2, unknowns[:, d:], extra, np.full(len(unknowns), found.lapse))
     ended = (log_evidence, found.bound, best.status, best.n_iter)
-    return Smooth(used, kernel, basis, draws, effects, effect, left, *ended)
+    return Smooth(used, basis, draws, effects, effect, left, *ended)
 
 
 def _some(answers: Answers) -> Answers:
@@ -521,7 +522,8 @@ def _draw(
     def weights_of(scores: Matrix) -> Matrix:
         inner = solve_triangular(root, scores.T, lower=True, check_finite=False)
         across = solve_triangular(root, inner, lower=True, trans=1, check_finite=False)
-        return across.T @ features
+        result: Matrix = across.T @ features
+        return result
 
     scores = moves @ root.T
     prior = rng.standard_normal((len(half), features.shape[1]))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import datetime
+from heapq import merge
 
 from coombs.storage.records import AnswerRecord, Event, QuestionRecord
 
@@ -20,20 +22,26 @@ class Log:
         self.last_event = self.last_question = 0
         self.asked: set[tuple[int, int]] = set()
         self._answer_of: dict[int, int] = {}
+        self._stood: dict[int, int] = {}
         self._reopened: dict[int, None] = {}
 
     def add(self, questions: Sequence[QuestionRecord], events: Sequence[Event]) -> None:
         """More of both, in the storage's order."""
-        for question in questions:
-            self.questions[question.id] = question
-            self.asked.add(unordered(question.left, question.right))
-            self.last_question = max(self.last_question, question.id)
-        for event in events:
-            if isinstance(event, AnswerRecord):
-                self._answered(event)
+        for row in merge(events, questions, key=_when):
+            if isinstance(row, QuestionRecord):
+                self._asked(row)
+                continue
+            if isinstance(row, AnswerRecord):
+                self._answered(row)
             else:
-                self._undone(event.answer_id)
-            self.last_event = max(self.last_event, event.id)
+                self._undone(row.answer_id)
+            self.last_event = max(self.last_event, row.id)
+
+    def _asked(self, question: QuestionRecord) -> None:
+        self.questions[question.id] = question
+        self._stood[question.id] = len(self.answers)
+        self.asked.add(unordered(question.left, question.right))
+        self.last_question = max(self.last_question, question.id)
 
     def _answered(self, answer: AnswerRecord) -> None:
         self.answers[answer.id] = answer
@@ -74,9 +82,18 @@ class Log:
 
     @property
     def progress(self) -> float:
-        """How far it was shown to be with the questions whose answers stand."""
-        asked = (self.questions.get(number) for number in self._answer_of)
-        return max((one.progress or 0.0 for one in asked if one is not None), default=0.0)
+        """How far it was shown to be with questions answered or open, if no fewer answers stand now."""
+        numbers = [*self._answer_of, *([] if self.open is None else [self.open.id])]
+        kept = [n for n in numbers if n in self.questions and self._stood[n] <= len(self.answers)]
+        return max((self.questions[n].progress or 0.0 for n in kept), default=0.0)
+
+    @property
+    def open_progress(self) -> float | None:
+        """How far it was shown to be with the open question, unless other answers stand since then."""
+        waiting = self.open
+        if waiting is None or self._stood[waiting.id] != len(self.answers):
+            return None
+        return waiting.progress
 
     @property
     def log_odds(self) -> float:
@@ -95,6 +112,10 @@ class Log:
     def last_answer(self) -> AnswerRecord | None:
         """The latest that stands."""
         return self.answers[next(reversed(self.answers))] if self.answers else None
+
+
+def _when(row: Event | QuestionRecord) -> datetime:
+    return row.asked if isinstance(row, QuestionRecord) else row.told
 
 
 def unordered(left: int, right: int) -> tuple[int, int]:

@@ -36,6 +36,12 @@ CONFIRM_EVERY = 3
 """From then on, every so many questions is one, until there is evidence of a taste."""
 CONFIRMED = 4.0
 """Log odds, a taste against a coin, that are evidence enough."""
+EVIDENT = 1.5
+"""Log odds from which on the best items may be named."""
+UNPREDICTED = (
+    "Your answers could hardly be predicted better than those of a coin, so no favourites can be told yet."
+)
+"""What is said in their place before."""
 REFUSED = 20
 """So many pairs that turn out to have been asked long ago, and all of those are read."""
 
@@ -276,7 +282,8 @@ class Respondent:
         """About how many questions are left, and how far it is: 1 where the goal was reached.
 
         Towards the study's own goal it is what was stored with the question that waits, and no less than what
-        was stored with those answered before, so that no process shows less than another did.
+        was stored with those answered before, so that no process shows less than another did; what was stored
+        with more answers than stand now does not count.
         """
         left, far = None, 0.0
         if thought is not None:
@@ -284,10 +291,8 @@ class Respondent:
             left, far = way.step(thought.n_heard, thought.top(k), goal)
         if (k, goal) != self.study.stored_goal:
             return left, far
-        waiting = self._log.open
-        if waiting is not None and waiting.progress is not None:
-            far = waiting.progress
-        return left, max(far, self._log.progress)
+        shown = self._log.open_progress
+        return left, max(far if shown is None else shown, self._log.progress)
 
     def _next_gain(self, thought: Thought) -> float | None:
         """What the question that waits would tell, or else the next one; None where there is none."""
@@ -323,6 +328,17 @@ class Respondent:
     def conduct(self) -> Conduct:
         """How the questions were answered, whatever they were about."""
         return conduct_of(self.history())
+
+    def doubts(self) -> tuple[str, ...]:
+        """Why no best items can be named, in sentences: the answers follow the sides, or are unpredictable.
+
+        It takes no fit, so that it can be asked for with every question; `result` knows better.
+        """
+        conduct = self.conduct()
+        if conduct.is_mechanical:
+            return conduct.sentences()
+        with self._lock:
+            return () if self._log.log_odds >= EVIDENT else (UNPREDICTED,)
 
     def result(self) -> Result:
         """What the answers say: the ranking, the ideal, what trades off against what; a whole new fit."""

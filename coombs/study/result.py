@@ -76,8 +76,6 @@ class Result:
 
         Answers that follow the sides, and ties alone, tell nothing, however well a model fits them.
         """
-        if self.conduct.is_mechanical or not self.n_clear:
-            return False
         return self.told.has_pattern
 
     @cached_property
@@ -96,18 +94,23 @@ class Result:
 
     @property
     def ranking(self) -> list[Any]:
-        """All items, best first: names where they have them, otherwise positions."""
+        """All items, best first: names where they have them, otherwise positions.
+
+        Without a pattern that order is no better than chance.
+        """
         order: list[Any] = self.model.rank().tolist()
         return order
 
     @property
     def ideal_point(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """The ideal in the features' units."""
-        return self.model.ideal_point_
+        """The ideal in the features' units; NaN where there is none, or no pattern."""
+        ideal = self.model.ideal_point_
+        return ideal if self.has_pattern else np.full_like(ideal, np.nan)
 
     def explain(self, **options: Any) -> Explanation:
         """In words and tables; see `coombs.explain.explain`."""
-        return self.model.explain(**{"chosen": self.is_chosen, **options})
+        told = self.model.explain(**{"chosen": self.is_chosen, **options})
+        return told.without_claims() if self.conduct.is_mechanical or not self.n_clear else told
 
     def report(self, path: str | PathLike[str], **options: Any) -> Any:
         """Write one HTML file; see `coombs.report`."""

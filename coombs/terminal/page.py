@@ -48,14 +48,18 @@ def _fitted(block: str, look: Look) -> list[str]:
 
 
 def summary(respondent: Respondent, result: Result | None, found: Progress) -> dict[str, Any]:
-    """The result for another program, with None for what there is none of."""
-    features = respondent.study.catalogue.features
-    ideal = [] if result is None else [x if math.isfinite(x) else None for x in result.ideal_point.tolist()]
+    """The result for another program, with None for what there is none of.
+
+    Without a pattern there is no ideal point, and the ranking is no better than chance.
+    """
+    features, ideal = respondent.study.catalogue.features, []
+    if result is not None and result.has_pattern:
+        ideal = [x if math.isfinite(x) else None for x in result.ideal_point.tolist()]
     return {
+        "has_pattern": None if result is None else result.has_pattern,
         "study": respondent.study.name,
         "respondent": respondent.name,
         "n_answers": found.n_answers,
-        "has_pattern": None if result is None else result.has_pattern,
         "conduct": None if result is None else asdict(result.conduct),
         "ranking": None if result is None else [naming.for_json(name) for name in result.ranking],
         "ideal_point": dict(zip(features, ideal, strict=True)) if ideal else None,

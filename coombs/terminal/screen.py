@@ -77,15 +77,22 @@ def question_screen(
 
 
 def pause_screen(
-    sentence: str, found: Progress, look: Look, notice: str = "", more: bool = True
+    sentence: str,
+    found: Progress,
+    look: Look,
+    notice: str = "",
+    more: bool = True,
+    doubts: Sequence[str] = (),
 ) -> list[str]:
-    """Why no question is shown, and the best items so far; whether there are more questions."""
+    """Why no question is shown, and the best items so far, or the doubts that there are any."""
     look = look._replace(width=min(look.width, WIDEST))
-    head = [*progress_lines(found, look), *notice_lines(notice, look), ""]
-    told = [look.style(line, BOLD) for line in wrap(sentence, look.width)]
+    head = [*([] if doubts else progress_lines(found, look)), *notice_lines(notice, look), ""]
+    # Without another question, that is what there is to say first.
+    words = [*([] if doubts and more else [sentence]), *(doubts or ["These are the best:"])]
+    told = [look.style(line, BOLD) for line in wrap(" ".join(words), look.width)]
     foot = ["", *keys_lines([*[GO_ON] * more, *PAUSE_KEYS], PAUSE_WORDS[more], look)]
     room = max(look.height - len(head) - len(told) - len(foot), 0)
-    names = [harmless(naming.text(name)) for name in found.top]
+    names = [] if doubts else [harmless(naming.text(name)) for name in found.top]
     top = [cut(f"{k:>3}  {name}", look.width, look.ellipsis) for k, name in enumerate(names, 1)]
     return [*head, *told, *top[:room], *foot]
 

@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -111,9 +111,9 @@ class Session:
                 return
             # Without an answer, nothing that is certain is about this person.
             if found.n_answers and found.probability >= found.goal and not self.beyond:
-                going = self._pause(f"The goal is reached: {found}. These are the best:", found)
+                going = self._pause(f"The goal is reached: {found}.", found)
             elif (question := self.respondent.current()) is None:
-                going = self._pause("Every pair has been asked. These are the best:", found, more=False)
+                going = self._pause("Every pair has been asked.", found, more=False)
             else:
                 going = self._question(question, found)
 
@@ -130,11 +130,8 @@ class Session:
 
     def _pause(self, sentence: str, found: Progress, more: bool = True) -> bool:
         """Without a question; whether there are more of them."""
-        conduct = self.respondent.conduct()
-        if conduct.is_mechanical:
-            # Whatever was learned is about sides: there are no best items.
-            sentence, found = " ".join(conduct.sentences()), replace(found, top=())
-        said = self._said(lambda look: pause_screen(sentence, found, look, self.notice, more))
+        doubts = self.respondent.doubts()
+        said = self._said(lambda look: pause_screen(sentence, found, look, self.notice, more, doubts))
         if said == "undo":
             self._undo()
         elif said == "continue" and more:

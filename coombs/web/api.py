@@ -92,12 +92,15 @@ def history(request: Request, token: Token) -> list[Given]:
 
 @people.get("/result")
 async def result(request: Request, token: Token, explain: bool = False) -> dict[str, Any]:
-    """Ranking, ideal and what matters, empty before the first answer; `explain` adds the explanation."""
+    """Ranking, ideal and what matters, empty before the first answer; `explain` adds the explanation.
+
+    Where `has_pattern` is false there is no ideal point, and the ranking is no better than chance.
+    """
     registry = registry_of(request)
     respondent = await slowly(request, registry.respondent, token)
     found: Findings | None = await slowly(request, registry.findings, respondent)
     if found is None:
-        return {"n_answers": 0, "ranking": []}
+        return {"has_pattern": False, "n_answers": 0, "ranking": [], "ideal_point": None}
     plain: dict[str, Any] = await slowly(request, found.plain)
     told = await slowly(request, lambda: found.told.to_dict()) if explain else None
     return plain | ({"explanation": told} if explain else {})

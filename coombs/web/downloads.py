@@ -69,8 +69,7 @@ def _answers(respondent: Respondent) -> Iterator[tuple[Any, ...]]:
 
 def model_json(findings: Findings) -> str:
     """The model, which `Model.from_json` reads."""
-    found = replace(findings.told, has_pattern=findings.has_pattern).findings()
-    return replace(findings.result.model.model_, findings=found).to_json()
+    return replace(findings.result.model.model_, findings=findings.told.findings()).to_json()
 
 
 def report_html(findings: Findings) -> bytes:

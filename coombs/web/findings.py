@@ -196,12 +196,12 @@ class Findings:
         return found
 
     def plain(self) -> dict[str, Any]:
-        """For a program."""
+        """For a program; without a pattern the order of `ranking` is no better than chance."""
         found, ideal = self.result, self.result.ideal_point.tolist()
         features, labels = self.respondent.study.catalogue.features, self.respondent.study.catalogue.labels
         return {
-            "n_answers": found.n_answers,
             "has_pattern": found.has_pattern,
+            "n_answers": found.n_answers,
             "conduct": asdict(found.conduct),
             "n_probes": found.n_probes,
             "probes_right": found.probes_right,
@@ -216,11 +216,13 @@ class Findings:
                 }
                 for place in self.ranking
             ],
-            "ideal_point": {
+            "ideal_point": None
+            if not found.has_pattern
+            else {
                 name: value if np.isfinite(value) else None
                 for name, value in zip(features, ideal, strict=True)
             },
-            "what_matters": [matter._asdict() for matter in self.matters],
+            "what_matters": [matter._asdict() for matter in self.matters] if found.has_pattern else [],
         }
 
 

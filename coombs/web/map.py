@@ -69,6 +69,7 @@ class Map(NamedTuple):
     lines: list[Line]
     dots: list[Dot]
     ideal: tuple[float, float] | None
+    band: Box | None
     x_ticks: list[Tick]
     y_ticks: list[Tick]
     sentence: str
@@ -92,17 +93,29 @@ def level_map(model: IdealPoint, x: str, y: str) -> Map:
         for rank, i in enumerate(order, 1)
     ][::-1]
     ideal = None
-    if data.inside and data.kind == "ideal":
+    if data.inside:
         ideal = _at(data.turning[0], data.xs, across), _at(data.turning[1], data.ys, down)
     return Map(
         *data.features,
         lines,
         dots,
         ideal,
+        _band(data, across, down),
         _ticks(data.xs, across),
         _ticks(data.ys, down),
-        _sentence(data, ideal),
+        _sentence(data),
     )
+
+
+def _band(data: LevelSets, across: FloatArray, down: FloatArray) -> Box | None:
+    """Where one of the two features is best, from edge to edge of the picture."""
+    if data.band is None:
+        return None
+    values, places = (data.xs, across) if data.band.axis == 0 else (data.ys, down)
+    low, high = sorted(_at(end, values, places) for end in data.band.ends or [data.band.value] * 2)
+    if data.band.axis == 0:
+        return low, TOP, max(high, low + 1), HEIGHT - BOTTOM
+    return LEFT, low, WIDTH - RIGHT, max(high, low + 1)
 
 
 def _labels(dots: list[tuple[tuple[float, float], str]]) -> list[Label | None]:
@@ -145,18 +158,12 @@ def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
-def _sentence(data: LevelSets, ideal: tuple[float, float] | None) -> str:
-    """What the picture shows; where the cross is no ideal point, that it depends on the other features."""
-    rest = "Everything along a line is equally good; the stronger the line, the better. Dots are the items"
-    best = (
-        f"the best for these two, the other features at {data.others}" if data.is_conditional else "the ideal"
-    )
-    if ideal:
-        told = f"{rest}, the cross is {best}."
-    elif data.kind == "ideal":
-        told = f"{rest}; {best} lies outside the picture."
-    else:
-        told = f"{rest}."
+def _sentence(data: LevelSets) -> str:
+    """What the picture shows, what is marked in it, and where the other features are."""
+    told = (
+        "Everything along a line is equally good; the stronger the line, the better. Dots are the items. "
+        f"{data.caption('cross')}"
+    ).strip()
     if len(data.base) == 2:
         return told
     return f"{told} The lines take the other features at {data.others}; items are judged by those, too."

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 import coombs
 from coombs.web.registry import Registry
 from coombs.web.safety import Policy
-from coombs.words import NO_PATTERN, chance, count, percent
+from coombs.words import NO_PATTERN, chance, count, ordinal, percent
 
 Done = TypeVar("Done")
 
@@ -32,7 +32,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     env.filters.update(percent=percent, chance=chance, study_path=study_path)
-    env.globals.update(count=count, no_pattern=NO_PATTERN, version=coombs.__version__)
+    env.globals.update(count=count, ordinal=ordinal, no_pattern=NO_PATTERN, version=coombs.__version__)
     return env
 
 

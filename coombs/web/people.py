@@ -83,7 +83,7 @@ class Differences(NamedTuple):
         feature = max(
             self.features, key=lambda row: abs(row.wishes[one].share - row.wishes[other].share)
         ).feature
-        least = f"{self._alike(*pairs[0])}; they differ most about {feature}."
+        least = f"{self._alike(*pairs[0])}; what differs most is how much {feature} matters to them."
         return least if len(pairs) == 1 else f"{self._alike(*pairs[-1])}, the most of all. {least}"
 
     def _alike(self, one: int, other: int) -> str:

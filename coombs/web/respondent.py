@@ -30,6 +30,7 @@ FILES: dict[str, tuple[str, Callable[[Findings], bytes | str]]] = {
     "report.html": ("text/html", downloads.report_html),
 }
 NOTHING = "There are no answers yet, so there is nothing to download."
+NO_FINDING = "The answers tell no more than tossing a coin would, so there is no ranking and no map yet."
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Turn:
     last: int | None
     notice: str = ""
     doubts: tuple[str, ...] = ()
-    """Why there are no favourites although the goal is reached: the answers follow the sides."""
+    """Why there are no favourites although the goal is reached."""
 
 
 def turn(request: Request, respondent: Respondent, notice: str = "", patience: float = PATIENCE) -> Turn:
@@ -52,13 +53,8 @@ def turn(request: Request, respondent: Respondent, notice: str = "", patience: f
     question, found = respondent.turn()
     cards = None if question is None else registry_of(request).cards(respondent).pair(*question.positions)
     last = respondent.last_answer()
-    doubts = _doubts(respondent) if found.reached or question is None else ()
+    doubts = respondent.doubts() if found.reached or question is None else ()
     return Turn(question, cards, found, None if last is None else last.id, notice, doubts)
-
-
-def _doubts(respondent: Respondent) -> tuple[str, ...]:
-    conduct = respondent.conduct()
-    return conduct.sentences() if conduct.is_mechanical else ()
 
 
 @router.get("")
@@ -167,6 +163,8 @@ async def map_part(request: Request, token: str, x: str, y: str) -> Response:
     respondent, found = await _findings(request, token)
     if found is None:
         raise HTTPException(404, NOTHING)
+    if not found.has_pattern:
+        raise HTTPException(404, NO_FINDING)
     shown = await slowly(request, level_map, found.result.model, x, y)
     part = request.headers.get("x-part") == "map"
     template = "_map.html" if part else "map.html"
@@ -190,6 +188,8 @@ async def result_file(request: Request, token: str, file: str) -> Response:
     respondent, found = await _findings(request, token)
     if found is None:
         raise HTTPException(404, NOTHING)
+    if file == "ranking.csv" and not found.has_pattern:
+        raise HTTPException(404, NO_FINDING)
     kind, make = FILES[file]
     try:
         content = await slowly(request, make, found)
