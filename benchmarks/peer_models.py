@@ -216,12 +216,14 @@ def botorch_gp(items: Array, pairs: Array, y: Array) -> Predict:
     fit_gpytorch_mll(PairwiseLaplaceMarginalLogLikelihood(model.likelihood, model))
 
     def predict(asked: Array) -> Array:
+        used, place = np.unique(asked, return_inverse=True)
+        i, j = place.reshape(asked.shape).T
         with torch.no_grad():
-            posterior = model.posterior(table[torch.as_tensor(asked)])
+            posterior = model.posterior(table[used])
             mean, cov = posterior.mean.squeeze(-1).numpy(), posterior.mvn.covariance_matrix.numpy()
-        variance = cov[:, 0, 0] + cov[:, 1, 1] - 2 * cov[:, 0, 1]
+        variance = cov[i, i] + cov[j, j] - 2 * cov[i, j]
         # Probit answers: each utility has noise of variance 1.
-        return ndtr((mean[:, 0] - mean[:, 1]) / np.sqrt(2 + np.maximum(variance, 0)))
+        return ndtr((mean[i] - mean[j]) / np.sqrt(2 + np.maximum(variance, 0)))
 
     return predict
 

@@ -232,8 +232,8 @@ def panel(axis: Any, data: str, rows: dict[int, Row]) -> None:
             axis.plot(list(curve), mean, label=name, markersize=4, **style)
             if name == "coombs auto":
                 axis.errorbar(list(curve), mean, error, fmt="none", ecolor="black", elinewidth=1, capsize=2)
-    axis.set(xscale="log", ylim=(-0.08, 0.22))
+    axis.set(xscale="log", xlim=(16, 620), ylim=(-0.08, 0.22))
     axis.set_xticks(ANSWERS, labels=map(str, ANSWERS))
     axis.minorticks_off()
-    axis.tick_params(labelsize=8)
+    axis.tick_params(labelsize=8, labelbottom=True)
     axis.set_title(data, fontsize=9)
