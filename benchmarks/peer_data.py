@@ -163,12 +163,12 @@ SIMULATED = {
 }
 SCORES = {"candy": candy, "miles per gallon": miles_per_gallon, "wine": wine, "diabetes": diabetes}
 REAL = {
-    "coffee, a judge": (answered, cache(people.coffee)),
-    "coffee, all": (pooled, cache(people.coffee)),
-    "GradCafe, a school": (answered, cache(people.gradcafe)),
-    "GradCafe, all": (pooled, cache(people.gradcafe)),
-    "berries, all": (pooled, cache(people.berries)),
-    "communities, all": (pooled, cache(communities)),
+    "coffee by judge": (answered, cache(people.coffee)),
+    "coffee pooled": (pooled, cache(people.coffee)),
+    "GradCafe by school": (answered, cache(people.gradcafe)),
+    "GradCafe pooled": (pooled, cache(people.gradcafe)),
+    "berries pooled": (pooled, cache(people.berries)),
+    "communities pooled": (pooled, cache(communities)),
 }
 DATA: dict[str, Callable[[int], Pool | None]] = {
     **{name: partial(simulated, kind) for name, kind in SIMULATED.items()},

@@ -187,7 +187,7 @@ def arguments() -> argparse.Namespace:
 
 
 def chosen(names: str | None, known: Iterable[str], parser: argparse.ArgumentParser) -> list[str]:
-    """Those that begin like one of the names; all without names. Names may have commas of their own."""
+    """Those that begin like one of the names; all without names."""
     if names is None:
         return list(known)
     found = [name for name in known if any(name.startswith(each.strip()) for each in names.split(","))]
