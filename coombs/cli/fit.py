@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from coombs.estimators.ideal_point import IdealPoint
     from coombs.explain import Explanation
 
-METRICS = ("auto", "none", "identity", "diagonal", "full", "signed")
+METRICS = ("auto", "none", "identity", "diagonal", "full", "signed", "smooth")
 ESTIMATORS = {
     "ideal-point": "IdealPoint",
     "single-step": "SingleStep",
@@ -71,7 +71,7 @@ def _add_model(fit: Parser) -> None:
         "--metric",
         metavar="|".join(METRICS),
         choices=METRICS,
-        help="the kind of preference, of ideal-point (default: full; auto averages all, by how they predict)",
+        help="the kind of preference, of ideal-point (default: auto, an average of full and smooth)",
     )
     fit.add_argument(
         "--estimator",
@@ -109,7 +109,7 @@ def _estimator(options: argparse.Namespace) -> PairEstimator:
         need_matplotlib()
     made = getattr(coombs, ESTIMATORS[options.estimator])
     if options.estimator == "ideal-point":
-        return made(metric=options.metric or "full", random_state=options.seed)  # type: ignore[no-any-return]
+        return made(metric=options.metric or "auto", random_state=options.seed)  # type: ignore[no-any-return]
     if options.metric is not None:
         raise InputError(f"--metric is for ideal-point; {options.estimator} has a metric of its own.")
     return made(standardize=True)  # type: ignore[no-any-return]

@@ -67,8 +67,9 @@ class IdealPoint(PairEstimator):
     Parameters
     ----------
     items : (n_items, d) array or frame, or None when `fit` gets the items with the answers
-    metric : "full" (any M), "diagonal", "identity", "none" (linear: more or less is better), "signed" (M may
-        be negative along a direction: the middle is worst) or "auto" (what foretells best)
+    metric : "auto" (an ideal point averaged with anything smooth, by the evidence for each), "full" (any M),
+        "diagonal", "identity", "none" (linear: more or less is better), "signed" (M may be negative along a
+        direction: the middle is worst) or "smooth" (a Gaussian process, without an ideal point)
     loss : "logistic"; or "squared_hinge" or "hinge", which give the optimum of the lifted convex
         program (see `coombs.solvers.lifted`) without probabilities or intervals
     regularization : "auto", or the strength of the lifted convex program, whose optimum is then the fit
@@ -80,8 +81,8 @@ class IdealPoint(PairEstimator):
 
     Attributes
     ----------
-    metric_, ideal_point_ : in the user's units; the metric's scale is that of the margins. With
-        metric="none" there is no ideal point: it is NaN, and `slope_` says what is better
+    metric_, ideal_point_ : in the user's units; the metric's scale is that of the margins. Of "auto" they
+        describe the ideal-point part; with "none" and "smooth" there is no ideal point: it is NaN
     distances_ : of all items, item effects included
     posterior_ : a `Posterior` with draws, or None for a convex program
     rung_, lapse_, item_effects_, strength_ : what was chosen
@@ -105,7 +106,7 @@ class IdealPoint(PairEstimator):
         self,
         items: TableLike = None,
         *,
-        metric: str = "full",
+        metric: str = "auto",
         loss: str = "logistic",
         regularization: str | float = "auto",
         penalty: str = "frobenius",
@@ -170,13 +171,16 @@ class IdealPoint(PairEstimator):
 
         def part(name: str, effects: bool) -> Inference | Smooth:
             if name == "smooth":
-                return infer_smooth(answers, lapse=self._lapse, effects=self.item_effects is not False)
+                return self._smooth(answers)
             return infer(answers, name, rng, lapse=self._lapse, effects=effects, start=start, effort=effort)
 
         mixture = Mixture(tuple(part(name, wanted) for name in names))
         if not wanted and self.item_effects == "auto" and _lacks_effects(mixture):
             mixture = Mixture((*mixture.parts, part(mixture.described.main.name, True)))
         return estimate(mixture if effort is WHOLE else mixture.extended(rng))
+
+    def _smooth(self, answers: Answers) -> Smooth:
+        return infer_smooth(answers, lapse=self._lapse, effects=self.item_effects is not False)
 
     @property
     def _lapse(self) -> float | None:
@@ -273,17 +277,15 @@ class IdealPoint(PairEstimator):
             raise InputError("The new answers are about other items; fit to all answers instead.")
         data = Comparisons.concatenate([old, new])
         parts = () if self._mixture is None else self._mixture.parts
-        if (
-            len(parts) != 1
-            or isinstance(parts[0], Smooth)
-            or not parts[0].sampled
-            or parts[0].target.effects
-            or len(new) > 1 + NEWS * len(old)
-        ):
+        if not parts or not all(map(_goes_on, parts)) or len(new) > 1 + NEWS * len(old):
             return self.fit(data)
         known, answers = self._answers(old), self._answers(data)
         rng = generator(self.random_state, len(data))
-        fit = estimate(Mixture((refresh(parts[0], known, answers, rng),)))
+
+        def again(part: Inference | Smooth) -> Inference | Smooth:
+            return self._smooth(answers) if isinstance(part, Smooth) else refresh(part, known, answers, rng)
+
+        fit = estimate(Mixture(tuple(map(again, parts))))
         self._store(data, embed(fit, answers, self._scaler.varies), self._scaler)
         return self
 
@@ -449,6 +451,11 @@ def _lacks_effects(mixture: Mixture) -> bool:
         return False
     main = mixture.described.main
     return not isinstance(main, Smooth) and main.disagreement() > EFFECTS_EVIDENCE
+
+
+def _goes_on(part: Inference | Smooth) -> bool:
+    """Whether it can be brought up to date rather than learned afresh."""
+    return isinstance(part, Smooth) or (part.sampled and not part.has_effects)
 
 
 def _in_units(fit: Learned, scaler: Scaler) -> Bumps | None:

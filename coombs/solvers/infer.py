@@ -254,7 +254,8 @@ def extend(before: Inference, rng: np.random.Generator) -> Inference:
     chosen = np.linspace(0, len(before.draws) - 1, count).astype(int)
     with serial(len(target.items)):
         after = _sampled(target, rng, WHOLE, before.draws[chosen], target.weights, before.tuning)
-    return replace(after, n_iter=before.n_iter + after.n_iter)
+    annealed = before.annealed_evidence + after.annealed_evidence
+    return replace(after, n_iter=before.n_iter + after.n_iter, annealed_evidence=annealed)
 
 
 def refresh(before: Inference, known: Answers, answers: Answers, rng: np.random.Generator) -> Inference:
@@ -265,7 +266,8 @@ def refresh(before: Inference, known: Answers, answers: Answers, rng: np.random.
     chosen = rng.choice(len(before.draws), count, replace=len(before.draws) < count)
     weights = known.weights_of(answers)
     with serial(len(answers.items)):
-        return _sampled(target, rng, REFRESH, before.draws[chosen], weights, before.tuning)
+        after = _sampled(target, rng, REFRESH, before.draws[chosen], weights, before.tuning)
+    return replace(after, annealed_evidence=before.annealed_evidence + after.annealed_evidence)
 
 
 def quadratic_scores(items: Matrix, scores: Scores) -> Matrix:

@@ -75,7 +75,7 @@ class Respondent:
     @cached_property
     def _mind(self) -> Thinking:
         """Made by the first thought: those who are only listed need none."""
-        return self._make_mind(self.study.scaled_items, self.study.settings.metric, self._seed)
+        return self._make_mind(self.study.scaled_items, self.study.settings.asked_by, self._seed)
 
     @property
     def _storage(self) -> Storage:

@@ -29,6 +29,8 @@ from coombs.tables import FloatArray, InputError, ItemTable, Names, TableLike, h
 DEFAULT_STORAGE = "sqlite:///coombs.db"
 SUREST = 0.99
 """The largest certainty that 240 draws can tell from being sure."""
+AVERAGES = ("auto", "smooth")
+"""Kinds that are not a metric: questions are chosen by a full one."""
 ME = "me"
 """The respondent of a study that has only one."""
 
@@ -41,14 +43,14 @@ class Settings:
     ----------
     strategy : "information" (learn the preferences), "best" (find the favourites) or "random"
     probes : the share of questions that are random pairs, kept as an unbiased test
-    metric : as for `IdealPoint`, but for "auto"
+    metric : as for `IdealPoint`; with "auto" and "smooth", questions are chosen as for "full"
     top, certainty : done when the best `top` items are right with this probability
     seed : of all chance
     """
 
     strategy: str = "information"
     probes: float = 0.1
-    metric: str = "full"
+    metric: str = "auto"
     top: int = 5
     certainty: float = 0.8
     seed: int = 0
@@ -56,8 +58,10 @@ class Settings:
     def __post_init__(self) -> None:
         if not isinstance(self.strategy, str) or self.strategy not in STRATEGIES:
             raise InputError(f"strategy is {self.strategy!r}; it must be one of {', '.join(STRATEGIES)}.")
-        if not isinstance(self.metric, str) or self.metric not in METRICS:
-            raise InputError(f"metric is {self.metric!r}; it must be one of {', '.join(METRICS)}.")
+        if not isinstance(self.metric, str) or self.metric not in (*METRICS, *AVERAGES):
+            raise InputError(
+                f"metric is {self.metric!r}; it must be one of {', '.join((*AVERAGES, *METRICS))}."
+            )
         if not _is_number(self.probes) or not 0 <= self.probes <= 1:
             raise InputError(f"probes is {self.probes!r}; it must be a share from 0 to 1.")
         if not _is_whole(self.seed) or self.seed < 0:
@@ -66,6 +70,11 @@ class Settings:
         # Numbers of numpy are not plain for JSON.
         for name, kind in (("probes", float), ("top", int), ("certainty", float), ("seed", int)):
             object.__setattr__(self, name, kind(getattr(self, name)))
+
+    @property
+    def asked_by(self) -> str:
+        """The kind of preference that questions are chosen by."""
+        return "full" if self.metric in AVERAGES else self.metric
 
     def goal(self, n_items: int, k: Any = None, certainty: Any = None) -> tuple[int, float]:
         """k and certainty as given or by default; of few items, half of them at most."""
