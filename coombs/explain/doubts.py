@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coombs.explain.records import NOT_KNOWN, Direction, Ideal, Kind, Surprise, Trust, Unknown
+from coombs.explain.records import NOT_KNOWN, WORST, Direction, Ideal, Kind, Surprise, Trust, Unknown
 from coombs.explain.text import KINDS
 from coombs.model import Model
 from coombs.posterior import quantiles
 from coombs.solvers.graph import ComparisonGraph
-from coombs.words import count, percent
+from coombs.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ COIN = math.log(2)
 RANDOM_PAIRS = 2_000
 """Pairs that stand for new questions."""
 SURPRISING, MOST_SURPRISES = 0.2, 5
-CHAINS_APART, ANTI_IDEAL = 1.05, 0.05
+CHAINS_APART = 1.05
 ENOUGH, AGREED = 30, 0.8
 """From so many answers on, a model that agrees with less of them than this is doubtful."""
 GOOD_ENDS = ("optimal", "optimal_by_clarabel", "optimal_by_cvxpy", "converged")
@@ -50,8 +50,8 @@ def unknowns(case: Case, ideal: tuple[Ideal, ...]) -> Iterator[Unknown]:
     yield from _vague(case, ideal)
     if case.posterior is None:
         text = (
-            "There are no intervals: the fit is the optimum of a convex program, not a posterior; "
-            "loss='logistic' with regularization='auto' has them."
+            "How sure any of this is: the fit is the optimum of a convex program, not a posterior, so that "
+            "there are no intervals; loss='logistic' with regularization='auto' has them."
         )
         yield Unknown("no intervals", text)
 
@@ -129,14 +129,14 @@ def _unseen(case: Case) -> list[Direction]:
 # How far to trust it.
 
 
-def trust(case: Case, directions: tuple[Direction, ...]) -> Trust:
+def trust(case: Case, ideal: tuple[Ideal, ...]) -> Trust:
     """How well each kind of preference predicts answers, and what should make one careful."""
     pairs, asked_again, contradicted, ties = _repeats(case.data)
     described = case.est.description()
     # A pair cannot be predicted from itself.
     rungs = case.est.ladder() if case.compare else case.est.averaged_kinds()
     kinds = tuple(_kind(case, rung) for rung in rungs) if pairs > 1 and not case.chosen else ()
-    warnings = dict(_warnings(case, kinds, directions))
+    warnings = dict([*_about_the_fit(case), *_about_the_taste(case, kinds, ideal)])
     lapse_low, lapse_high = _lapse_interval(case)
     accuracy, log_loss, basis = _on_new_answers(case) if pairs > 1 else (float("nan"), float("nan"), "none")
     return Trust(
@@ -276,15 +276,8 @@ def _surprises(case: Case) -> tuple[Surprise, ...]:
     return tuple(found.values())
 
 
-def _warnings(
-    case: Case, kinds: tuple[Kind, ...], directions: tuple[Direction, ...]
-) -> Iterator[tuple[str, str]]:
-    """Sentences of caution, each after its kind."""
-    yield from _about_the_fit(case)
-    yield from _about_the_taste(case, kinds, directions)
-
-
 def _about_the_fit(case: Case) -> Iterator[tuple[str, str]]:
+    """Sentences of caution, each after its kind."""
     posterior, status = case.posterior, case.est.status_
     if posterior is not None and posterior.rhat > CHAINS_APART:
         yield (
@@ -302,19 +295,18 @@ def _about_the_fit(case: Case) -> Iterator[tuple[str, str]]:
 
 
 def _about_the_taste(
-    case: Case, kinds: tuple[Kind, ...], directions: tuple[Direction, ...]
+    case: Case, kinds: tuple[Kind, ...], ideal: tuple[Ideal, ...]
 ) -> Iterator[tuple[str, str]]:
     losses = {kind.metric: kind.log_loss for kind in kinds if not kind.item_effects}
-    anti = sum(direction.share for direction in directions if direction.anti_ideal)
-    if case.rung == "signed" and anti > ANTI_IDEAL:
-        text = f"{percent(anti)} of what matters is anti-ideal: there the middle is the worst, not the best."
-        yield "anti-ideal", text
-    elif case.has_ideal and _looks_anti_ideal(losses, len(case.data)):
+    worst = [one.feature for one in ideal if one.verdict == WORST]
+    if worst:
+        yield "anti-ideal", f"The middle is the worst, not the best: {', '.join(worst)}."
+    elif case.has_ideal and not case.is_average and _looks_anti_ideal(losses, len(case.data)):
         yield (
             "anti-ideal",
             (
                 "Some direction looks anti-ideal, the middle being the worst: metric='signed' predicts "
-                f"answers clearly better (log loss {losses['signed']:.3f} against {losses['full']:.3f})."
+                f"answers clearly better (log loss {losses['signed']:.3f} against {losses[case.rung]:.3f})."
             ),
         )
     if losses.get(case.rung, 0.0) > COIN - ALIKE and case.est.item_effects_ is None:
