@@ -18,7 +18,7 @@ from coombs.explain import explain
 from coombs.explain.records import Explanation
 from coombs.html_report import report
 from coombs.model import Model
-from coombs.simulate import draw_pairs, make_preferences
+from coombs.simulate import draw_answers, draw_pairs, make_preferences
 from coombs.tables import ItemTable
 
 SCRIPT = "<script>alert('x')</script>"
@@ -661,6 +661,21 @@ def test_several_people_are_never_said_to_answer_at_random() -> None:
     assert "by 2 people together" in flat(told) and "of the answers look as if" not in flat(told)
     alone = explain(IdealPoint(lapse=0.3).fit(data))
     assert alone.n_people == 1 and "30 % of the answers look as if" in flat(alone)
+
+
+def test_of_chosen_questions_a_kind_does_not_judge_itself_alone() -> None:
+    """An ideal fitted to linear tastes is surer of itself than it should be: the evidence is for a slope."""
+    told, itself = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        items = rng.normal(size=(40, 3))
+        pairs = draw_pairs(40, 40, rng)
+        y = draw_answers(2 * items @ rng.normal(size=3), pairs, "logistic", rng)
+        est = IdealPoint(items).fit(pairs, y)
+        told.append(explain(est, chosen=True).trust.accuracy)
+        q = est.predict_proba(draw_pairs(40, 700, rng))[:, 1]
+        itself.append(np.maximum(q, 1 - q).mean())
+    assert np.mean(told) < np.mean(itself) - 0.012
 
 
 def test_chosen_questions_are_judged_by_the_evidence(sweet: IdealPoint) -> None:

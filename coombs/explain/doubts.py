@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from coombs.explain.records import NOT_KNOWN, WORST, Direction, Ideal, Kind, Surprise, Trust, Unknown
 from coombs.explain.text import KINDS
 from coombs.model import Model
-from coombs.posterior import quantiles
+from coombs.posterior import Posterior, quantiles
 from coombs.solvers.graph import ComparisonGraph
 from coombs.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from coombs.comparisons import Comparisons
+    from coombs.estimators.description import Description
     from coombs.estimators.ideal_point import Rung
     from coombs.explain.learned import Case
+    from coombs.tables import FloatArray
+
+    Index: TypeAlias = NDArray[np.intp]
 
 COPY = 0.999
 """Correlation from which two features are one."""
@@ -31,6 +38,8 @@ COIN = math.log(2)
 """A coin's log loss."""
 RANDOM_PAIRS = 2_000
 """Pairs that stand for new questions."""
+SOME_DRAWS = 500
+"""Draws of a kind that is not in the fit."""
 SURPRISING, MOST_SURPRISES = 0.2, 5
 CHAINS_APART = 1.05
 ENOUGH, AGREED = 30, 0.8
@@ -165,7 +174,8 @@ def _on_new_answers(case: Case) -> tuple[float, float, str]:
     """Accuracy and log loss on answers that were not learned from, and how they were found.
 
     Where questions were chosen by their answers, an answer left out is no test: later questions depend on it.
-    There, p of random pairs is averaged with a coin's by the evidence for a taste; the rest follows from p.
+    There, the predictions q of random pairs are held against probabilities p in which a coin and a linear
+    kind have their share, as far as the evidence is for them.
     """
     described, posterior = case.est.description(), case.posterior
     if described is None or posterior is None:
@@ -176,11 +186,24 @@ def _on_new_answers(case: Case) -> tuple[float, float, str]:
     rng, n = np.random.default_rng(0), case.data.n_items
     first = rng.integers(n, size=RANDOM_PAIRS)
     second = (first + rng.integers(1, n, size=RANDOM_PAIRS)) % n
-    p = case.est.predict_proba(np.column_stack([first, second]))[:, 1]
+    q = np.clip(case.est.predict_proba(np.column_stack([first, second]))[:, 1], 1e-9, 1 - 1e-9)
     taste = 1 / (1 + math.exp(min(-described.log_odds, 700.0)))
-    p = np.clip(taste * p + (1 - taste) / 2, 1e-9, 1 - 1e-9)
-    log_loss = -(p * np.log(p) + (1 - p) * np.log(1 - p)).mean()
-    return float(np.maximum(p, 1 - p).mean()), float(log_loss), "evidence"
+    p = taste * _by_evidence(described, q, first, second) + (1 - taste) / 2
+    log_loss = -(p * np.log(q) + (1 - p) * np.log(1 - q)).mean()
+    return float(np.where(q >= 0.5, p, 1 - p).mean()), float(log_loss), "evidence"
+
+
+def _by_evidence(described: Description, q: FloatArray, first: Index, second: Index) -> FloatArray:
+    """Probabilities that the first is preferred: q, and those of kinds outside of the fit, by evidence."""
+    own = len(described.mixture.parts)
+    p: FloatArray = described.weights[:own].sum() * q
+    for part, weight in zip(described.parts[own:], described.weights[own:], strict=True):
+        some = np.linspace(0, len(part.draws) - 1, min(SOME_DRAWS, len(part.draws))).astype(int)
+        at = replace(part, draws=part.draws[some]).scores()
+        draws = Posterior(np.zeros(described.items.shape[1]), at.metric, at.linear, at.linear, at.lapse)
+        scores = draws.scores(described.items)
+        p = p + weight * draws.probability(scores[:, first], scores[:, second])
+    return p
 
 
 def _lapse_interval(case: Case) -> tuple[float, float]:
