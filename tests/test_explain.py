@@ -678,6 +678,18 @@ def test_of_chosen_questions_a_kind_does_not_judge_itself_alone() -> None:
     assert np.mean(told) < np.mean(itself) - 0.012
 
 
+def test_items_that_are_called_by_numbers_are_judged_as_others_are() -> None:
+    """Random pairs are positions, not names."""
+    truth = make_preferences(12, 2, 30, random_state=0)
+    numbers = np.arange(100, 112)[::-1].astype(object)
+    told = []
+    for names in (None, numbers, numbers - 100):
+        items = ItemTable(truth.items, names, None, names is not None)
+        data = Comparisons.at_positions(items, truth.pairs, truth.y.astype(np.int8), np.ones(30))
+        told.append(explain(IdealPoint().fit(data), chosen=True).trust.accuracy)
+    assert told[0] == told[1] == told[2]
+
+
 def test_chosen_questions_are_judged_by_the_evidence(sweet: IdealPoint) -> None:
     """Answers left out are no test where later questions depend on them."""
     trust = explain(sweet, chosen=True, compare=True).trust

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from coombs.comparisons import Comparisons
 from coombs.explain.records import NOT_KNOWN, WORST, Direction, Ideal, Kind, Surprise, Trust, Unknown
 from coombs.explain.text import KINDS
 from coombs.model import Model
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from coombs.comparisons import Comparisons
     from coombs.estimators.description import Description
     from coombs.estimators.ideal_point import Rung
     from coombs.explain.learned import Case
@@ -186,7 +186,10 @@ def _on_new_answers(case: Case) -> tuple[float, float, str]:
     rng, n = np.random.default_rng(0), case.data.n_items
     first = rng.integers(n, size=RANDOM_PAIRS)
     second = (first + rng.integers(1, n, size=RANDOM_PAIRS)) % n
-    q = np.clip(case.est.predict_proba(np.column_stack([first, second]))[:, 1], 1e-9, 1 - 1e-9)
+    # Positions, which are not to be read as names.
+    pairs, ones = np.column_stack([first, second]), np.ones(RANDOM_PAIRS)
+    new = Comparisons.at_positions(case.data.item_table, pairs, ones.astype(np.int8), ones)
+    q = np.clip(case.est.predict_proba(new)[:, 1], 1e-9, 1 - 1e-9)
     taste = 1 / (1 + math.exp(min(-described.log_odds, 700.0)))
     p = taste * _by_evidence(described, q, first, second) + (1 - taste) / 2
     log_loss = -(p * np.log(q) + (1 - p) * np.log(1 - q)).mean()
