@@ -252,7 +252,7 @@ def test_a_model_of_several_people_is_named_as_such_everywhere(run: Run) -> None
     assert told["model"]["n_people"] == 2
     # They want the opposite, so that together there is no pattern.
     report = Path("r.html").read_text()
-    assert "<h1>No pattern found yet</h1>" in report and "2 people together, one model. The answers" in report
+    assert "<h1>No pattern found yet</h1>" in report and "2 people together, one model. Taken for" in report
     for later in (("explain", "m.json"), ("rank", "m.json", "items.csv")):
         assert run(*later)[1].startswith("2 people together, one model.\n")
     assert json.loads(run("explain", "m.json", "--json")[1])["n_people"] == 2

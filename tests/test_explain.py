@@ -18,7 +18,7 @@ from coombs.explain import explain
 from coombs.explain.records import Explanation
 from coombs.html_report import report
 from coombs.model import Model
-from coombs.simulate import draw_pairs, make_preferences
+from coombs.simulate import draw_answers, draw_pairs, make_preferences
 from coombs.tables import ItemTable
 
 SCRIPT = "<script>alert('x')</script>"
@@ -277,9 +277,25 @@ def test_an_anti_ideal_direction_is_flagged(anti_ideal: Comparisons) -> None:
     assert told.directions[0].anti_ideal and told.directions[0].loadings[0][0] == "feature 0"
     assert sum(one.share for one in told.directions) == pytest.approx(1, abs=0.02)
     assert told.ideal[0].verdict == "the middle is the worst"
-    assert any("anti-ideal" in warning for warning in told.trust.warnings)
+    assert "anti-ideal" in told.trust.cautions
+    assert "The middle is the worst, not the best: feature 0." in told.trust.warnings
     assert told.ideal[0].value == pytest.approx(0, abs=0.2)
     assert re.search(r"feature 0 +\d+ % +the middle is the worst, about -?0\.\d\d", str(told))
+
+
+def test_where_more_is_better_no_middle_is_said_to_be_the_worst() -> None:
+    """A signed metric may bend either way without any answer that says so."""
+    items = np.random.default_rng(2).uniform(-1, 1, (40, 3))
+    told = explain(IdealPoint(metric="signed").fit(answered(table(items), items @ [2.0, -1.0, 0.5], 60)))
+    assert "sweet spot" not in {one.verdict for one in told.ideal}
+    assert ("anti-ideal" in told.trust.cautions) == any("worst" in one.verdict for one in told.ideal)
+
+
+def test_an_average_of_kinds_is_called_one(anti_ideal: Comparisons) -> None:
+    """It is not advised to use one of the kinds that are in it."""
+    told = explain(IdealPoint(metric="auto").fit(anti_ideal))
+    assert "The model averages kinds of preference; what counts most: " in flat(told)
+    assert not any("metric='signed'" in warning for warning in told.trust.warnings)
 
 
 def test_an_ideal_fitted_to_anti_ideal_answers_is_warned_of(anti_ideal: Comparisons) -> None:
@@ -350,7 +366,7 @@ def test_a_fit_without_posterior_says_that_there_are_no_intervals(hinge: IdealPo
     assert all(one.best is None for one in told.ranking) and told.ranking[0].text == "1st"
     assert told.directions and told.trust.agreement > 0.9 and told.trust.basis == "none"
     assert "how well it predicts other answers is not known" in flat(told)
-    assert "There are no intervals: the fit is the optimum of a convex program" in flat(told)
+    assert "How sure any of this is: the fit is the optimum of a convex program" in flat(told)
     json.dumps(told.to_dict(), allow_nan=False)
 
 
@@ -645,6 +661,33 @@ def test_several_people_are_never_said_to_answer_at_random() -> None:
     assert "by 2 people together" in flat(told) and "of the answers look as if" not in flat(told)
     alone = explain(IdealPoint(lapse=0.3).fit(data))
     assert alone.n_people == 1 and "30 % of the answers look as if" in flat(alone)
+
+
+def test_of_chosen_questions_a_kind_does_not_judge_itself_alone() -> None:
+    """An ideal fitted to linear tastes is surer of itself than it should be: the evidence is for a slope."""
+    told, itself = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        items = rng.normal(size=(40, 3))
+        pairs = draw_pairs(40, 40, rng)
+        y = draw_answers(2 * items @ rng.normal(size=3), pairs, "logistic", rng)
+        est = IdealPoint(items).fit(pairs, y)
+        told.append(explain(est, chosen=True).trust.accuracy)
+        q = est.predict_proba(draw_pairs(40, 700, rng))[:, 1]
+        itself.append(np.maximum(q, 1 - q).mean())
+    assert np.mean(told) < np.mean(itself) - 0.012
+
+
+def test_items_that_are_called_by_numbers_are_judged_as_others_are() -> None:
+    """Random pairs are positions, not names."""
+    truth = make_preferences(12, 2, 30, random_state=0)
+    numbers = np.arange(100, 112)[::-1].astype(object)
+    told = []
+    for names in (None, numbers, numbers - 100):
+        items = ItemTable(truth.items, names, None, names is not None)
+        data = Comparisons.at_positions(items, truth.pairs, truth.y.astype(np.int8), np.ones(30))
+        told.append(explain(IdealPoint().fit(data), chosen=True).trust.accuracy)
+    assert told[0] == told[1] == told[2]
 
 
 def test_chosen_questions_are_judged_by_the_evidence(sweet: IdealPoint) -> None:

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from coombs.explain.records import NOT_KNOWN, Direction, Ideal, Kind, Surprise, Trust, Unknown
+from coombs.comparisons import Comparisons
+from coombs.explain.records import NOT_KNOWN, WORST, Direction, Ideal, Kind, Surprise, Trust, Unknown
 from coombs.explain.text import KINDS
 from coombs.model import Model
-from coombs.posterior import quantiles
+from coombs.posterior import Posterior, quantiles
 from coombs.solvers.graph import ComparisonGraph
-from coombs.words import count, percent
+from coombs.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from coombs.comparisons import Comparisons
+    from numpy.typing import NDArray
+
+    from coombs.estimators.description import Description
     from coombs.estimators.ideal_point import Rung
     from coombs.explain.learned import Case
+    from coombs.tables import FloatArray
+
+    Index: TypeAlias = NDArray[np.intp]
 
 COPY = 0.999
 """Correlation from which two features are one."""
@@ -31,8 +38,10 @@ COIN = math.log(2)
 """A coin's log loss."""
 RANDOM_PAIRS = 2_000
 """Pairs that stand for new questions."""
+SOME_DRAWS = 500
+"""Draws of a kind that is not in the fit."""
 SURPRISING, MOST_SURPRISES = 0.2, 5
-CHAINS_APART, ANTI_IDEAL = 1.05, 0.05
+CHAINS_APART = 1.05
 ENOUGH, AGREED = 30, 0.8
 """From so many answers on, a model that agrees with less of them than this is doubtful."""
 GOOD_ENDS = ("optimal", "optimal_by_clarabel", "optimal_by_cvxpy", "converged")
@@ -50,8 +59,8 @@ def unknowns(case: Case, ideal: tuple[Ideal, ...]) -> Iterator[Unknown]:
     yield from _vague(case, ideal)
     if case.posterior is None:
         text = (
-            "There are no intervals: the fit is the optimum of a convex program, not a posterior; "
-            "loss='logistic' with regularization='auto' has them."
+            "How sure any of this is: the fit is the optimum of a convex program, not a posterior, so that "
+            "there are no intervals; loss='logistic' with regularization='auto' has them."
         )
         yield Unknown("no intervals", text)
 
@@ -129,14 +138,14 @@ def _unseen(case: Case) -> list[Direction]:
 # How far to trust it.
 
 
-def trust(case: Case, directions: tuple[Direction, ...]) -> Trust:
+def trust(case: Case, ideal: tuple[Ideal, ...]) -> Trust:
     """How well each kind of preference predicts answers, and what should make one careful."""
     pairs, asked_again, contradicted, ties = _repeats(case.data)
     described = case.est.description()
     # A pair cannot be predicted from itself.
     rungs = case.est.ladder() if case.compare else case.est.averaged_kinds()
     kinds = tuple(_kind(case, rung) for rung in rungs) if pairs > 1 and not case.chosen else ()
-    warnings = dict(_warnings(case, kinds, directions))
+    warnings = dict([*_about_the_fit(case), *_about_the_taste(case, kinds, ideal)])
     lapse_low, lapse_high = _lapse_interval(case)
     accuracy, log_loss, basis = _on_new_answers(case) if pairs > 1 else (float("nan"), float("nan"), "none")
     return Trust(
@@ -165,7 +174,8 @@ def _on_new_answers(case: Case) -> tuple[float, float, str]:
     """Accuracy and log loss on answers that were not learned from, and how they were found.
 
     Where questions were chosen by their answers, an answer left out is no test: later questions depend on it.
-    There, p of random pairs is averaged with a coin's by the evidence for a taste; the rest follows from p.
+    There, the predictions q of random pairs are held against probabilities p in which a coin and a linear
+    kind have their share, as far as the evidence is for them.
     """
     described, posterior = case.est.description(), case.posterior
     if described is None or posterior is None:
@@ -176,11 +186,27 @@ def _on_new_answers(case: Case) -> tuple[float, float, str]:
     rng, n = np.random.default_rng(0), case.data.n_items
     first = rng.integers(n, size=RANDOM_PAIRS)
     second = (first + rng.integers(1, n, size=RANDOM_PAIRS)) % n
-    p = case.est.predict_proba(np.column_stack([first, second]))[:, 1]
+    # Positions, which are not to be read as names.
+    pairs, ones = np.column_stack([first, second]), np.ones(RANDOM_PAIRS)
+    new = Comparisons.at_positions(case.data.item_table, pairs, ones.astype(np.int8), ones)
+    q = np.clip(case.est.predict_proba(new)[:, 1], 1e-9, 1 - 1e-9)
     taste = 1 / (1 + math.exp(min(-described.log_odds, 700.0)))
-    p = np.clip(taste * p + (1 - taste) / 2, 1e-9, 1 - 1e-9)
-    log_loss = -(p * np.log(p) + (1 - p) * np.log(1 - p)).mean()
-    return float(np.maximum(p, 1 - p).mean()), float(log_loss), "evidence"
+    p = taste * _by_evidence(described, q, first, second) + (1 - taste) / 2
+    log_loss = -(p * np.log(q) + (1 - p) * np.log(1 - q)).mean()
+    return float(np.where(q >= 0.5, p, 1 - p).mean()), float(log_loss), "evidence"
+
+
+def _by_evidence(described: Description, q: FloatArray, first: Index, second: Index) -> FloatArray:
+    """Probabilities that the first is preferred: q, and those of kinds outside of the fit, by evidence."""
+    own = len(described.mixture.parts)
+    p: FloatArray = described.weights[:own].sum() * q
+    for part, weight in zip(described.parts[own:], described.weights[own:], strict=True):
+        some = np.linspace(0, len(part.draws) - 1, min(SOME_DRAWS, len(part.draws))).astype(int)
+        at = replace(part, draws=part.draws[some]).scores()
+        draws = Posterior(np.zeros(described.items.shape[1]), at.metric, at.linear, at.linear, at.lapse)
+        scores = draws.scores(described.items)
+        p = p + weight * draws.probability(scores[:, first], scores[:, second])
+    return p
 
 
 def _lapse_interval(case: Case) -> tuple[float, float]:
@@ -276,15 +302,8 @@ def _surprises(case: Case) -> tuple[Surprise, ...]:
     return tuple(found.values())
 
 
-def _warnings(
-    case: Case, kinds: tuple[Kind, ...], directions: tuple[Direction, ...]
-) -> Iterator[tuple[str, str]]:
-    """Sentences of caution, each after its kind."""
-    yield from _about_the_fit(case)
-    yield from _about_the_taste(case, kinds, directions)
-
-
 def _about_the_fit(case: Case) -> Iterator[tuple[str, str]]:
+    """Sentences of caution, each after its kind."""
     posterior, status = case.posterior, case.est.status_
     if posterior is not None and posterior.rhat > CHAINS_APART:
         yield (
@@ -302,19 +321,18 @@ def _about_the_fit(case: Case) -> Iterator[tuple[str, str]]:
 
 
 def _about_the_taste(
-    case: Case, kinds: tuple[Kind, ...], directions: tuple[Direction, ...]
+    case: Case, kinds: tuple[Kind, ...], ideal: tuple[Ideal, ...]
 ) -> Iterator[tuple[str, str]]:
     losses = {kind.metric: kind.log_loss for kind in kinds if not kind.item_effects}
-    anti = sum(direction.share for direction in directions if direction.anti_ideal)
-    if case.rung == "signed" and anti > ANTI_IDEAL:
-        text = f"{percent(anti)} of what matters is anti-ideal: there the middle is the worst, not the best."
-        yield "anti-ideal", text
-    elif case.has_ideal and _looks_anti_ideal(losses, len(case.data)):
+    worst = [one.feature for one in ideal if one.verdict == WORST]
+    if worst:
+        yield "anti-ideal", f"The middle is the worst, not the best: {', '.join(worst)}."
+    elif case.has_ideal and not case.is_average and _looks_anti_ideal(losses, len(case.data)):
         yield (
             "anti-ideal",
             (
                 "Some direction looks anti-ideal, the middle being the worst: metric='signed' predicts "
-                f"answers clearly better (log loss {losses['signed']:.3f} against {losses['full']:.3f})."
+                f"answers clearly better (log loss {losses['signed']:.3f} against {losses[case.rung]:.3f})."
             ),
         )
     if losses.get(case.rung, 0.0) > COIN - ALIKE and case.est.item_effects_ is None:

@@ -115,6 +115,11 @@ class Case:
         return self.est.rung_
 
     @property
+    def is_average(self) -> bool:
+        """Whether several kinds are."""
+        return len(self.est.kind_weights_) > 1
+
+    @property
     def posterior(self) -> Posterior | None:
         """The draws of what describes the estimate, if there are any."""
         return self.est.described()[1]
@@ -177,7 +182,7 @@ def explain(
     ['sweet spot', 'sweet spot']
     """
     case = _case(est, items, level, top, compare, chosen)
-    directions, ideal = _directions(case), _ideal(case)
+    ideal = _ideal(case)
     trade_off_item, trade_offs = _trade_offs(case, item, ideal)
     users = case.data.users
     told = Explanation(
@@ -189,13 +194,13 @@ def explain(
         level=float(level),
         intervals=case.posterior is not None,
         features=case.features,
-        directions=directions,
+        directions=_directions(case),
         slopes=_slopes(case),
         ideal=ideal,
         trade_off_item=trade_off_item,
         trade_offs=trade_offs,
         unknowns=tuple(doubts.unknowns(case, ideal)),
-        trust=doubts.trust(case, directions),
+        trust=doubts.trust(case, ideal),
         ranking=_ranking(case, int(top)),
     )
     return told if told.has_pattern else told.without_claims()

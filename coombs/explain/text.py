@@ -125,7 +125,10 @@ def _source(told: Explanation) -> str:
 
 
 def _matters(told: Explanation) -> Iterator[Block]:
-    yield f"{_source(told)} {JUDGED[told.metric]}"
+    judged = JUDGED[told.metric]
+    if told.trust.kinds and not any(kind.in_use for kind in told.trust.kinds):
+        judged = f"The model averages kinds of preference; what counts most: {KINDS[told.metric]}."
+    yield f"{_source(told)} {judged}"
     yield from _ideal(told)
     if told.slopes:
         heading = ("feature", "standard deviation", "log-odds for one more")
