@@ -2,6 +2,7 @@
 
     python -m benchmarks.peers                  # runs what build/peers.csv lacks; peers.md and peers.png
     python -m benchmarks.peers --models coombs  # runs these models again; all else is from build/peers.csv
+    python -m benchmarks.peers --tables         # runs nothing; peers.md and peers.png from build/peers.csv
     python -m benchmarks.peers --quick          # 3 people, up to 100 answers; printed only
 
 The models are in peer_models.py, the answers in peer_data.py; `pip install 'coombs[peers]'` has the peers.
@@ -142,7 +143,8 @@ def main() -> None:
     skipped += [why for model in given.models if (why := model.missing())]
     for why in skipped:
         print(why, file=sys.stderr)
-    cells = measure(given, [model for model in given.models if model.missing() is None], read_cache())
+    models = [model for model in given.models if not given.tables and model.missing() is None]
+    cells = measure(given, models, read_cache())
     lines = head(given, skipped) + tables(cells, given)
     if given.quick:
         print("\n".join(lines))
@@ -157,7 +159,8 @@ def head(given: argparse.Namespace, skipped: list[str]) -> list[str]:
     return [
         "# coombs beside its peers",
         "",
-        f"`python -m benchmarks.peers --people {given.people}`: at most {given.people} people for each row.",
+        f"`python -m benchmarks.peers --people {given.people}`: at most {given.people} people for each row; "
+        "rows that were not run are not shown.",
         f"Python {platform.python_version()}, {', '.join(versions)}.",
         *skipped,
         "",
@@ -186,6 +189,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--missing", action="store_true", help="of --models, only what was never run")
     parser.add_argument("--answers", help="numbers of answers, separated by commas")
     parser.add_argument("--quick", action="store_true", help="up to 100 answers; printed only")
+    parser.add_argument("--tables", action="store_true", help="of what was run before; nothing is run")
     given = parser.parse_args()
     given.again = given.models is not None and not given.missing
     given.people = given.people or (3 if given.quick else 20)
