@@ -3,8 +3,9 @@
 `fit(items, pairs, y)` gives `predict(pairs)`, the probability that the first of each pair is preferred.
 `items` are standardised features; `y` is +1 where the first is preferred and -1 where the second is. What a
 user would tune is chosen by the log loss of five folds. Few answers are often separable, and the folds then
-choose the least regularisation that is offered; so the ends of the grids (C, temperature) and the ridge of
-the trees are those, of a few tried on these very data, with which the peers predict best.
+choose the least regularisation that is offered. So the ends of the grids (C, temperature) and the ridge of
+the trees are those, of a few tried on these very data, that help the peers most: they lower the log loss at
+20 answers by .02 to .07 and change it by less than .01 at 200.
 
 metric-learn is not among them: its learners take pairs that are similar or not, triplets with an anchor, or
 quadruplets of which two are closer than the others. An answer "A rather than B" is none of these while the

@@ -17,6 +17,8 @@ LOG_LOSS, ACCURACY, CALIBRATION, CPU = range(4)
 SIGN = (1, -1, 1, 1)
 """Whether less is better, or more."""
 OURS = {model.name for model in MODELS if model.is_ours}
+ROUNDING = 1e-9
+"""Differences below are none: everybody predicts half of a coin's tosses."""
 COLUMNS = 4
 """Panels side by side."""
 # Colours of Okabe and Ito, which colour-blind people tell apart; each line has a marker of its own, too.
@@ -30,7 +32,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "BoTorch GP": {"color": "#0072B2", "marker": "X", "linewidth": 1},
     "coombs full": {"color": "black", "marker": "", "linewidth": 1.2, "linestyle": ":"},
     "coombs smooth": {"color": "black", "marker": "", "linewidth": 1.2, "linestyle": "--"},
-    "coombs auto": {"color": "black", "marker": "", "linewidth": 2.2},
+    "coombs auto": {"color": "black", "marker": "o", "linewidth": 2.2},
 }
 FEWEST = 3
 """People of a row that is shown."""
@@ -87,12 +89,12 @@ def mean_and_error(values: np.ndarray) -> tuple[float, float]:
 def is_level(row: Row, name: str, measure: int) -> bool:
     """Whether a model is the best, or behind by at most one standard error of the paired difference."""
     mean, error = behind(row, name, best_of(row, measure), measure)
-    return mean <= error
+    return mean <= error + ROUNDING
 
 
 def rank(row: Row, name: str, measure: int) -> int:
     """1 for the best mean."""
-    return 1 + sum(behind(row, name, other, measure)[0] > 0 for other in row)
+    return 1 + sum(behind(row, name, other, measure)[0] > ROUNDING for other in row)
 
 
 def tables(cells: dict[Any, np.ndarray], given: argparse.Namespace) -> list[str]:

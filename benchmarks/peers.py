@@ -2,6 +2,7 @@
 
     python -m benchmarks.peers                  # runs what build/peers.csv lacks; peers.md and peers.png
     python -m benchmarks.peers --models coombs  # runs these models again; all else is from build/peers.csv
+    python -m benchmarks.peers --tables         # runs nothing; peers.md and peers.png from build/peers.csv
     python -m benchmarks.peers --quick          # 3 people, up to 100 answers; printed only
 
 The models are in peer_models.py, the answers in peer_data.py; `pip install 'coombs[peers]'` has the peers.
@@ -19,14 +20,16 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+# One thread, as CPU time is compared; before numpy reads it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from benchmarks.simulated import results, write  # first: it sets the number of threads, too
-
-import numpy as np  # isort: skip
+import numpy as np
 
 from benchmarks.peer_data import ANSWERS, DATA, absent, make_task
 from benchmarks.peer_models import MODELS, Model, log_loss
+from benchmarks.peer_tables import draw, tables
+from benchmarks.simulated import results, write
 
 CACHE = Path(__file__).resolve().parents[1] / "build" / "peers.csv"
 KEY = ("data", "person", "answers", "model")
@@ -42,6 +45,13 @@ PACKAGES = (
     "numpy",
     "scipy",
 )
+SETTING = """\
+Every model learns from the same answers to random pairs and predicts up to 1,000 other pairs. Of simulated
+people (60 items, 5 features of which one does not matter, ordinary logistic noise) log loss and accuracy are
+those expected under their true probabilities: no model reaches 0 and 1. With a score (candy, cars,
+wine, diabetes) a person is a random draw of at most 100 items and of pairs, the higher score being preferred.
+By judge and by school: real judges and departments, those with most answers first. Pooled: a person is a
+random sample of everybody's answers."""
 BY_NAME = {model.name: model for model in MODELS}
 
 Cell = tuple[str, int, int, str]
@@ -131,10 +141,10 @@ def main() -> None:
     skipped = [why for data in given.only if (why := absent(data))]
     given.only = [data for data in given.only if absent(data) is None]
     skipped += [why for model in given.models if (why := model.missing())]
-    print("\n".join(skipped), file=sys.stderr)
-    cells = measure(given, [model for model in given.models if model.missing() is None], read_cache())
-    from benchmarks.peer_tables import draw, tables
-
+    for why in skipped:
+        print(why, file=sys.stderr)
+    models = [model for model in given.models if not given.tables and model.missing() is None]
+    cells = measure(given, models, read_cache())
     lines = head(given, skipped) + tables(cells, given)
     if given.quick:
         print("\n".join(lines))
@@ -149,9 +159,12 @@ def head(given: argparse.Namespace, skipped: list[str]) -> list[str]:
     return [
         "# coombs beside its peers",
         "",
-        f"`python -m benchmarks.peers --people {given.people}`: at most {given.people} people for each row.",
+        f"`python -m benchmarks.peers --people {given.people}`: at most {given.people} people for each row; "
+        "rows that were not run are not shown.",
         f"Python {platform.python_version()}, {', '.join(versions)}.",
         *skipped,
+        "",
+        SETTING,
     ]
 
 
@@ -176,6 +189,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--missing", action="store_true", help="of --models, only what was never run")
     parser.add_argument("--answers", help="numbers of answers, separated by commas")
     parser.add_argument("--quick", action="store_true", help="up to 100 answers; printed only")
+    parser.add_argument("--tables", action="store_true", help="of what was run before; nothing is run")
     given = parser.parse_args()
     given.again = given.models is not None and not given.missing
     given.people = given.people or (3 if given.quick else 20)

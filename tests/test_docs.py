@@ -138,7 +138,7 @@ def test_links_between_documents_lead_somewhere() -> None:
 
 
 def test_extra_all_holds_every_optional_dependency_of_the_package() -> None:
-    """What a user may want is in [all]; only the reference solver and the tools are apart."""
+    """What a user may want is in [all]; the reference solver, the peers and the tools are apart."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     wanted = [name for name in extras if name not in ("all", "cvxpy", "dev", "peers")]
     assert extras["all"] == [f"coombs[{','.join(wanted)}]"]
