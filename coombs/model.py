@@ -37,7 +37,7 @@ class Model:
     slope, centre : (d,) each, or None; where given, the score (x - c)' M (x - c) + slope' (x - c) takes the
         distance's place: for linear preferences, which have no ideal point (it is NaN), and signed ones
     n_people : how many people's answers it was learned from, or None where that is not known
-    bumps : a smooth function of the features that is added to the score, or None
+    bumps, offset : a smooth function of the features, or None, and a constant that are added to the score
     findings : what the answers bear out (`Explanation.findings`), so that the model says the same as the fit
 
     Examples
@@ -57,6 +57,7 @@ class Model:
     n_people: int | None = None
     findings: dict[str, Any] | None = None
     bumps: Bumps | None = None
+    offset: float = 0.0
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
@@ -77,7 +78,7 @@ class Model:
         result: FloatArray = np.einsum("ij,ij->i", away @ self.metric, away)
         if self.slope is not None:
             result += away @ self.slope
-        return result if self.bumps is None else result + self.bumps(matrix)
+        return result if self.bumps is None else result + self.bumps(matrix) + self.offset
 
     def rank(self, items: TableLike) -> NDArray[Any]:
         """Items from best to worst: names where the table has them, otherwise positions."""
@@ -160,7 +161,7 @@ class Model:
                     name: None if (value := getattr(self, name)) is None else value.tolist()
                     for name in OPTIONAL
                 },
-                **({} if self.bumps is None else {"bumps": self.bumps.to_dict()}),
+                **({} if self.bumps is None else {"bumps": self.bumps.to_dict(), "offset": self.offset}),
                 **({} if self.n_people is None else {"n_people": self.n_people}),
                 **({} if self.findings is None else {"findings": self.findings}),
             },
@@ -216,9 +217,12 @@ class Model:
         names, bumps = _checked_names(data.get("feature_names"), d), data.get("bumps")
         try:
             bumps = None if bumps is None else Bumps.from_dict(bumps, d)
+            offset = float(data.get("offset", 0.0))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(f"The model's bumps cannot be read ({error}).") from error
-        return cls(metric, point, names, **rest, n_people=people, findings=findings, bumps=bumps)
+        return cls(
+            metric, point, names, **rest, n_people=people, findings=findings, bumps=bumps, offset=offset
+        )
 
 
 def _same(one: FloatArray | None, other: FloatArray | None) -> bool:

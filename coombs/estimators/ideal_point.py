@@ -136,7 +136,7 @@ class IdealPoint(PairEstimator):
                 raise InputError(f"{name} is {value!r}; it must be one of {', '.join(map(str, allowed))}.")
         _check_number("regularization", self.regularization, 0.0, np.inf, "a positive number")
         _check_number("lapse", self.lapse, -1e-300, 1.0, "a number from 0 to less than 1")
-        if self._convex and self.metric not in lifted.RUNGS:
+        if self._convex and self._rung not in lifted.RUNGS:
             raise InputError(
                 f"metric is {self.metric!r}; the convex program that loss={self.loss!r}, "
                 f"regularization={self.regularization!r} and penalty={self.penalty!r} ask for "
@@ -152,6 +152,11 @@ class IdealPoint(PairEstimator):
     def _convex(self) -> bool:
         """Whether the lifted convex program is asked for, rather than the posterior."""
         return self.loss != "logistic" or self.regularization != "auto" or self.penalty != "frobenius"
+
+    @property
+    def _rung(self) -> str:
+        """Of the convex program, which has nothing to average."""
+        return "full" if self.metric == "auto" else self.metric
 
     def _learn(self, answers: Answers, scaler: Scaler) -> Fit:
         """The posterior's mean, or the optimum of the convex program."""
@@ -195,15 +200,15 @@ class IdealPoint(PairEstimator):
         """The lifted convex program."""
         loss, trace = LOSSES[self.loss], self.penalty == "trace"
         if self.regularization == "auto":
-            strength = lifted.choose_strength(answers, loss, rng, trace=trace, rung=self.metric)
+            strength = lifted.choose_strength(answers, loss, rng, trace=trace, rung=self._rung)
         else:
             strength = float(self.regularization)
         metric, v, solution = lifted.solve(
-            answers, loss, strength, trace=trace, rung=self.metric, tol=self.tol, max_iter=self.max_iter
+            answers, loss, strength, trace=trace, rung=self._rung, tol=self.tol, max_iter=self.max_iter
         )
-        u = lifted.shrunk_ideal(metric, v) if self.metric != "none" else 0 * v
+        u = lifted.shrunk_ideal(metric, v) if self._rung != "none" else 0 * v
         fit = Fit.of(solution, metric, u, solution.distances)
-        return Learned(**vars(fit), rung=self.metric, linear=v, strength=strength)
+        return Learned(**vars(fit), rung=self._rung, linear=v, strength=strength)
 
     def _store(self, data: Comparisons, fit: Fit, scaler: Scaler) -> None:
         """Fitted attributes, in the user's units."""
@@ -213,7 +218,7 @@ class IdealPoint(PairEstimator):
         self.item_effects_ = fit.effects
         self.kind_weights_ = _kind_weights(fit)
         self.slope_: FloatArray | None = None
-        averaged = len(self.kind_weights_) > 1
+        averaged = fit.mixture is not None and len(fit.mixture.counted.parts) > 1
         if averaged or fit.rung in ("none", "signed", "items", "smooth") or without_ideal(fit):
             self.slope_ = -2 * fit.linear / scaler.sizes
             if fit.rung != "signed" and not (averaged and np.isfinite(self.ideal_point_).all()):
@@ -233,6 +238,10 @@ class IdealPoint(PairEstimator):
         self._description: Description | None = None
         self._description_of: tuple[Model, Posterior | None] | None = None
         self._mixture, self._data, self._scaler = fit.mixture, data, scaler
+        if self.model_.bumps is not None and np.isfinite(self.ideal_point_).all():
+            # The average is a distance up to a constant: on average over the items, the description's.
+            away = self.described()[0].distance(data.items) - self.model_.distance(data.items)
+            self.model_ = replace(self.model_, offset=float(away.mean()))
         self.distances_ = self._distance_of(data.item_table)
 
     def _posterior_of(self, mixture: Mixture | None, scaler: Scaler, data: Comparisons) -> Posterior | None:
@@ -242,10 +251,10 @@ class IdealPoint(PairEstimator):
         """The ideal-point description, which words, weights and trade-offs are about: no smooth part."""
         check_is_fitted(self)
         mixture = self._mixture
-        if mixture is None or len(mixture.quadratic) in (0, len(mixture.parts)):
+        if mixture is None or self.model_.bumps is None or not mixture.quadratic:
             return self.model_, self.posterior_
         if self._description_of is None:
-            plain = {"slope": None, "centre": None, "bumps": None}
+            plain: dict[str, Any] = {"slope": None, "centre": None, "bumps": None, "offset": 0.0}
             model = replace(self.model_, metric=self.metric_, ideal_point=self.ideal_point_, **plain)
             draws = self._posterior_of(mixture.described, self._scaler, self._data)
             self._description_of = model, draws
@@ -299,9 +308,8 @@ class IdealPoint(PairEstimator):
             answers = self._answers(self._data)
             names = METRICS if answers.items.shape[1] else ()
             kinds = [("items", True), *((name, False) for name in names)]
-            if self.item_effects_ is not None and self.rung_ != "items":
-                kinds.append((self.rung_, True))
             known = {} if self._mixture is None else {_kind_of(part): part for part in self._mixture.parts}
+            kinds += [kind for kind in known if kind not in kinds]
             rng, start = generator(0), rough(answers, generator(0))
             with Progress(len(kinds), "comparing kinds of preference") as progress:
                 for kind in kinds:
@@ -336,7 +344,10 @@ class IdealPoint(PairEstimator):
 
     def ideal_point_interval(self, level: float = LEVEL) -> FloatArray:
         """(d, 2) ends of the interval for each coordinate of the ideal point, in the user's units."""
-        return self._draws().ideal_interval(level)
+        self._draws()
+        posterior = self.described()[1]
+        assert posterior is not None
+        return posterior.ideal_interval(level)
 
     def distance_interval(self, items: TableLike = None, level: float = LEVEL) -> FloatArray:
         """(n, 2) ends of the interval for each item's squared distance."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 LARGE_WEIGHT = 0.1
 """A kind with more of the average is worth more draws, and decides how the fit ended."""
+NEGLIGIBLE = 1e-3
+"""A kind with less of the average is left out of it."""
 SEED = 0
 """Of what is computed after a fit."""
 
@@ -61,9 +63,8 @@ class Mixture:
         """Of the kinds, adding up to 1."""
         if len(self.parts) == 1:
             return np.ones(1)
-        if self._probabilities is None:
-            return stack(self.left_out)
-        kinds = self._probabilities[:-1]
+        kinds = stack(self.left_out) if self._probabilities is None else self._probabilities[:-1]
+        kinds = np.where(kinds < NEGLIGIBLE * kinds.sum(), 0.0, kinds)
         return kinds / kinds.sum() if kinds.sum() > 0 else np.full(len(kinds), 1 / len(kinds))
 
     @cached_property
@@ -88,13 +89,21 @@ class Mixture:
     @property
     def described(self) -> Mixture:
         """Those kinds alone, weighted alike relative to each other; itself if there is nothing else."""
-        chosen = [i for i, part in enumerate(self.parts) if not isinstance(part, Smooth)]
-        if len(chosen) in (0, len(self.parts)):
+        return self._only(np.array([not isinstance(part, Smooth) for part in self.parts]), coin=0.0)
+
+    @property
+    def counted(self) -> Mixture:
+        """The kinds that are not left out."""
+        return self._only(self.weights > 0, self.coin)
+
+    def _only(self, chosen: NDArray[np.bool_], coin: float) -> Mixture:
+        if chosen.all() or not chosen.any():
             return self
-        result, weights = Mixture(self.quadratic), self.weights[chosen]
-        alike = np.full(len(chosen), 1 / len(chosen))
+        result = Mixture(tuple(part for part, is_chosen in zip(self.parts, chosen, strict=True) if is_chosen))
+        weights = self.weights[chosen]
+        alike = np.full(len(weights), 1 / len(weights))
         # Cached properties of a frozen record.
-        vars(result).update(weights=weights / weights.sum() if weights.sum() > 0 else alike, coin=0.0)
+        vars(result).update(weights=weights / weights.sum() if weights.sum() > 0 else alike, coin=coin)
         return result
 
     def extended(self, rng: np.random.Generator) -> Mixture:
@@ -107,6 +116,11 @@ class Mixture:
         # Cached properties of a frozen record.
         vars(result).update(_probabilities=self._probabilities, weights=self.weights)
         return result
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether items have effects of their own."""
+        return any(part.has_effects for part in self.parts)
 
     @property
     def main(self) -> Inference | Smooth:
@@ -202,46 +216,48 @@ class _Mean:
         )
 
 
-def estimate(mixture: Mixture) -> Learned:
+def estimate(whole: Mixture) -> Learned:
     """The mean of the draws, each at unit spread of the items' scores; or the mode."""
+    mixture, described = whole.counted, whole.described
     means, weights = [_Mean.of(part) for part in mixture.parts], mixture.weights
 
-    def mean(name: str, shares: FloatArray) -> FloatArray:
-        total = sum(share * getattr(one, name) for share, one in zip(shares, means, strict=True))
-        return np.asarray(total)
-
-    scale = float(np.exp(mean("log_spread", weights)))
-    # The description: the kinds with a positive semidefinite metric, if there are any.
-    described = np.array([_is_distance(part) for part in mixture.parts]) * weights
-    if not described.any() and len(mixture.quadratic) not in (0, len(mixture.parts)):
-        described = np.array([float(_is_distance(part)) for part in mixture.parts])
-    shares = described / described.sum() if described.any() else weights
-    metric, v = scale * mean("metric", shares), scale * mean("linear", shares)
-    has_ideal = any(_has_ideal(part) for part in mixture.parts)
+    scale = float(np.exp(_mean(means, "log_spread", weights)))
+    metric, v = (scale * value for value in _description(described))
+    has_ideal = any(_has_ideal(part) for part in described.parts)
     u = lifted.shrunk_ideal(metric, v, 1e-9) if has_ideal else np.zeros(len(v))
-    main = mixture.described.main
     bumps = [
         replace(part.basis, weights=scale * weight * (part.basis.weights @ one.coefficients))
         for part, one, weight in zip(mixture.parts, means, weights, strict=True)
         if isinstance(part, Smooth) and one.coefficients is not None
     ]
-    effects = scale * mean("effects", weights)
     return Learned(
         metric,
         u,
         np.zeros(0),
-        main.objective,
+        described.main.objective,
         mixture.status,
-        sum(part.n_iter for part in mixture.parts),
+        sum(part.n_iter for part in whole.parts),
         float("nan"),
-        rung=main.name,
-        linear=scale * mean("linear", weights),
-        predictor=scale * mean("metric", weights),
+        rung=described.main.name,
+        linear=scale * _mean(means, "linear", weights),
+        predictor=scale * _mean(means, "metric", weights),
         bumps=bumps[0] if bumps else None,
-        mixture=mixture,
-        effects=effects if any(part.has_effects for part in mixture.parts) else None,
-        lapse=float(mean("lapse", weights)),
+        mixture=whole,
+        effects=scale * _mean(means, "effects", weights) if mixture.has_effects else None,
+        lapse=float(_mean(means, "lapse", weights)),
     )
+
+
+def _description(described: Mixture) -> tuple[FloatArray, FloatArray]:
+    """M and v, at unit spread: of the kinds with a positive semidefinite metric, if there are any."""
+    means = [_Mean.of(part) for part in described.parts]
+    shares = np.array([_is_distance(part) for part in described.parts]) * described.weights
+    shares = shares / shares.sum() if shares.any() else described.weights
+    return _mean(means, "metric", shares), _mean(means, "linear", shares)
+
+
+def _mean(means: list[_Mean], name: str, shares: FloatArray) -> FloatArray:
+    return np.asarray(sum(share * getattr(one, name) for share, one in zip(shares, means, strict=True)))
 
 
 def _has_ideal(part: Inference | Smooth) -> bool:
@@ -284,13 +300,14 @@ def embed(fit: Learned, answers: Answers, varies: NDArray[np.bool_]) -> Learned:
 
 def posterior_of(fit: Learned, mixture: Mixture, scaler: Scaler, items: FloatArray) -> Posterior:
     """The draws in the user's units, of all features and all items; of each kind as many as it has weight."""
+    mixture = mixture.counted
     varies, touched = fit.varies, fit.touched
     assert varies is not None and touched is not None
     ends = np.round(np.cumsum(mixture.weights) * DRAWS).astype(int)
     counts = np.diff(ends, prepend=0)
     if len(mixture.parts) == 1 and not isinstance(mixture.parts[0], Smooth):
         counts = np.array([len(mixture.parts[0].draws)])
-    has_effects = any(part.has_effects for part in mixture.parts)
+    has_effects = mixture.has_effects
     smooth = next((part for part in mixture.parts if isinstance(part, Smooth)), None)
     place = _Place(
         scaler,
