@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from coombs.explain.portrait import Portrait
 
 FORMAT = "coombs-model"
-VERSION = 3
+VERSION = 2
+SMOOTH_VERSION = 3
+"""Of a model with a smooth part, which older versions of coombs do not know."""
 READABLE = (1, 2, 3)
 OPTIONAL = ("scales", "slope", "centre")
 NUMBERS = ("metric", "ideal_point", *OPTIONAL)
@@ -153,7 +155,7 @@ class Model:
         return json.dumps(
             {
                 "format": FORMAT,
-                "version": VERSION,
+                "version": VERSION if self.bumps is None else SMOOTH_VERSION,
                 "feature_names": None if self.feature_names is None else list(self.feature_names),
                 "ideal_point": None if np.isnan(self.ideal_point).any() else self.ideal_point.tolist(),
                 "metric": self.metric.tolist(),
@@ -178,7 +180,7 @@ class Model:
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise InputError(f"The JSON is not a coombs model; its format must be {FORMAT!r}.")
         if data.get("version") not in READABLE:
-            versions = " and ".join(map(str, READABLE))
+            versions = f"{READABLE[0]} to {READABLE[-1]}"
             raise InputError(f"The model has version {data.get('version')!r}; this coombs reads {versions}.")
         return cls._from_fields(data)
 

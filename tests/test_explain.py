@@ -49,7 +49,7 @@ def kinds_of(told: Explanation) -> set[str]:
 def sweet() -> IdealPoint:
     """An ideal inside the range of both features, seen by 60 answers."""
     truth = make_preferences(50, 2, 60, random_state=0)
-    return IdealPoint(truth.items).fit(truth.pairs, truth.y)
+    return IdealPoint(truth.items, metric="full").fit(truth.pairs, truth.y)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def phones() -> IdealPoint:
     items = np.column_stack([rng.uniform(100, 900, 30), rng.uniform(5, 30, 30)])
     names = [SCRIPT] + [f"phone & {i}" for i in range(1, 30)]
     data = answered(table(items, names, ["price", "<b>battery"]), items[:, 0] / 100 - items[:, 1] / 4, 60)
-    return IdealPoint().fit(data)
+    return IdealPoint(metric="full").fit(data)
 
 
 @pytest.fixture(scope="module")
@@ -246,7 +246,7 @@ def test_answers_given_at_random_are_told() -> None:
 def test_a_share_of_careless_answers_is_told_only_where_the_answers_bear_it_out() -> None:
     """Of 12 answers, that share is what it was before any: its prior."""
     truth = make_preferences(40, 2, 12, random_state=3)
-    est = IdealPoint(truth.items).fit(truth.pairs, truth.y)
+    est = IdealPoint(truth.items, metric="full").fit(truth.pairs, truth.y)
     told = explain(replace_lapse(est, np.linspace(0.001, 0.3, 100)))
     assert "at random" not in flat(told) and told.trust.lapse_low < 0.03 < told.trust.lapse_high
     told = explain(replace_lapse(est, np.linspace(0.1, 0.3, 100)))
@@ -264,7 +264,7 @@ def replace_lapse(est: IdealPoint, lapses: Any) -> IdealPoint:
 
 def test_chains_that_disagree_are_warned_of() -> None:
     truth = make_preferences(20, 2, 40, random_state=4)
-    est = IdealPoint(truth.items).fit(truth.pairs, truth.y)
+    est = IdealPoint(truth.items, metric="full").fit(truth.pairs, truth.y)
     est.posterior_ = replace(est.posterior_, rhat=1.62, sampled=False)
     apart, gaussian = explain(est).trust.warnings
     assert apart.startswith("The sampler's chains did not agree (R-hat 1.62")
@@ -299,7 +299,7 @@ def test_an_average_of_kinds_is_called_one(anti_ideal: Comparisons) -> None:
 
 
 def test_an_ideal_fitted_to_anti_ideal_answers_is_warned_of(anti_ideal: Comparisons) -> None:
-    told = explain(IdealPoint(item_effects=False).fit(anti_ideal), compare=True)
+    told = explain(IdealPoint(metric="full", item_effects=False).fit(anti_ideal), compare=True)
     assert any("metric='signed' predicts answers clearly better" in text for text in told.trust.warnings)
     assert told.trust.advice.startswith("A richer kind, 'an ideal or a worst point")
     # The middle is the worst, so that an ideal finds nothing; the page does not blame the answers.
@@ -333,11 +333,11 @@ def test_item_effects_are_told_by_their_size() -> None:
     """Items that answers rank against their features."""
     rng = np.random.default_rng(9)
     items, scores = rng.uniform(-1, 1, (12, 2)), rng.normal(size=12)
-    est = IdealPoint(item_effects=True).fit(answered(table(items), scores, 60))
+    est = IdealPoint(metric="full", item_effects=True).fit(answered(table(items), scores, 60))
     told = explain(est, compare=True)
     spread = np.std(est.item_effects_) / est.model_.distance(items).std()
     assert told.trust.effects == pytest.approx(spread)
-    assert [one.in_use for one in told.trust.kinds] == [False] * 6 + [True]
+    assert [one.in_use for one in told.trust.kinds] == [False] * 7 + [True]
     assert "Items differ by more than their features tell" in flat(told)
 
 
@@ -671,7 +671,7 @@ def test_of_chosen_questions_a_kind_does_not_judge_itself_alone() -> None:
         items = rng.normal(size=(40, 3))
         pairs = draw_pairs(40, 40, rng)
         y = draw_answers(2 * items @ rng.normal(size=3), pairs, "logistic", rng)
-        est = IdealPoint(items).fit(pairs, y)
+        est = IdealPoint(items, metric="full").fit(pairs, y)
         told.append(explain(est, chosen=True).trust.accuracy)
         q = est.predict_proba(draw_pairs(40, 700, rng))[:, 1]
         itself.append(np.maximum(q, 1 - q).mean())

@@ -78,7 +78,7 @@ def truth() -> Preferences:
 @pytest.fixture(scope="module")
 def fitted(truth: Preferences) -> IdealPoint:
     """What is learned from them."""
-    return IdealPoint(truth.items).fit(truth.pairs, truth.y)
+    return IdealPoint(truth.items, metric="full").fit(truth.pairs, truth.y)
 
 
 # What it recovers
@@ -480,22 +480,28 @@ def test_auto_gives_weight_to_kinds_that_fit(person: str, right: set[str], least
     assert np.mean(totals) > least
 
 
-def test_auto_is_an_average_of_all_kinds(truth: Preferences) -> None:
-    """Weights add up to 1; the metric and ideal point describe kinds that have them, the slope all."""
-    est = IdealPoint(truth.items, metric="auto", item_effects=False).fit(truth.pairs, truth.y)
+def test_auto_is_an_average_by_the_evidence() -> None:
+    """Weights add up to 1; metric and ideal point describe the kind that has them, the slope and bumps all."""
+    rng = np.random.default_rng(0)
+    truth = make_preferences(40, 3, 20, random_state=5)
+    pairs, y = truth.pairs, np.where(rng.random(20) < 0.2, -truth.y, truth.y)
+    est = IdealPoint(truth.items, item_effects=False).fit(pairs, y)
     weights = est.kind_weights_
-    assert tuple(weights) == METRICS and sum(weights.values()) == pytest.approx(1.0)
-    assert all(0 < weight < 1 for weight in weights.values())
-    assert est.rung_ == max(weights, key=lambda kind: weights[kind])
-    assert est.status_ == "converged" and est.slope_ is not None
+    assert tuple(weights) == ("full", "smooth") and sum(weights.values()) == pytest.approx(1.0)
+    assert all(0.001 <= weight < 1 for weight in weights.values())
+    assert est.rung_ == "full" and est.status_ == "converged"
+    assert est.slope_ is not None and est.model_.bumps is not None
     assert np.linalg.eigvalsh(est.metric_).min() >= -1e-9
     assert np.isfinite(est.ideal_point_).all() and est.item_effects_ is None
     posterior = est.posterior_
     assert posterior is not None and len(posterior) == DRAWS
     share = np.isnan(posterior.ideal_points).any(axis=1).mean()
-    assert share == pytest.approx(weights["none"], abs=0.001)
-    assert est.score(truth.pairs, truth.y) > 0.75
-    again = IdealPoint(truth.items, metric="auto", item_effects=False).fit(truth.pairs, truth.y)
+    assert share == pytest.approx(weights["smooth"], abs=0.001)
+    model, described = est.described()
+    assert model.bumps is None and described is not None and not np.isnan(described.ideal_points).any()
+    # A distance up to a constant: on average over the items, that of the description.
+    assert est.distances_.mean() == pytest.approx(model.distance(truth.items).mean())
+    again = IdealPoint(truth.items, item_effects=False).fit(pairs, y)
     assert again.kind_weights_ == weights
 
 
@@ -591,8 +597,8 @@ def test_the_ladder_tells_how_well_each_rung_foretells() -> None:
     truth = make_preferences(30, 2, 200, noise="logistic", random_state=1)
     est = IdealPoint(truth.items).fit(truth.pairs, truth.y)
     ladder = est.ladder()
-    assert [rung.metric for rung in ladder] == ["items", *METRICS]
-    assert [rung.item_effects for rung in ladder] == [True] + 5 * [False]
+    assert [rung.metric for rung in ladder] == ["items", *METRICS, "smooth"]
+    assert [rung.item_effects for rung in ladder] == [True] + 5 * [False] + [True]
     assert all(0.4 < rung.accuracy <= 1 and 0 < rung.log_loss < 1.2 for rung in ladder)
     assert min(ladder, key=lambda rung: rung.log_loss).metric in ("diagonal", "full", "signed")
     assert est.ladder() is ladder
@@ -1068,8 +1074,9 @@ def test_a_euclidean_metric_with_a_trace_penalty_chooses_its_strength(columns: l
 
 
 def test_what_the_convex_program_has_not_is_refused(truth: Preferences) -> None:
-    """A diagonal metric, one chosen by itself, item effects."""
-    for metric in ("diagonal", "auto"):
+    """A diagonal metric, a smooth kind, item effects; auto is its full metric."""
+    assert IdealPoint(truth.items, loss="hinge").fit(truth.pairs, truth.y).rung_ == "full"
+    for metric in ("diagonal", "smooth"):
         with pytest.raises(InputError, match=f"^metric is '{metric}'; the convex program"):
             IdealPoint(truth.items, metric=metric, loss="hinge").fit(truth.pairs, truth.y)
     with pytest.raises(InputError, match=r"^item_effects is True; the convex program has none"):

@@ -218,7 +218,7 @@ class IdealPoint(PairEstimator):
         self.item_effects_ = fit.effects
         self.kind_weights_ = _kind_weights(fit)
         self.slope_: FloatArray | None = None
-        averaged = fit.mixture is not None and len(fit.mixture.counted.parts) > 1
+        averaged = len(self.kind_weights_) > 1
         if averaged or fit.rung in ("none", "signed", "items", "smooth") or without_ideal(fit):
             self.slope_ = -2 * fit.linear / scaler.sizes
             if fit.rung != "signed" and not (averaged and np.isfinite(self.ideal_point_).all()):
@@ -308,12 +308,15 @@ class IdealPoint(PairEstimator):
             answers = self._answers(self._data)
             names = METRICS if answers.items.shape[1] else ()
             kinds = [("items", True), *((name, False) for name in names)]
+            kinds += [("smooth", self.item_effects is not False)] * bool(names)
             known = {} if self._mixture is None else {_kind_of(part): part for part in self._mixture.parts}
             kinds += [kind for kind in known if kind not in kinds]
             rng, start = generator(0), rough(answers, generator(0))
             with Progress(len(kinds), "comparing kinds of preference") as progress:
                 for kind in kinds:
-                    if kind not in known:
+                    if kind not in known and kind[0] == "smooth":
+                        known[kind] = self._smooth(answers)
+                    elif kind not in known:
                         settings = {"lapse": self._lapse, "start": start, "effort": QUICK}
                         known[kind] = infer(answers, kind[0], rng, effects=kind[1], **settings)  # type: ignore[arg-type]
                     left = known[kind].leave_out()
@@ -324,7 +327,7 @@ class IdealPoint(PairEstimator):
     def averaged_kinds(self) -> tuple[Rung, ...]:
         """How well each kind of an average predicts each answer from the others; nothing of a single kind."""
         check_is_fitted(self)
-        if self._mixture is None or len(self._mixture.parts) == 1:
+        if self._mixture is None or len(self.kind_weights_) == 1:
             return ()
         kinds = zip(self._mixture.parts, self._mixture.left_out, strict=True)
         return tuple(Rung(*_kind_of(part), left.accuracy, left.log_loss) for part, left in kinds)
@@ -485,8 +488,9 @@ def _kind_weights(fit: Learned) -> dict[str, float]:
     """The weight of each kind of preference in the average; with item effects it has a plus."""
     if fit.mixture is None:
         return {fit.rung: 1.0}
-    names = [name + "+" * effects for name, effects in map(_kind_of, fit.mixture.parts)]
-    return dict(zip(names, fit.mixture.weights.tolist(), strict=True))
+    counted = fit.mixture.counted
+    names = [name + "+" * effects for name, effects in map(_kind_of, counted.parts)]
+    return dict(zip(names, counted.weights.tolist(), strict=True))
 
 
 def _same_names(one: ItemTable, other: ItemTable) -> bool:

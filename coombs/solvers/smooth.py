@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
@@ -79,7 +79,7 @@ STEP = 0.05
 """Step of finite differences among them, in prior deviations."""
 FLATTEST = 0.5
 """The least curvature there, the prior's being 1."""
-LEAST = 1e-8
+LEAST = 1e-7
 """Directions with less than this share of the kernel's largest eigenvalue are left out."""
 
 
@@ -401,6 +401,48 @@ class Draws(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class Posterior:
+    """The Gaussian of the whitened unknowns, by its mean and the lower root of its precision.
+
+    The items' scores are root times those unknowns, `features` times standard normal weights plus effects;
+    without a root, the unknowns are those weights.
+    """
+
+    mean: Vector
+    lower: Matrix
+    features: Matrix
+    root: Matrix | None
+    linear_size: float
+    effect_size: float
+    lapse: float
+
+    def draw(self, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
+        """Draws of the features' weights and of the items' effects, each with its mirror image.
+
+        Given scores of the items, weights and effects are drawn by Matheron's rule: from the prior, moved by
+        what the scores say more.
+        """
+        half = rng.standard_normal((DRAWS // 2, len(self.mean)))
+        moves = solve_triangular(self.lower, half.T, lower=True, trans=1, check_finite=False).T
+        if self.root is None:
+            return _mirrored(self.mean, moves), np.zeros((DRAWS, 0))
+        scores, mean = moves @ self.root.T, self.root @ self.mean
+        prior = rng.standard_normal((len(half), self.features.shape[1]))
+        noise = self.effect_size * rng.standard_normal(scores.shape)
+        weights = prior + self._weights(scores - prior @ self.features.T - noise)
+        mean_weights = self._weights(mean[None])[0]
+        effects = _mirrored(mean - self.features @ mean_weights, scores - weights @ self.features.T)
+        return _mirrored(mean_weights, weights), effects
+
+    def _weights(self, scores: Matrix) -> Matrix:
+        """The mean weights of the features, given scores."""
+        inner = solve_triangular(self.root, scores.T, lower=True, check_finite=False)
+        across = solve_triangular(self.root, inner, lower=True, trans=1, check_finite=False)
+        result: Matrix = across.T @ self.features
+        return result
+
+
+@dataclass(frozen=True, eq=False)
 class Smooth:
     """The posterior of a smooth taste, for standardised features.
 
@@ -410,9 +452,8 @@ class Smooth:
 
     answers: Answers
     basis: Bumps
-    draws: Draws
+    posterior: Posterior
     has_effects: bool
-    effect_size: float
     left: Vector
     log_evidence: float
     bound: float
@@ -422,6 +463,18 @@ class Smooth:
     name = "smooth"
     sampled = True
     rhat = 1.0
+
+    @cached_property
+    def draws(self) -> Draws:
+        """Always the same."""
+        d, posterior = self.answers.items.shape[1], self.posterior
+        unknowns, effects = posterior.draw(np.random.default_rng(0))
+        lapses = np.full(len(unknowns), posterior.lapse)
+        return Draws(-posterior.linear_size * unknowns[:, :d] / 2, unknowns[:, d:], effects, lapses)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the draws, which can be made again."""
+        return {name: value for name, value in vars(self).items() if name != "draws"}
 
     @property
     def objective(self) -> float:
@@ -448,7 +501,7 @@ class Smooth:
     def strangeness(self, items: Matrix) -> Vector:
         """How far the scores of items that were never compared may be off, beyond what the draws say."""
         missing = np.maximum(self.basis.kernel.peak - (self.basis(items) ** 2).sum(axis=1), 0.0)
-        result: Vector = np.sqrt(missing + self.effect_size**2 * self.has_effects)
+        result: Vector = np.sqrt(missing + self.posterior.effect_size**2 * self.has_effects)
         return result
 
 
@@ -478,7 +531,8 @@ def infer_smooth(answers: Answers, *, lapse: float | None = None, effects: bool 
             root = _root(linear + exact(used.items), effect**2)
         design = Design(root, used)
         found = settle(design, best.at.lapse, best.at.sites if used is few else None)
-        unknowns, extra = _draw(found, features, None if root is features else root, effect, rng)
+        exact_root = None if root is features else root
+        posterior = Posterior(found.mean, found.lower, features, exact_root, size, effect, found.lapse)
         if used is few:
             left, log_evidence = best.leave_out(), best.log_evidence
         else:
@@ -486,9 +540,8 @@ def infer_smooth(answers: Answers, *, lapse: float | None = None, effects: bool 
             whole = found if found.variance.any() else found._replace(variance=design.variances(found.lower))
             left = _without(whole, used)[0]
             log_evidence = found.bound + best.log_evidence - best.at.bound if used is answers else math.nan
-    draws = Draws(-size * unknowns[:, :d] / 2, unknowns[:, d:], extra, np.full(len(unknowns), found.lapse))
     ended = (log_evidence, found.bound, best.status, best.n_iter)
-    return Smooth(used, basis, draws, effects, effect, left, *ended)
+    return Smooth(used, basis, posterior, effects, left, *ended)
 
 
 def _some(answers: Answers) -> Answers:
@@ -504,35 +557,6 @@ def _some(answers: Answers) -> Answers:
             parts = (answers.winners[chosen], answers.losers[chosen], answers.weights[chosen])
             answers = answers.collect(answers.items, *parts)
     return answers.some(MOST_ANSWERS, rng)
-
-
-def _draw(
-    found: Settled, features: Matrix, root: Matrix | None, effect: float, rng: np.random.Generator
-) -> tuple[Matrix, Matrix]:
-    """Draws of the features' weights and of the items' effects, each with its mirror image.
-
-    Given scores f of the items, weights w ~ N(0, I) and effects t with f = features w + t are drawn by
-    Matheron's rule: from the prior, moved by what the scores say more.
-    """
-    half = rng.standard_normal((DRAWS // 2, len(found.mean)))
-    moves = solve_triangular(found.lower, half.T, lower=True, trans=1, check_finite=False).T
-    if root is None:
-        return _mirrored(found.mean, moves), np.zeros((DRAWS, 0))
-
-    def weights_of(scores: Matrix) -> Matrix:
-        inner = solve_triangular(root, scores.T, lower=True, check_finite=False)
-        across = solve_triangular(root, inner, lower=True, trans=1, check_finite=False)
-        result: Matrix = across.T @ features
-        return result
-
-    scores = moves @ root.T
-    prior = rng.standard_normal((len(half), features.shape[1]))
-    noise = effect * rng.standard_normal(scores.shape)
-    weights = prior + weights_of(scores - prior @ features.T - noise)
-    mean = root @ found.mean
-    mean_weights = weights_of(mean[None])[0]
-    unknowns = _mirrored(mean_weights, weights)
-    return unknowns, _mirrored(mean - features @ mean_weights, scores - weights @ features.T)
 
 
 def _mirrored(mean: Vector, moves: Matrix) -> Matrix:
