@@ -308,6 +308,27 @@ def test_chains_that_did_not_come_together_are_told(monkeypatch: pytest.MonkeyPa
     assert quick.status is Status.CONVERGED
 
 
+def test_annealing_that_ends_early_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The chains are then not where the answers are, however well they agree."""
+    monkeypatch.setattr(sampler, "MOST_STAGES", 2)
+    found = infer.infer(person(2, 40, 20), "full", np.random.default_rng(0), effort=infer.QUICK)
+    assert found.status is Status.MAX_ITERATIONS
+
+
+def test_islands_are_resampled_apart_and_joined_by_their_evidence() -> None:
+    """One with e^-2 of the other's evidence keeps 12 % of the chains."""
+    target, rng = target_of(person(2, 20, 12), "none"), np.random.default_rng(0)
+    y = target.draw_prior(200, rng)
+    y[:, 0] = np.repeat([0, 1], 100)
+    ensemble = Ensemble(target, y, rng, None, islands=2)
+    ensemble._resample(rng.uniform(0, 1, (2, 100)) * [[1.0], [9.0]])
+    assert (ensemble.y[:, 0] == y[:, 0]).all()
+    ensemble.evidence = np.array([-5.0, -7.0])
+    assert ensemble.log_evidence == pytest.approx(np.log((np.exp(-5) + np.exp(-7)) / 2))
+    ensemble.join(100)
+    assert len(ensemble.y) == 100 and ensemble.y[:, 0].sum() == 12
+
+
 def test_an_inference_holds_what_it_says() -> None:
     answers = person(2, 40, 20)
     found = infer.infer(answers, "full", np.random.default_rng(0))

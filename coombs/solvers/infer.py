@@ -210,6 +210,7 @@ def _sampled(
         values = target.value(kept)
     best, agree = int(values.argmin()), chains.rhat <= LARGEST_RHAT
     status = Status.CONVERGED if agree or is_look else Status.CHAINS_APART
+    status = status if chains.is_annealed else Status.MAX_ITERATIONS
     ended = (status, float(values[best]), len(flat), chains.rhat, chains.tuning, chains.log_evidence)
     return Inference(target, kept, kept[best], True, *ended)
 

@@ -39,6 +39,8 @@ RATIO_WIDTH = 0.5
 """Prior deviation of the logarithm of the linear part's size, relative to the quadratic part's."""
 HALF_LOG_2_PI = math.log(2 * math.pi) / 2
 """What the negative log density of a standard normal lacks."""
+SMALL = 12
+"""Features up to which many products of matrices are faster by their entries than one by one."""
 FLOOR = 1e-3
 """Least eigenvalue of a metric to start from, as a share of the mean one; and the least mean one."""
 
@@ -95,12 +97,36 @@ def _ideal(metric: Matrix, linear: Vector) -> Vector:
     return np.clip(point, -3.0, 3.0)
 
 
+def _times(metric: Matrix, vector: Matrix) -> Matrix:
+    """M v of each row, (C, d)."""
+    result: Matrix = np.einsum("ijc,jc->ic", metric.transpose(1, 2, 0), vector.T).T
+    return result
+
+
+def _product(a: Matrix, b: Matrix) -> Matrix:
+    """A'B of each pair of matrices, (d, d, C)."""
+    if len(a) <= SMALL:
+        result: Matrix = np.einsum("kic,kjc->ijc", a, b)
+        return result
+    left, right = np.ascontiguousarray(a.transpose(2, 1, 0)), np.ascontiguousarray(b.transpose(2, 0, 1))
+    return np.ascontiguousarray((left @ right).transpose(1, 2, 0))
+
+
+def _rotated(matrix: Matrix, basis: Matrix | None) -> Matrix:
+    """V A V' of each A, (d, d, C)."""
+    if basis is None:
+        return matrix
+    basis = basis.astype(matrix.dtype)
+    result: Matrix = basis @ (basis @ matrix.reshape(len(basis), -1)).reshape(matrix.shape)
+    return result
+
+
 def _normal(values: Matrix, log_size: Vector) -> tuple[Vector, Matrix, Vector]:
     """Independent normals of one size: negative log density, and its slopes along the values and log size."""
-    precision = np.exp(-2 * log_size)
-    squares = (values * values).sum(axis=1) * precision
+    slope = values * np.exp(-2 * log_size)[:, None]
+    squares = np.einsum("ci,ci->c", values, slope)
     count = values.shape[1]
-    return squares / 2 + count * log_size, values * precision[:, None], count - squares
+    return squares / 2 + count * log_size, slope, count - squares
 
 
 class _Centred:
@@ -135,8 +161,7 @@ class _Centred:
 
     def expand(self, y: Matrix, d: int) -> Quadratic:
         metric, saved = self.metric(y, d)
-        u = self.ideal(y, d)
-        return Quadratic(metric, (metric @ u[:, :, None])[..., 0], saved)
+        return Quadratic(metric, _times(metric, self.ideal(y, d)), saved)
 
     def ideal(self, y: Matrix, d: int) -> Matrix:
         """u of each row."""
@@ -144,10 +169,11 @@ class _Centred:
         return y[:, size : size + d]
 
     def pull(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
-        outer = to_linear[:, :, None] * self.ideal(y, d)[:, None, :]
+        half = to_linear.T[:, None] * (self.ideal(y, d).T / 2)
+        to_both = to_metric + (half + half.swapaxes(0, 1)).transpose(2, 0, 1)
         result, size = np.zeros_like(y), self.shape_size(d)
-        result[:, :size] = self.pull_metric(y, d, at, to_metric + (outer + outer.swapaxes(1, 2)) / 2)
-        result[:, size : size + d] = (at.metric @ to_linear[:, :, None])[..., 0]
+        result[:, :size] = self.pull_metric(y, d, at, to_both)
+        result[:, size : size + d] = _times(at.metric, to_linear)
         return result
 
     def prior(self, y: Matrix, d: int, at: Quadratic) -> tuple[Vector, Matrix]:
@@ -175,6 +201,14 @@ class _Centred:
 
     def locate(self, metric: Matrix, linear: Vector) -> Vector:
         return np.concatenate([self.shape_of(metric), _ideal(metric, linear), np.zeros(self.n_hyper + 1)])
+
+
+@cache
+def _upper(d: int) -> tuple[Index, Index]:
+    """Rows and columns of the diagonal, then of what is above it."""
+    rows, columns = _above(d)
+    diagonal = np.arange(d)
+    return np.concatenate([diagonal, rows]), np.concatenate([diagonal, columns])
 
 
 @cache
@@ -209,50 +243,49 @@ class Full(_Centred):
         return d * (d + 1) // 2
 
     def metric(self, y: Matrix, d: int) -> tuple[Matrix, Any]:
-        root, diagonal, (rows, columns) = np.zeros((len(y), d, d), y.dtype), np.arange(d), _above(d)
-        logs = y[:, :d].copy()
-        logs[:, 1:] += y[:, :1]
-        root[:, diagonal, diagonal] = np.exp(logs)
-        root[:, rows, columns] = root[:, :1, 0] * y[:, d : self.shape_size(d)]
-        turned = root if self.basis is None else root @ self.basis.T.astype(y.dtype, copy=False)
-        return turned.swapaxes(1, 2) @ turned, (root, turned, logs)
+        # Points last: then sums over features are sums of whole rows.
+        entries = y.T[: self.shape_size(d)].copy()
+        scale = np.exp(2 * entries[0])
+        entries[0] = 0.0
+        np.exp(entries[:d], out=entries[:d])
+        root = np.zeros((d, d, len(y)), y.dtype)
+        root[_upper(d)] = entries
+        metric = scale * _product(root, root)
+        return _rotated(metric, self.basis).transpose(2, 0, 1), (root, entries, scale)
 
     def pull_metric(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix) -> Matrix:
-        root, turned, _ = at.saved
-        to_root = 2 * (turned @ to_metric)
-        if self.basis is not None:
-            to_root = to_root @ self.basis.astype(y.dtype, copy=False)
-        diagonal, (rows, columns) = np.arange(d), _above(d)
-        result = np.empty((len(y), self.shape_size(d)), y.dtype)
-        result[:, :d] = to_root[:, diagonal, diagonal] * root[:, diagonal, diagonal]
-        result[:, d:] = to_root[:, rows, columns] * root[:, :1, 0]
+        root, entries, scale = at.saved
+        inverse = None if self.basis is None else self.basis.T
+        to_metric = _rotated(to_metric.transpose(1, 2, 0), inverse)
+        result: Matrix = _product(root.swapaxes(0, 1), to_metric)[_upper(d)]
+        result *= 2 * scale
         # Everything is relative to R_00.
-        result[:, 0] = result[:, :d].sum(axis=1) + (result[:, d:] * y[:, d : self.shape_size(d)]).sum(axis=1)
-        return result
+        total = np.einsum("ic,ic->c", result, entries)
+        result[:d] *= entries[:d]
+        result[0] = total
+        return result.T
 
     def shape_prior(self, y: Matrix, d: int, at: Quadratic) -> tuple[Vector, Matrix, Matrix]:
-        root, _, logs = at.saved
-        n_above, size = d * (d - 1) // 2, self.shape_size(d)
-        k, eta = y[:, size + d], y[:, size + d + 1]
-        extra = np.exp(LIKENESS + LIKENESS_WIDTH * eta)
-        nu = (d + 1) * (1 + extra)
-        freedom = nu[:, None] - np.arange(d, dtype=y.dtype)
-        log_sigma = (_log_mean(d) + LOG_SCALE * k - np.log(nu)) / 2
-        squares = (root * root).sum(axis=(1, 2)) * np.exp(-2 * log_sigma)
-        total = freedom.sum(axis=1)
-        value = squares / 2 + (n_above + total) * log_sigma - ((freedom - 1) * logs).sum(axis=1)
-        value += (freedom / 2 * math.log(2) + gammaln(freedom / 2)).sum(axis=1)
-        # The unknowns are logarithms and ratios of R's entries.
-        value -= size * y[:, 0] + y[:, 1:d].sum(axis=1)
-        slope = np.empty((len(y), size), y.dtype)
-        precision = np.exp(-2 * log_sigma)
-        slope[:, :d] = np.exp(2 * logs) * precision[:, None] - freedom
-        slope[:, 0] = squares - total - n_above
-        slope[:, d:] = y[:, d:size] * (np.exp(2 * y[:, 0]) * precision)[:, None]
+        _, entries, scale = at.saved
+        size, unknowns = self.shape_size(d), y.T
+        n_above, places = size - d, np.arange(d, dtype=y.dtype)
+        nu = (d + 1) * (1 + np.exp(LIKENESS + LIKENESS_WIDTH * unknowns[size + d + 1]))
+        freedom = nu - places[:, None]
+        total = d * nu - n_above
+        log_sigma = (_log_mean(d) + LOG_SCALE * unknowns[size + d] - np.log(nu)) / 2
+        slope = entries * (scale * np.exp(-2 * log_sigma))
+        squares = np.einsum("ic,ic->c", slope, entries)
+        logs = d * unknowns[0] + unknowns[1:d].sum(axis=0)
+        # sum (nu - i - 1) log R_ii, and size log R_00 + sum log R_ii / R_00, as the unknowns are these.
+        value = squares / 2 + (n_above + total) * log_sigma - nu * logs + places @ unknowns[:d]
+        value += total * (math.log(2) / 2) + gammaln(freedom / 2).sum(axis=0)
+        slope[:d] *= entries[:d]
+        slope[:d] -= freedom
+        slope[0] = squares - total - n_above
         to_sigma = n_above + total - squares
-        to_freedom = log_sigma[:, None] - logs + math.log(2) / 2 + digamma(freedom / 2) / 2
-        to_eta = LIKENESS_WIDTH * (nu - d - 1) * (to_freedom.sum(axis=1) - to_sigma / (2 * nu))
-        return value, slope, np.stack([to_sigma * LOG_SCALE / 2, to_eta], axis=1)
+        to_nu = d * (log_sigma + math.log(2) / 2) - logs + digamma(freedom / 2).sum(axis=0) / 2
+        to_eta = LIKENESS_WIDTH * (nu - d - 1) * (to_nu - to_sigma / (2 * nu))
+        return value, slope.T, np.stack([to_sigma * (LOG_SCALE / 2), to_eta]).T
 
     def shape_constant(self, d: int) -> float:
         return d * (d - 1) / 2 * HALF_LOG_2_PI - d * math.log(2)
