@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from coombs.solvers.graph import Matrix, Vector
     from coombs.solvers.kinds import Kind
 
-WHOLE = Effort(chains=256, warm_up=6, least=16, most=96)
+WHOLE = Effort(chains=256, warm_up=6, least=8, most=64)
 """For an estimate."""
 SHARED = Effort(chains=128, warm_up=4, least=8, most=16)
 """For one of several kinds, before it is known how much it counts."""

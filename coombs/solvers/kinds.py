@@ -112,11 +112,17 @@ def _product(a: Matrix, b: Matrix) -> Matrix:
     return np.ascontiguousarray((left @ right).transpose(1, 2, 0))
 
 
-def _rotated(matrix: Matrix, basis: Matrix | None) -> Matrix:
+def _solve(root: Matrix, vector: Matrix) -> Matrix:
+    """R^-1 v of each upper triangular R, (d, d, C), and v, (d, C)."""
+    result = vector.copy()
+    for i in range(len(root) - 1, -1, -1):
+        result[i] /= root[i, i]
+        result[:i] -= root[:i, i] * result[i]
+    return result
+
+
+def _rotated(matrix: Matrix, basis: Matrix) -> Matrix:
     """V A V' of each A, (d, d, C)."""
-    if basis is None:
-        return matrix
-    basis = basis.astype(matrix.dtype)
     result: Matrix = basis @ (basis @ matrix.reshape(len(basis), -1)).reshape(matrix.shape)
     return result
 
@@ -168,6 +174,10 @@ class _Centred:
         size = self.shape_size(d)
         return y[:, size : size + d]
 
+    def ideal_at(self, y: Matrix, d: int, at: Quadratic) -> Matrix:
+        """The same, in any basis."""
+        return self.ideal(y, d)
+
     def pull(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
         half = to_linear.T[:, None] * (self.ideal(y, d).T / 2)
         to_both = to_metric + (half + half.swapaxes(0, 1)).transpose(2, 0, 1)
@@ -181,7 +191,7 @@ class _Centred:
         hyper = y[:, size + d :]
         value, to_shape, to_hyper = self.shape_prior(y, d, at)
         log_size = math.log(IDEAL_DISTANCE) + LOG_IDEAL * hyper[:, -1]
-        of_ideal, to_ideal, to_size = _normal(self.ideal(y, d), log_size)
+        of_ideal, to_ideal, to_size = _normal(self.ideal_at(y, d, at), log_size)
         slope = np.concatenate([to_shape, to_ideal, hyper], axis=1)
         slope[:, size + d : -1] += to_hyper
         slope[:, -1] += LOG_IDEAL * to_size
@@ -231,7 +241,8 @@ class Full(_Centred):
     of R above the diagonal are normal, squares of the i-th on it are chi squared with nu - i (Bartlett).
     With eta learned, somebody who weighs all directions alike is not credited with a metric of chance. The
     prior is the same in every basis; in the eigenvectors of a rough estimate, the largest first, the
-    posterior is nearest to a Gaussian. Unknowns: log R_00, log R_ii / R_00, R_ij / R_00, u, k, eta, q.
+    posterior is nearest to a Gaussian. It is so with w = R V'u / R_00 in place of u, as v = R_00 V R'w.
+    Unknowns: log R_00, log R_ii / R_00, R_ij / R_00, w, k, eta, q.
     """
 
     basis: Matrix | None = field(default=None, repr=False, compare=False)
@@ -242,31 +253,80 @@ class Full(_Centred):
     def shape_size(self, d: int) -> int:
         return d * (d + 1) // 2
 
-    def metric(self, y: Matrix, d: int) -> tuple[Matrix, Any]:
+    def expand(self, y: Matrix, d: int) -> Quadratic:
         # Points last: then sums over features are sums of whole rows.
-        entries = y.T[: self.shape_size(d)].copy()
+        size, basis = self.shape_size(d), self._basis(d, y.dtype)
+        entries, w = y.T[:size].copy(), y.T[size : size + d]
         scale = np.exp(2 * entries[0])
         entries[0] = 0.0
         np.exp(entries[:d], out=entries[:d])
         root = np.zeros((d, d, len(y)), y.dtype)
         root[_upper(d)] = entries
-        metric = scale * _product(root, root)
-        return _rotated(metric, self.basis).transpose(2, 0, 1), (root, entries, scale)
+        metric = _rotated(scale * _product(root, root), basis)
+        linear = basis @ (scale * np.einsum("kic,kc->ic", root, w))
+        return Quadratic(metric.transpose(2, 0, 1), linear.T, (root, entries, scale, _solve(root, w)))
 
-    def pull_metric(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix) -> Matrix:
-        root, entries, scale = at.saved
-        inverse = None if self.basis is None else self.basis.T
-        to_metric = _rotated(to_metric.transpose(1, 2, 0), inverse)
-        result: Matrix = _product(root.swapaxes(0, 1), to_metric)[_upper(d)]
-        result *= 2 * scale
+    def _basis(self, d: int, dtype: Any) -> Matrix:
+        result: Matrix = np.eye(d, dtype=dtype) if self.basis is None else self.basis.astype(dtype)
+        return result
+
+    def ideal(self, y: Matrix, d: int) -> Matrix:
+        result: Matrix = self.ideal_at(y, d, self.expand(y, d)) @ self._basis(d, y.dtype).T
+        return result
+
+    def ideal_at(self, y: Matrix, d: int, at: Quadratic) -> Matrix:
+        result: Matrix = at.saved[3].T
+        return result
+
+    def pull(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
+        root, entries, scale, _ = at.saved
+        size, inverse = self.shape_size(d), self._basis(d, y.dtype).T
+        w, to_v = y.T[size : size + d], inverse @ to_linear.T
+        to_root = 2 * _product(root.swapaxes(0, 1), _rotated(to_metric.transpose(1, 2, 0), inverse))
+        to_root += w[:, None] * to_v
+        result = np.zeros((y.shape[1], len(y)), y.dtype)
+        result[:size] = to_root[_upper(d)]
+        result[size : size + d] = np.einsum("ikc,kc->ic", root, to_v)
+        result *= scale
         # Everything is relative to R_00.
-        total = np.einsum("ic,ic->c", result, entries)
+        total = np.einsum("ic,ic->c", result[:size], entries)
+        total += np.einsum("ic,ic->c", result[size : size + d], w)
         result[:d] *= entries[:d]
         result[0] = total
         return result.T
 
+    def prior(self, y: Matrix, d: int, at: Quadratic) -> tuple[Vector, Matrix]:
+        root, entries, _, u = at.saved
+        size = self.shape_size(d)
+        value, slope = super().prior(y, d, at)
+        # From u to w: du = R^-1 dw, and du = -R^-1 dR u, both relative to R_00.
+        to_w = _solve(root.swapaxes(0, 1)[::-1, ::-1], slope.T[size : size + d][::-1])[::-1]
+        to_entries = (to_w[:, None] * u)[_upper(d)]
+        to_entries[:d] *= entries[:d]
+        to_entries[:d] -= 1
+        slope.T[1:size] -= to_entries[1:]
+        slope.T[size : size + d] = to_w
+        return value + y.T[1:d].sum(axis=0), slope
+
+    def draw(self, count: int, d: int, rng: np.random.Generator) -> Matrix:
+        return self._from_ideal(super().draw(count, d, rng), d)
+
+    def locate(self, metric: Matrix, linear: Vector) -> Vector:
+        y, size, d = super().locate(metric, linear), self.shape_size(len(metric)), len(metric)
+        y[size : size + d] = y[size : size + d] @ self._basis(d, y.dtype)
+        result: Vector = self._from_ideal(y[None], d)[0]
+        return result
+
+    def _from_ideal(self, y: Matrix, d: int) -> Matrix:
+        """The unknowns, from the same with V'u in place of w."""
+        size = self.shape_size(d)
+        root, u = self.expand(y, d).saved[0], y[:, size : size + d]
+        result = y.copy()
+        result[:, size : size + d] = np.einsum("ijc,cj->ci", root, u)
+        return result
+
     def shape_prior(self, y: Matrix, d: int, at: Quadratic) -> tuple[Vector, Matrix, Matrix]:
-        _, entries, scale = at.saved
+        _, entries, scale, _ = at.saved
         size, unknowns = self.shape_size(d), y.T
         n_above, places = size - d, np.arange(d, dtype=y.dtype)
         nu = (d + 1) * (1 + np.exp(LIKENESS + LIKENESS_WIDTH * unknowns[size + d + 1]))
