@@ -123,7 +123,9 @@ def test_a_full_metric_is_wishart(name: str) -> None:
         log_density = wishart.logpdf(kind.expand(point[None], D).metric[0], nu, mean / nu * np.eye(D))
         log_density += np.linalg.slogdet(jacobian)[1]
         size = kinds.IDEAL_DISTANCE * np.exp(kinds.LOG_IDEAL * q)
-        log_density += norm.logpdf(point[n : n + D], scale=size).sum() + norm.logpdf(point[-3:]).sum()
+        log_density += norm.logpdf(kind.ideal(point[None], D)[0], scale=size).sum()  # type: ignore[attr-defined]
+        # du / dw is the inverse of R / R_00.
+        log_density += norm.logpdf(point[-3:]).sum() - point[1:D].sum()
         expected.append(-log_density)
     value = prior_of(kind, y)[0]
     assert value - value[0] == pytest.approx(np.array(expected) - expected[0], abs=1e-5)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from coombs.solvers.graph import Matrix, Vector
     from coombs.solvers.kinds import Kind
 
-WHOLE = Effort(chains=256, warm_up=6, least=16, most=96)
+WHOLE = Effort(chains=256, warm_up=6, least=8, most=80)
 """For an estimate."""
 SHARED = Effort(chains=128, warm_up=4, least=8, most=16)
 """For one of several kinds, before it is known how much it counts."""
@@ -39,9 +39,9 @@ MOST_UNKNOWNS = 2_500
 """Up to this many unknowns the posterior is sampled."""
 LARGEST_RHAT = 1.05
 """The worst nested R-hat, over what is reported, at which the chains agree."""
-MEDIAN_ERROR = 0.007
+MEDIAN_ERROR = 0.0085
 """Standard error of half of the items' standardised scores, at most, in deviations of the scores."""
-LARGE_ERROR = 0.010
+LARGE_ERROR = 0.012
 """The same of nineteen in twenty of them."""
 SCALE_ERROR = 0.04
 """Standard error of the logarithm of the scores' scale, at most, in its posterior deviations."""
@@ -225,6 +225,7 @@ def _sampled(
         values = target.value(kept)
     best, agree = int(values.argmin()), chains.rhat <= LARGEST_RHAT
     status = Status.CONVERGED if agree or is_look else Status.CHAINS_APART
+    status = status if chains.is_annealed else Status.MAX_ITERATIONS
     ended = (status, float(values[best]), len(flat), chains.rhat, chains.tuning, chains.log_evidence)
     return Inference(target, kept, kept[best], True, *ended)
 

@@ -39,6 +39,8 @@ RATIO_WIDTH = 0.5
 """Prior deviation of the logarithm of the linear part's size, relative to the quadratic part's."""
 HALF_LOG_2_PI = math.log(2 * math.pi) / 2
 """What the negative log density of a standard normal lacks."""
+SMALL = 12
+"""Features up to which many products of matrices are faster by their entries than one by one."""
 FLOOR = 1e-3
 """Least eigenvalue of a metric to start from, as a share of the mean one; and the least mean one."""
 
@@ -95,12 +97,42 @@ def _ideal(metric: Matrix, linear: Vector) -> Vector:
     return np.clip(point, -3.0, 3.0)
 
 
+def _times(metric: Matrix, vector: Matrix) -> Matrix:
+    """M v of each row, (C, d)."""
+    result: Matrix = np.einsum("ijc,jc->ic", metric.transpose(1, 2, 0), vector.T).T
+    return result
+
+
+def _product(a: Matrix, b: Matrix) -> Matrix:
+    """A'B of each pair of matrices, (d, d, C)."""
+    if len(a) <= SMALL:
+        result: Matrix = np.einsum("kic,kjc->ijc", a, b)
+        return result
+    left, right = np.ascontiguousarray(a.transpose(2, 1, 0)), np.ascontiguousarray(b.transpose(2, 0, 1))
+    return np.ascontiguousarray((left @ right).transpose(1, 2, 0))
+
+
+def _solve(root: Matrix, vector: Matrix) -> Matrix:
+    """R^-1 v of each upper triangular R, (d, d, C), and v, (d, C)."""
+    result = vector.copy()
+    for i in range(len(root) - 1, -1, -1):
+        result[i] /= root[i, i]
+        result[:i] -= root[:i, i] * result[i]
+    return result
+
+
+def _rotated(matrix: Matrix, basis: Matrix) -> Matrix:
+    """V A V' of each A, (d, d, C)."""
+    result: Matrix = basis @ (basis @ matrix.reshape(len(basis), -1)).reshape(matrix.shape)
+    return result
+
+
 def _normal(values: Matrix, log_size: Vector) -> tuple[Vector, Matrix, Vector]:
     """Independent normals of one size: negative log density, and its slopes along the values and log size."""
-    precision = np.exp(-2 * log_size)
-    squares = (values * values).sum(axis=1) * precision
+    slope = values * np.exp(-2 * log_size)[:, None]
+    squares = np.einsum("ci,ci->c", values, slope)
     count = values.shape[1]
-    return squares / 2 + count * log_size, values * precision[:, None], count - squares
+    return squares / 2 + count * log_size, slope, count - squares
 
 
 class _Centred:
@@ -135,19 +167,23 @@ class _Centred:
 
     def expand(self, y: Matrix, d: int) -> Quadratic:
         metric, saved = self.metric(y, d)
-        u = self.ideal(y, d)
-        return Quadratic(metric, (metric @ u[:, :, None])[..., 0], saved)
+        return Quadratic(metric, _times(metric, self.ideal(y, d)), saved)
 
     def ideal(self, y: Matrix, d: int) -> Matrix:
         """u of each row."""
         size = self.shape_size(d)
         return y[:, size : size + d]
 
+    def ideal_at(self, y: Matrix, d: int, at: Quadratic) -> Matrix:
+        """The same, in any basis."""
+        return self.ideal(y, d)
+
     def pull(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
-        outer = to_linear[:, :, None] * self.ideal(y, d)[:, None, :]
+        half = to_linear.T[:, None] * (self.ideal(y, d).T / 2)
+        to_both = to_metric + (half + half.swapaxes(0, 1)).transpose(2, 0, 1)
         result, size = np.zeros_like(y), self.shape_size(d)
-        result[:, :size] = self.pull_metric(y, d, at, to_metric + (outer + outer.swapaxes(1, 2)) / 2)
-        result[:, size : size + d] = (at.metric @ to_linear[:, :, None])[..., 0]
+        result[:, :size] = self.pull_metric(y, d, at, to_both)
+        result[:, size : size + d] = _times(at.metric, to_linear)
         return result
 
     def prior(self, y: Matrix, d: int, at: Quadratic) -> tuple[Vector, Matrix]:
@@ -155,7 +191,7 @@ class _Centred:
         hyper = y[:, size + d :]
         value, to_shape, to_hyper = self.shape_prior(y, d, at)
         log_size = math.log(IDEAL_DISTANCE) + LOG_IDEAL * hyper[:, -1]
-        of_ideal, to_ideal, to_size = _normal(self.ideal(y, d), log_size)
+        of_ideal, to_ideal, to_size = _normal(self.ideal_at(y, d, at), log_size)
         slope = np.concatenate([to_shape, to_ideal, hyper], axis=1)
         slope[:, size + d : -1] += to_hyper
         slope[:, -1] += LOG_IDEAL * to_size
@@ -178,6 +214,14 @@ class _Centred:
 
 
 @cache
+def _upper(d: int) -> tuple[Index, Index]:
+    """Rows and columns of the diagonal, then of what is above it."""
+    rows, columns = _above(d)
+    diagonal = np.arange(d)
+    return np.concatenate([diagonal, rows]), np.concatenate([diagonal, columns])
+
+
+@cache
 def _above(d: int) -> tuple[Index, Index]:
     """Rows and columns above the diagonal."""
     rows, columns = np.triu_indices(d, 1)
@@ -197,7 +241,8 @@ class Full(_Centred):
     of R above the diagonal are normal, squares of the i-th on it are chi squared with nu - i (Bartlett).
     With eta learned, somebody who weighs all directions alike is not credited with a metric of chance. The
     prior is the same in every basis; in the eigenvectors of a rough estimate, the largest first, the
-    posterior is nearest to a Gaussian. Unknowns: log R_00, log R_ii / R_00, R_ij / R_00, u, k, eta, q.
+    posterior is nearest to a Gaussian. It is so with w = R V'u / R_00 in place of u, as v = R_00 V R'w.
+    Unknowns: log R_00, log R_ii / R_00, R_ij / R_00, w, k, eta, q.
     """
 
     basis: Matrix | None = field(default=None, repr=False, compare=False)
@@ -208,51 +253,99 @@ class Full(_Centred):
     def shape_size(self, d: int) -> int:
         return d * (d + 1) // 2
 
-    def metric(self, y: Matrix, d: int) -> tuple[Matrix, Any]:
-        root, diagonal, (rows, columns) = np.zeros((len(y), d, d), y.dtype), np.arange(d), _above(d)
-        logs = y[:, :d].copy()
-        logs[:, 1:] += y[:, :1]
-        root[:, diagonal, diagonal] = np.exp(logs)
-        root[:, rows, columns] = root[:, :1, 0] * y[:, d : self.shape_size(d)]
-        turned = root if self.basis is None else root @ self.basis.T.astype(y.dtype, copy=False)
-        return turned.swapaxes(1, 2) @ turned, (root, turned, logs)
+    def expand(self, y: Matrix, d: int) -> Quadratic:
+        # Points last: then sums over features are sums of whole rows.
+        size, basis = self.shape_size(d), self._basis(d, y.dtype)
+        entries, w = y.T[:size].copy(), y.T[size : size + d]
+        scale = np.exp(2 * entries[0])
+        entries[0] = 0.0
+        np.exp(entries[:d], out=entries[:d])
+        root = np.zeros((d, d, len(y)), y.dtype)
+        root[_upper(d)] = entries
+        metric = _rotated(scale * _product(root, root), basis)
+        linear = basis @ (scale * np.einsum("kic,kc->ic", root, w))
+        return Quadratic(metric.transpose(2, 0, 1), linear.T, (root, entries, scale, _solve(root, w)))
 
-    def pull_metric(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix) -> Matrix:
-        root, turned, _ = at.saved
-        to_root = 2 * (turned @ to_metric)
-        if self.basis is not None:
-            to_root = to_root @ self.basis.astype(y.dtype, copy=False)
-        diagonal, (rows, columns) = np.arange(d), _above(d)
-        result = np.empty((len(y), self.shape_size(d)), y.dtype)
-        result[:, :d] = to_root[:, diagonal, diagonal] * root[:, diagonal, diagonal]
-        result[:, d:] = to_root[:, rows, columns] * root[:, :1, 0]
+    def _basis(self, d: int, dtype: Any) -> Matrix:
+        result: Matrix = np.eye(d, dtype=dtype) if self.basis is None else self.basis.astype(dtype)
+        return result
+
+    def ideal(self, y: Matrix, d: int) -> Matrix:
+        result: Matrix = self.ideal_at(y, d, self.expand(y, d)) @ self._basis(d, y.dtype).T
+        return result
+
+    def ideal_at(self, y: Matrix, d: int, at: Quadratic) -> Matrix:
+        result: Matrix = at.saved[3].T
+        return result
+
+    def pull(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
+        root, entries, scale, _ = at.saved
+        size, inverse = self.shape_size(d), self._basis(d, y.dtype).T
+        w, to_v = y.T[size : size + d], inverse @ to_linear.T
+        to_root = 2 * _product(root.swapaxes(0, 1), _rotated(to_metric.transpose(1, 2, 0), inverse))
+        to_root += w[:, None] * to_v
+        result = np.zeros((y.shape[1], len(y)), y.dtype)
+        result[:size] = to_root[_upper(d)]
+        result[size : size + d] = np.einsum("ikc,kc->ic", root, to_v)
+        result *= scale
         # Everything is relative to R_00.
-        result[:, 0] = result[:, :d].sum(axis=1) + (result[:, d:] * y[:, d : self.shape_size(d)]).sum(axis=1)
+        total = np.einsum("ic,ic->c", result[:size], entries)
+        total += np.einsum("ic,ic->c", result[size : size + d], w)
+        result[:d] *= entries[:d]
+        result[0] = total
+        return result.T
+
+    def prior(self, y: Matrix, d: int, at: Quadratic) -> tuple[Vector, Matrix]:
+        root, entries, _, u = at.saved
+        size = self.shape_size(d)
+        value, slope = super().prior(y, d, at)
+        # From u to w: du = R^-1 dw, and du = -R^-1 dR u, both relative to R_00.
+        to_w = _solve(root.swapaxes(0, 1)[::-1, ::-1], slope.T[size : size + d][::-1])[::-1]
+        to_entries = (to_w[:, None] * u)[_upper(d)]
+        to_entries[:d] *= entries[:d]
+        to_entries[:d] -= 1
+        slope.T[1:size] -= to_entries[1:]
+        slope.T[size : size + d] = to_w
+        return value + y.T[1:d].sum(axis=0), slope
+
+    def draw(self, count: int, d: int, rng: np.random.Generator) -> Matrix:
+        return self._from_ideal(super().draw(count, d, rng), d)
+
+    def locate(self, metric: Matrix, linear: Vector) -> Vector:
+        y, size, d = super().locate(metric, linear), self.shape_size(len(metric)), len(metric)
+        y[size : size + d] = y[size : size + d] @ self._basis(d, y.dtype)
+        result: Vector = self._from_ideal(y[None], d)[0]
+        return result
+
+    def _from_ideal(self, y: Matrix, d: int) -> Matrix:
+        """The unknowns, from the same with V'u in place of w."""
+        size = self.shape_size(d)
+        root, u = self.expand(y, d).saved[0], y[:, size : size + d]
+        result = y.copy()
+        result[:, size : size + d] = np.einsum("ijc,cj->ci", root, u)
         return result
 
     def shape_prior(self, y: Matrix, d: int, at: Quadratic) -> tuple[Vector, Matrix, Matrix]:
-        root, _, logs = at.saved
-        n_above, size = d * (d - 1) // 2, self.shape_size(d)
-        k, eta = y[:, size + d], y[:, size + d + 1]
-        extra = np.exp(LIKENESS + LIKENESS_WIDTH * eta)
-        nu = (d + 1) * (1 + extra)
-        freedom = nu[:, None] - np.arange(d, dtype=y.dtype)
-        log_sigma = (_log_mean(d) + LOG_SCALE * k - np.log(nu)) / 2
-        squares = (root * root).sum(axis=(1, 2)) * np.exp(-2 * log_sigma)
-        total = freedom.sum(axis=1)
-        value = squares / 2 + (n_above + total) * log_sigma - ((freedom - 1) * logs).sum(axis=1)
-        value += (freedom / 2 * math.log(2) + gammaln(freedom / 2)).sum(axis=1)
-        # The unknowns are logarithms and ratios of R's entries.
-        value -= size * y[:, 0] + y[:, 1:d].sum(axis=1)
-        slope = np.empty((len(y), size), y.dtype)
-        precision = np.exp(-2 * log_sigma)
-        slope[:, :d] = np.exp(2 * logs) * precision[:, None] - freedom
-        slope[:, 0] = squares - total - n_above
-        slope[:, d:] = y[:, d:size] * (np.exp(2 * y[:, 0]) * precision)[:, None]
+        _, entries, scale, _ = at.saved
+        size, unknowns = self.shape_size(d), y.T
+        n_above, places = size - d, np.arange(d, dtype=y.dtype)
+        nu = (d + 1) * (1 + np.exp(LIKENESS + LIKENESS_WIDTH * unknowns[size + d + 1]))
+        freedom = nu - places[:, None]
+        total = d * nu - n_above
+        log_sigma = (_log_mean(d) + LOG_SCALE * unknowns[size + d] - np.log(nu)) / 2
+        slope = entries * (scale * np.exp(-2 * log_sigma))
+        squares = np.einsum("ic,ic->c", slope, entries)
+        logs = d * unknowns[0] + unknowns[1:d].sum(axis=0)
+        # sum (nu - i - 1) log R_ii, and size log R_00 + sum log R_ii / R_00, as the unknowns are these.
+        value = squares / 2 + (n_above + total) * log_sigma - nu * logs + places @ unknowns[:d]
+        value += total * (math.log(2) / 2) + gammaln(freedom / 2).sum(axis=0)
+        slope[:d] *= entries[:d]
+        slope[:d] -= freedom
+        slope[0] = squares - total - n_above
         to_sigma = n_above + total - squares
-        to_freedom = log_sigma[:, None] - logs + math.log(2) / 2 + digamma(freedom / 2) / 2
-        to_eta = LIKENESS_WIDTH * (nu - d - 1) * (to_freedom.sum(axis=1) - to_sigma / (2 * nu))
-        return value, slope, np.stack([to_sigma * LOG_SCALE / 2, to_eta], axis=1)
+        to_nu = d * (log_sigma + math.log(2) / 2) - logs + digamma(freedom / 2).sum(axis=0) / 2
+        to_eta = LIKENESS_WIDTH * (nu - d - 1) * (to_nu - to_sigma / (2 * nu))
+        return value, slope.T, np.stack([to_sigma * (LOG_SCALE / 2), to_eta]).T
 
     def shape_constant(self, d: int) -> float:
         return d * (d - 1) / 2 * HALF_LOG_2_PI - d * math.log(2)

@@ -5,6 +5,8 @@ then change step by step to those asked for; at each step draws are resampled by
 what is new (Del Moral, Doucet and Jasra, 2006) and moved once. So there is no mode to find, and no start
 to forget. The chains share a mass matrix, which is their own covariance, and a step size; they go on until
 the means that they report are known well enough, and are judged by nested R-hat (Margossian et al., 2022).
+In the end all draws are shifted to where their mean gradient is zero, as it is on average: a control variate
+(Mira, Solgi and Imparato, 2013) for whatever is computed from them.
 """
 
 from __future__ import annotations
@@ -22,17 +24,17 @@ if TYPE_CHECKING:
     from coombs.solvers.graph import Matrix, Vector
     from coombs.solvers.target import Density, Target
 
-ACCEPTANCE = 0.75
+ACCEPTANCE = 0.8
 """The share of accepted moves that the step size aims at."""
 FIRST_STEP = 0.5
 """The first step size, in deviations of the posterior."""
 LARGEST_STEP = 1.2
 """The largest step size, in the same unit."""
-TRAJECTORY = 1.4
+TRAJECTORY = 2.0
 """How far a move goes, in deviations of the posterior."""
 FEWEST_LEAPFROGS = 3
 """Leapfrog steps of a move, at least."""
-MOST_LEAPFROGS = 14
+MOST_LEAPFROGS = 30
 """Leapfrog steps of a move, at most."""
 RESAMPLE = 0.5
 """An annealing step is as long as leaves this share of the chains effective."""
@@ -52,8 +54,10 @@ LEVEL_RATIO = 3
 """How many times as many answers the next level has."""
 ISLANDS = 2
 """Groups of chains that are annealed apart, as one may miss the bulk of the posterior."""
-CHECK_EVERY = 8
+CHECK_EVERY = 4
 """Rounds between two looks at whether the means are known well enough."""
+DRAWS_FOR_SHIFT = 20
+"""Draws for each unknown from which they are shifted to where their mean gradient is zero."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +118,23 @@ class Chains:
     standard_errors: Vector
     n_gradients: int
     log_evidence: float
+    is_annealed: bool = True
 
 
 class Ensemble:
-    """The chains: where they are, the density there, and how they are moved."""
+    """The chains: where they are, the density there, and how they are moved.
 
-    def __init__(self, target: Target, y: Matrix, rng: np.random.Generator, tuning: Tuning | None) -> None:
+    They may be in equal `islands`, one after the other, that are resampled apart.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        y: Matrix,
+        rng: np.random.Generator,
+        tuning: Tuning | None,
+        islands: int = 1,
+    ) -> None:
         self.target, self.rng = target, rng
         self.y: Matrix = y.astype(target.dtype)
         self.n_dense = target.n
@@ -127,7 +142,8 @@ class Ensemble:
             self.n_dense = target.n - len(target.items) * target.effects
         self.tuning = Tuning.of(self.y, None, self.n_dense) if tuning is None else tuning
         self.n_gradients = 0
-        self.log_evidence = 0.0
+        self.is_annealed = True
+        self.evidence = np.zeros(islands)
         self._at: Density | None = None
 
     @property
@@ -137,30 +153,51 @@ class Ensemble:
             self._at = self.target.density(self.y)
         return self._at
 
+    @property
+    def log_evidence(self) -> float:
+        """log of the mean of what each island estimates."""
+        return float(np.logaddexp.reduce(self.evidence) - np.log(len(self.evidence)))
+
     def anneal(self, before: Vector) -> None:
         """From draws given these weights of the answers to draws given the target's."""
         whole, after = self.target, self.target.weights
         news, share = np.asarray(after - before, whole.dtype), 0.0
         for _ in range(MOST_STAGES):
-            gain = (news @ whole.log_probabilities(self.y)).astype(float)
-            step = min(1.0 - share, _longest_step(gain, RESAMPLE * len(gain)))
+            gain = (news @ whole.log_probabilities(self.y)).astype(float).reshape(len(self.evidence), -1)
+            step = min(1.0 - share, *(_longest_step(island, RESAMPLE * len(island)) for island in gain))
             share = 1.0 if step >= (1.0 - share) * (1 - 1e-9) else share + step
-            weights = np.exp(step * (gain - gain.max()))
-            self.log_evidence += step * float(gain.max()) + float(np.log(weights.mean()))
+            best = gain.max(axis=1, keepdims=True)
+            weights = np.exp(step * (gain - best))
+            self.evidence += step * best[:, 0] + np.log(weights.mean(axis=1))
             self._resample(weights)
             self.target = whole.reweighted(before + share * (after - before))
             self._at = None
             self.move(0.5)
             if share == 1.0:
                 break
+        self.is_annealed = share == 1.0
         self.target = whole
 
     def _resample(self, weights: Vector) -> None:
-        """Copies in proportion to the weights, next to each other (systematic resampling)."""
-        self.tuning = Tuning.of(self.y, weights, self.n_dense, self.tuning)
-        total = np.cumsum(weights)
-        ticks = (self.rng.random() + np.arange(len(weights))) / len(weights) * total[-1]
-        self.y = self.y[np.minimum(np.searchsorted(total, ticks), len(weights) - 1)]
+        """Copies in proportion to the weights, (islands, C), next to each other (systematic resampling)."""
+        self.tuning = Tuning.of(self.y, weights.ravel(), self.n_dense, self.tuning)
+        totals, chosen = np.cumsum(np.atleast_2d(weights), axis=1), []
+        size = totals.shape[1]
+        for i, total in enumerate(totals):
+            ticks = (self.rng.random() + np.arange(size)) / size * total[-1]
+            chosen.append(i * size + np.minimum(np.searchsorted(total, ticks), size - 1))
+        self.y = self.y[np.concatenate(chosen)]
+
+    def join(self, count: int) -> None:
+        """So many chains out of the islands, by their evidence: one that missed the bulk of it has little."""
+        weights = np.exp(self.evidence - self.evidence.max())
+        ends = np.round(np.cumsum(weights) / weights.sum() * count).astype(int)
+        size = len(self.y) // len(weights)
+        chosen = [
+            i * size + self.rng.permutation(np.arange(share) % size)
+            for i, share in enumerate(np.diff(ends, prepend=0))
+        ]
+        self.y, self._at = self.y[np.concatenate(chosen)], None
 
     def learn(self) -> None:
         """The mass matrix from where the chains are now."""
@@ -171,22 +208,24 @@ class Ensemble:
         target, dtype, tuning = self.target, self.target.dtype, self.tuning
         root = tuning.root.astype(dtype)
         across = np.ascontiguousarray(root.T)
-        step = (tuning.step * self.rng.uniform(0.6, 1.4, (len(self.y), 1))).astype(dtype)
-        momentum: Matrix = self.rng.standard_normal(self.y.shape, dtype=dtype)  # type: ignore[assignment]
+        n_chains, n = self.y.shape
+        step: Vector = tuning.step * self.rng.uniform(0.6, 1.4, (n_chains,)).astype(dtype)
+        momentum: Matrix = self.rng.standard_normal((n, n_chains), dtype=dtype)  # type: ignore[assignment]
         energy = self.at.value + _kinetic(momentum)
-        y, at = self.y, self.at
-        # Half a momentum step, then position and momentum in turn, then half a momentum step.
-        momentum = momentum - step / 2 * (at.gradient @ root)
+        # Unknowns by chains, as the target computes. Half a momentum step, then position and momentum in
+        # turn, then half a momentum step.
+        y = np.ascontiguousarray(self.y.T)
+        momentum = momentum - step / 2 * (across @ self.at.gradient.T)
         for _ in range(tuning.n_leapfrogs - 1):
-            y = y + step * (momentum @ across)
-            momentum = momentum - step * (target.gradient(y) @ root)
-        y = y + step * (momentum @ across)
+            y = y + step * (root @ momentum)
+            momentum = momentum - step * (across @ target.gradient(y.T).T)
+        y = (y + step * (root @ momentum)).T
         at = target.density(y)
-        momentum = momentum - step / 2 * (at.gradient @ root)
+        momentum = momentum - step / 2 * (across @ at.gradient.T)
         self.n_gradients += tuning.n_leapfrogs
         # A move that diverges ends in an infinite or undefined energy, and is not accepted.
         probability = np.nan_to_num(np.exp(np.minimum(0.0, energy - at.value - _kinetic(momentum))))
-        moved = self.rng.random(len(y)) < probability
+        moved = self.rng.random(n_chains) < probability
         self.y = np.where(moved[:, None], y, self.y)
         self._at = type(at)(
             np.where(moved, at.likelihood, self.at.likelihood),
@@ -216,8 +255,8 @@ def _longest_step(gain: Vector, effective: float) -> float:
 
 
 def _kinetic(momentum: Matrix) -> Vector:
-    """|p|^2 / 2 of each chain."""
-    result: Vector = (momentum * momentum).sum(axis=1, dtype=float) / 2
+    """|p|^2 / 2 of each chain, (n, C)."""
+    result: Vector = (momentum * momentum).sum(axis=0, dtype=float) / 2
     return result
 
 
@@ -266,6 +305,29 @@ class Monitor:
         return float(np.sqrt(1 + ratio.max(initial=0.0)))
 
 
+class Gradients:
+    """Mean and mean square of the gradients at the draws."""
+
+    def __init__(self, n: int) -> None:
+        self._count, self._total, self._square = 0, np.zeros(n), np.zeros((n, n))
+
+    def add(self, gradient: Matrix) -> None:
+        """Of one round of the chains, (C, n)."""
+        self._count += len(gradient)
+        self._total += gradient.sum(axis=0, dtype=float)
+        self._square += gradient.T @ gradient
+
+    def shift(self) -> Vector:
+        """How far the draws' mean is off, F^-1 mean(g), F = mean(g g'); zero where draws are few.
+
+        Off by a small e, draws have a mean gradient of H e, with H the mean Hessian; and F has the mean H.
+        """
+        n = len(self._total)
+        if not n or self._count < DRAWS_FOR_SHIFT * n or not np.isfinite(self._square).all():
+            return np.zeros(n)
+        return np.asarray(np.linalg.lstsq(self._square, self._total, rcond=1e-9)[0], float)
+
+
 def sample(
     levels: list[Target],
     rng: np.random.Generator,
@@ -287,32 +349,34 @@ def sample(
         Progress(effort.warm_up + effort.least, "sampling preferences") as progress,
     ):
         if start is None:
-            size = effort.chains // ISLANDS
-            islands = [_annealed(levels, levels[0].draw_prior(size, rng), rng) for _ in range(ISLANDS)]
-            ensemble = _joined(islands, affordable(effort, levels[-1]), rng)
+            first = levels[0].draw_prior(effort.chains // ISLANDS * ISLANDS, rng)
+            ensemble = _annealed(levels, first, rng, islands=ISLANDS)
+            ensemble.join(affordable(effort, levels[-1]))
         else:
             ensemble = _annealed(levels, start, rng, before, tuning)
         for _ in range(effort.warm_up):
-            ensemble.move(0.5)
+            ensemble.move(1.0)
             ensemble.learn()
             progress.advance()
         draws: list[Matrix] = []
-        accepted, monitor = [], Monitor(quantities)
+        accepted, monitor, gradients = [], Monitor(quantities), Gradients(levels[-1].n)
         while len(draws) < effort.most:
             accepted.append(ensemble.move())
             draws.append(ensemble.y)
             monitor.add(ensemble.y)
+            gradients.add(ensemble.at.gradient)
             progress.advance()
             if len(draws) >= effort.least and len(draws) % CHECK_EVERY == 0 and enough(monitor):
                 break
     return Chains(
-        np.array(draws),
+        np.array(draws) - gradients.shift().astype(levels[-1].dtype),
         ensemble.tuning,
         float(np.mean(accepted)),
         monitor.rhat(),
         monitor.standard_errors(),
         ensemble.n_gradients,
         ensemble.log_evidence,
+        ensemble.is_annealed,
     )
 
 
@@ -322,35 +386,22 @@ def _annealed(
     rng: np.random.Generator,
     before: Vector | None = None,
     tuning: Tuning | None = None,
+    islands: int = 1,
 ) -> Ensemble:
     """Draws of the last level, from draws of the first given the weights `before`, or of the prior."""
-    weights, log_evidence = np.zeros(0) if before is None else before, 0.0
+    weights = np.zeros(0) if before is None else before
+    evidence, is_annealed = np.zeros(islands), True
     for target in levels:
         n_new = target.graph.n_answers - len(weights)
-        ensemble = Ensemble(target, y, rng, tuning)
+        ensemble = Ensemble(target, y, rng, tuning, islands)
         ensemble.anneal(np.concatenate([weights, np.zeros(n_new)]))
-        y, weights, tuning = ensemble.y, target.weights, ensemble.tuning
-        log_evidence += ensemble.log_evidence
-        most = CHAIN_ANSWERS // max(target.graph.n_answers, 1)
-        y = y[: max(FEWEST_CHAINS, most)]
-    ensemble.log_evidence = log_evidence
+        weights, tuning = target.weights, ensemble.tuning
+        evidence += ensemble.evidence
+        is_annealed &= ensemble.is_annealed
+        most = max(FEWEST_CHAINS, CHAIN_ANSWERS // max(target.graph.n_answers, 1)) // islands
+        y = np.concatenate([island[:most] for island in np.split(ensemble.y, islands)])
+    ensemble.evidence, ensemble.is_annealed = evidence, is_annealed
     return ensemble
-
-
-def _joined(islands: list[Ensemble], count: int, rng: np.random.Generator) -> Ensemble:
-    """So many chains out of islands, by their evidence: one that missed the bulk of it all has little."""
-    evidence = np.array([island.log_evidence for island in islands])
-    weights = np.exp(evidence - evidence.max())
-    ends = np.round(np.cumsum(weights) / weights.sum() * count).astype(int)
-    parts = [
-        island.y[rng.permutation(np.arange(share) % len(island.y))]
-        for island, share in zip(islands, np.diff(ends, prepend=0), strict=True)
-    ]
-    best = islands[int(evidence.argmax())]
-    result = Ensemble(best.target, np.concatenate(parts), rng, best.tuning)
-    result.log_evidence = float(np.logaddexp.reduce(evidence) - np.log(len(evidence)))
-    result.n_gradients = sum(island.n_gradients for island in islands)
-    return result
 
 
 def affordable(effort: Effort, target: Target) -> int:

@@ -71,13 +71,16 @@ class Products:
     def values(self, metric: Matrix, linear: Matrix) -> Matrix:
         """(N, C), from (C, d, d) and (C, d)."""
         t = self._triangle
-        result: Matrix = self.products @ np.hstack([metric[:, t.rows, t.columns], linear]).T
+        # Points last, as they are in memory.
+        entries = metric.transpose(1, 2, 0)[t.rows, t.columns]
+        result: Matrix = self.products @ np.concatenate([entries, linear.T])
         return result
 
     def pull(self, to_score: Matrix) -> tuple[Matrix, Matrix]:
         """Gradients with respect to M and v, from that with respect to s, (N, C)."""
-        joint, n = to_score.T @ self.products, len(self._half)
-        return (joint[:, :n] * self._half)[:, self._triangle.unpack], joint[:, n:]
+        joint, n = self.products.T @ to_score, len(self._half)
+        to_entries = joint[:n] * self._half[:, None]
+        return to_entries[self._triangle.unpack].transpose(2, 0, 1), joint[n:].T
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,7 @@ class Target:
         self.own = kind.size(self.d)
         self.n = self.own + (lapse is None) + (1 + len(items)) * effects
         self._weights: Vector = np.asarray(weights, dtype)
+        self._total = float(weights.sum())
         self._forms = (Products if items.size * self.d < LARGEST_PRODUCTS else Forms)(self.items)
         self._buffers: Matrix = np.empty((3, 0, 0), dtype)
 
@@ -155,6 +159,7 @@ class Target:
         """The same with other weights of the same answers; arrays are shared."""
         result = copy.copy(self)
         result.weights, result._weights = weights, np.asarray(weights, self.dtype)
+        result._total = float(weights.sum())
         return result
 
     def some(self, count: int, rng: np.random.Generator) -> Target:
@@ -281,27 +286,28 @@ class Target:
             self._buffers = np.empty((3, self.graph.n_answers, n_points), self.dtype)
         return self._buffers
 
-    def _to_score(self, scores: Scores, p: Matrix, sigma: Matrix) -> tuple[Matrix, Matrix]:
-        """The slope along each item's score, and w / p, which takes the place of p."""
-        ratio = np.divide(self._weights[:, None], p, out=p)
-        to_margin = np.subtract(sigma, 1, out=self._scratch(len(scores.lapse))[2])
-        to_margin *= sigma
-        to_margin *= ratio
-        to_margin *= 1 - scores.lapse
-        return self._incidence @ to_margin, ratio
+    def _to_score(self, scores: Scores, p: Matrix, sigma: Matrix) -> tuple[Matrix, Vector]:
+        """The slope along each item's score, and sum w / p of each point; p and sigma are used up."""
+        # (sigma - 1) (1 - lapse) sigma w / p, as (1 - lapse) sigma = p - lapse / 2.
+        inverse = np.reciprocal(p, out=p)
+        total = self._weights @ inverse
+        inverse *= scores.lapse / -2
+        inverse += 1
+        sigma -= 1
+        inverse *= sigma
+        inverse *= self._weights[:, None]
+        return self._incidence @ inverse, total
 
     def _add_slope(
         self, gradient: Matrix, y: Matrix, at: Quadratic, scores: Scores, p: Matrix, sigma: Matrix
     ) -> None:
         """Add the likelihood's gradient, from p and sigma of each answer, both used up."""
-        to_score, ratio = self._to_score(scores, p, sigma)
+        to_score, total = self._to_score(scores, p, sigma)
         own = y[:, : self.own]
         gradient[:, : self.own] += self.kind.pull(own, self.d, at, *self._forms.pull(to_score))
         if self.lapse is None:
-            sigma -= 0.5
-            sigma *= ratio
-            lapse = scores.lapse
-            gradient[:, self.own] += LAPSE_WIDTH * lapse * (1 - lapse) * sigma.sum(axis=0)
+            # sum w (sigma - 1/2) / p = (sum w - sum w / 2p) / (1 - lapse).
+            gradient[:, self.own] += LAPSE_WIDTH * scores.lapse * (self._total - total / 2)
         if scores.effects is not None:
             n = len(self.items)
             gradient[:, -n - 1] += EFFECT_WIDTH * (to_score.T * scores.effects).sum(axis=1)
