@@ -114,7 +114,7 @@ def test_every_command_has_help_and_an_example(run: Run) -> None:
 
 def test_choices_are_those_of_the_library() -> None:
     """The parser repeats them, as it must not import the library."""
-    assert set(METRICS) == {"auto", *ideal_point.METRICS}
+    assert set(METRICS) == {"auto", "smooth", *ideal_point.METRICS}
     assert all(hasattr(coombs, name) for name in ESTIMATORS.values())
 
 
@@ -403,7 +403,7 @@ def changed(**fields: Any) -> str:
         ("[" * 100_000, "not JSON"),
         ("[1, 2]", "not a coombs model"),
         ('{"format": "other"}', "not a coombs model"),
-        (changed(version=3), "version 3; this coombs reads 1 and 2"),
+        (changed(version=4), "version 4; this coombs reads 1 to 3"),
         (changed(version=None), "version None"),
         (changed(metric=...), "cannot be read"),
         (changed(metric=[[float("nan"), 0], [0, 1]]), "must be finite"),
@@ -747,7 +747,7 @@ def completions(line: str) -> list[str]:
         ("coombs re", ["reproduce"]),
         ("coombs ex", ["explain", "export"]),
         ("coombs fit --m", ["--metric"]),
-        ("coombs fit items.csv answers.csv --metric s", ["signed"]),
+        ("coombs fit items.csv answers.csv --metric s", ["signed", "smooth"]),
         ("coombs fit --estimator ", list(ESTIMATORS)),
         ("coombs ask --strategy ", ["information", "best", "random"]),
         ("coombs simulate --noise ", ["none", "logistic"]),
@@ -768,7 +768,7 @@ def test_bash_completes_commands_options_and_values(line: str, offered: list[str
     [
         ("coombs ex", ["explain", "export"]),
         ("coombs fit --m", ["--metric"]),
-        ("coombs fit items.csv answers.csv --metric s", ["signed"]),
+        ("coombs fit items.csv answers.csv --metric s", ["signed", "smooth"]),
         ("coombs completion ", ["bash", "fish", "zsh"]),
     ],
 )

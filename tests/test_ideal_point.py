@@ -305,10 +305,10 @@ def test_two_seeds_give_the_same_ranking_scores(d: int, p: int) -> None:
 def test_the_order_of_answers_changes_nothing_at_all(truth: Preferences, fitted: IdealPoint) -> None:
     """They are collected before anything random happens."""
     order = np.random.default_rng(0).permutation(80)
-    again = IdealPoint(truth.items).fit(truth.pairs[order], truth.y[order])
+    again = IdealPoint(truth.items, metric="full").fit(truth.pairs[order], truth.y[order])
     assert (again.metric_ == fitted.metric_).all()
-    twice = IdealPoint(truth.items).fit(np.tile(truth.pairs, (2, 1)), np.tile(truth.y, 2))
-    heavy = IdealPoint(truth.items).fit(truth.pairs, truth.y, sample_weight=np.full(80, 2.0))
+    twice = IdealPoint(truth.items, metric="full").fit(np.tile(truth.pairs, (2, 1)), np.tile(truth.y, 2))
+    heavy = IdealPoint(truth.items, metric="full").fit(truth.pairs, truth.y, sample_weight=np.full(80, 2.0))
     assert (twice.metric_ == heavy.metric_).all()
 
 
@@ -481,7 +481,7 @@ def test_auto_gives_weight_to_kinds_that_fit(person: str, right: set[str], least
 
 
 def test_auto_is_an_average_by_the_evidence() -> None:
-    """Weights add up to 1; metric and ideal point describe the kind that has them, the slope and bumps all."""
+    """Weights add up to 1; metric and ideal point describe the kind that has them, slope and bumps all."""
     rng = np.random.default_rng(0)
     truth = make_preferences(40, 3, 20, random_state=5)
     pairs, y = truth.pairs, np.where(rng.random(20) < 0.2, -truth.y, truth.y)
@@ -871,11 +871,11 @@ def test_predictions_agree_with_one_another(metric: str, truth: Preferences) -> 
 
 def test_the_same_seed_gives_the_same_fit(truth: Preferences, fitted: IdealPoint) -> None:
     """To the last bit; another seed another run, and a generator goes on."""
-    again = IdealPoint(truth.items).fit(truth.pairs, truth.y)
+    again = IdealPoint(truth.items, metric="full").fit(truth.pairs, truth.y)
     assert (again.metric_ == fitted.metric_).all()
     assert (again.predict_proba(truth.pairs) == fitted.predict_proba(truth.pairs)).all()
     for random_state in (1, np.random.default_rng(1), np.random.RandomState(1), None):
-        other = IdealPoint(truth.items, random_state=random_state).fit(truth.pairs, truth.y)
+        other = IdealPoint(truth.items, metric="full", random_state=random_state).fit(truth.pairs, truth.y)
         assert (other.metric_ != fitted.metric_).any()
         assert_like(fitted, other)
 
@@ -905,15 +905,15 @@ def test_comparisons_names_and_vectors_are_one_datum(truth: Preferences, fitted:
     names = np.array([f"item {i}" for i in range(60)])
     frame = pd.DataFrame(truth.items, index=names, columns=["price", "size"])
     for est in (
-        IdealPoint().fit(truth.comparisons),
-        IdealPoint(frame).fit(names[truth.pairs], truth.y),
-        IdealPoint().fit(Comparisons(frame, names[truth.pairs], truth.y)),
+        IdealPoint(metric="full").fit(truth.comparisons),
+        IdealPoint(frame, metric="full").fit(names[truth.pairs], truth.y),
+        IdealPoint(metric="full").fit(Comparisons(frame, names[truth.pairs], truth.y)),
     ):
         assert (est.metric_ == fitted.metric_).all()
-    named = IdealPoint(frame).fit(names[truth.pairs], truth.y)
+    named = IdealPoint(frame, metric="full").fit(names[truth.pairs], truth.y)
     assert named.rank().tolist() == names[fitted.rank()].tolist()
     assert named.predict(names[truth.pairs]).tolist() == fitted.predict(truth.pairs).tolist()
-    vectors = IdealPoint().fit(truth.items[truth.pairs], truth.y)
+    vectors = IdealPoint(metric="full").fit(truth.items[truth.pairs], truth.y)
     wide, far = spreads(fitted)
     # Features are standardised by the items there are, and the untouched ones are not there.
     assert (np.abs(vectors.ideal_point_ - fitted.ideal_point_) < wide).all()
@@ -942,7 +942,7 @@ def test_partial_fit_is_a_fresh_fit_to_all_answers() -> None:
 def test_many_new_answers_are_a_fresh_fit(truth: Preferences, fitted: IdealPoint) -> None:
     """To the last bit, as are those after a convex program or with item effects."""
     est = (
-        IdealPoint(truth.items)
+        IdealPoint(truth.items, metric="full")
         .fit(truth.pairs[:40], truth.y[:40])
         .partial_fit(truth.pairs[40:], truth.y[40:])
     )

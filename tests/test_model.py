@@ -246,7 +246,7 @@ def changed(**values: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (changed(version=3), "version 4; this coombs reads 1 to 3"),
+        (changed(version=4), "version 4; this coombs reads 1 to 3"),
         (changed(version=...), "version None"),
         (changed(metric=...), "cannot be read .*metric"),
         (changed(ideal_point=...), "cannot be read .*ideal_point"),

@@ -132,7 +132,7 @@ def test_a_study_comes_back_as_it_was_made(tmp_path: Path) -> None:
         frame, "flats", storage=url, strategy="best", top=2, certainty=0.9, seed=7, probes=0.2
     )
     again = load_study("flats", storage=url)
-    assert again.settings == study.settings == Settings("best", 0.2, "full", 2, 0.9, 7)
+    assert again.settings == study.settings == Settings("best", 0.2, "auto", 2, 0.9, 7)
     assert again.catalogue.names == list("abc") and again.catalogue.features == ["price", "size"]
     assert again.catalogue.details == study.catalogue.details
     np.testing.assert_array_equal(again.catalogue.table.matrix, study.catalogue.table.matrix)
@@ -800,7 +800,7 @@ def test_answers_that_all_count_nothing_say_nothing() -> None:
     [
         ({"strategy": "best of"}, "strategy is 'best of'; it must be one of information, random, best"),
         ({"strategy": ["best"]}, "strategy is"),
-        ({"metric": "auto"}, "metric is 'auto'; it must be one of none, identity"),
+        ({"metric": "car"}, "metric is 'car'; it must be one of auto, smooth, none, identity"),
         ({"probes": 1.5}, "probes is 1.5; it must be a share from 0 to 1"),
         ({"probes": float("nan")}, "probes is nan"),
         ({"probes": True}, "probes is True"),

@@ -324,14 +324,6 @@ class IdealPoint(PairEstimator):
                     progress.advance()
         return self._ladder
 
-    def averaged_kinds(self) -> tuple[Rung, ...]:
-        """How well each kind of an average predicts each answer from the others; nothing of a single kind."""
-        check_is_fitted(self)
-        if self._mixture is None or len(self.kind_weights_) == 1:
-            return ()
-        kinds = zip(self._mixture.parts, self._mixture.left_out, strict=True)
-        return tuple(Rung(*_kind_of(part), left.accuracy, left.log_loss) for part, left in kinds)
-
     def description(self) -> Description | None:
         """What the answers bear out, by Bayes factors; None of a convex program."""
         check_is_fitted(self)

@@ -104,6 +104,8 @@ class Mixture:
         alike = np.full(len(weights), 1 / len(weights))
         # Cached properties of a frozen record.
         vars(result).update(weights=weights / weights.sum() if weights.sum() > 0 else alike, coin=coin)
+        if "left_out" in vars(self):
+            vars(result)["left_out"] = tuple(np.array(self.left_out, dtype=object)[chosen])
         return result
 
     def extended(self, rng: np.random.Generator) -> Mixture:

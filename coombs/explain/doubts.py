@@ -143,7 +143,7 @@ def trust(case: Case, ideal: tuple[Ideal, ...]) -> Trust:
     pairs, asked_again, contradicted, ties = _repeats(case.data)
     described = case.est.description()
     # A pair cannot be predicted from itself.
-    rungs = case.est.ladder() if case.compare else case.est.averaged_kinds()
+    rungs = case.est.ladder() if case.compare else ()
     kinds = tuple(_kind(case, rung) for rung in rungs) if pairs > 1 and not case.chosen else ()
     warnings = dict([*_about_the_fit(case), *_about_the_taste(case, kinds, ideal)])
     lapse_low, lapse_high = _lapse_interval(case)
@@ -152,6 +152,8 @@ def trust(case: Case, ideal: tuple[Ideal, ...]) -> Trust:
         accuracy=accuracy,
         log_loss=log_loss,
         basis=basis,
+        smooth_weight=sum(w for name, w in case.est.kind_weights_.items() if name.startswith("smooth")),
+        description_accuracy=_of_description(case, basis),
         log_odds=float("nan") if described is None else described.log_odds,
         kinds=kinds,
         advice=_advice(kinds, len(case.data)) if case.compare else "",
@@ -196,9 +198,20 @@ def _on_new_answers(case: Case) -> tuple[float, float, str]:
     return float(np.where(q >= 0.5, p, 1 - p).mean()), float(log_loss), "evidence"
 
 
+def _of_description(case: Case, basis: str) -> float:
+    """The accuracy of what the words describe alone, where an average predicts; NaN where it is not known."""
+    described = case.est.description()
+    if basis != "left out" or described is None or case.est.model_.bumps is None or not case.has_ideal:
+        return float("nan")
+    return described.mixture.described.predicted.accuracy
+
+
 def _by_evidence(described: Description, q: FloatArray, first: Index, second: Index) -> FloatArray:
     """Probabilities that the first is preferred: q, and those of kinds outside of the fit, by evidence."""
-    own = len(described.mixture.parts)
+    own = len(described.mixture.quadratic)
+    if own < len(described.mixture.parts):
+        # A smooth taste, linear ones included, is in the fit.
+        return q
     p: FloatArray = described.weights[:own].sum() * q
     for part, weight in zip(described.parts[own:], described.weights[own:], strict=True):
         some = np.linspace(0, len(part.draws) - 1, min(SOME_DRAWS, len(part.draws))).astype(int)

@@ -29,9 +29,13 @@ FINDINGS = (
     "trade_offs",
 )
 """What of an explanation a model file keeps, beside how well it predicts."""
+TOLD_TRUST = ("accuracy", "log_loss", "basis", "smooth_weight", "description_accuracy")
+"""What it keeps of that."""
 COUNTS = ("n_people", "n_answers", "n_items")
 """Those of them that count something."""
 UNKNOWN_TRUST: dict[str, Any] = {
+    "smooth_weight": 0.0,
+    "description_accuracy": math.nan,
     "log_odds": math.nan,
     "kinds": (),
     "advice": "",
@@ -194,12 +198,16 @@ class Trust:
     `agreement` is the share of its own answers that the model has right, `ceiling` the most that
     any model could have, pairs being contradicted or tied; `lapse` the share of answers given at random,
     between `lapse_low` and `lapse_high`; `effects` the spread of the items' own
-    effects over that of their distances; `cautions` are the kinds of the warnings.
+    effects over that of their distances; `cautions` are the kinds of the warnings. Where the model averages
+    an ideal point with a smooth taste, `smooth_weight` is the latter's share, and `description_accuracy` what
+    the ideal point, which the words describe, would have alone (NaN where that is not known).
     """
 
     accuracy: float
     log_loss: float
     basis: str
+    smooth_weight: float
+    description_accuracy: float
     log_odds: float
     kinds: tuple[Kind, ...]
     advice: str
@@ -296,7 +304,7 @@ class Explanation:
         """What the answers bear out, for a model file: `from_findings` reads it."""
         plain = _plain(self)
         return {name: plain[name] for name in FINDINGS} | {
-            "trust": {name: plain["trust"][name] for name in ("accuracy", "log_loss", "basis")}
+            "trust": {name: plain["trust"][name] for name in TOLD_TRUST}
         }
 
     @classmethod

@@ -44,6 +44,7 @@ JUDGED = {
     "diagonal": "The model judges items by their distance from an ideal, each feature with its own weight.",
     "full": "The model judges items by their distance from an ideal, features acting together.",
     "signed": "The model judges items by an ideal or a worst point, features acting together.",
+    "smooth": "The model is a taste of any smooth shape, without an ideal.",
 }
 
 
@@ -125,14 +126,23 @@ def _source(told: Explanation) -> str:
 
 
 def _matters(told: Explanation) -> Iterator[Block]:
-    judged = JUDGED[told.metric]
-    if told.trust.kinds and not any(kind.in_use for kind in told.trust.kinds):
-        judged = f"The model averages kinds of preference; what counts most: {KINDS[told.metric]}."
-    yield f"{_source(told)} {judged}"
+    yield f"{_source(told)} {JUDGED[told.metric]}"
+    if told.trust.smooth_weight > 0 and told.metric != "smooth":
+        yield _averaged(told.trust)
     yield from _ideal(told)
     if told.slopes:
         heading = ("feature", "standard deviation", "log-odds for one more")
         yield Table("lrr", heading, [_slope(one) for one in told.slopes])
+
+
+def _averaged(trust: Trust) -> str:
+    """What the words leave out."""
+    share = percent(trust.smooth_weight)
+    text = f"To predict and to rank, that is averaged with a taste of any smooth shape, which counts {share}"
+    if not math.isfinite(trust.description_accuracy):
+        return f"{text}. The words are of the ideal alone."
+    alone, both = percent(trust.description_accuracy), percent(trust.accuracy)
+    return f"{text}. The words are of the ideal alone, which predicts {alone} of the answers; both, {both}."
 
 
 def _slope(slope: Slope) -> Sequence[str]:

@@ -281,6 +281,10 @@ class Target:
         p += scores.lapse / 2
         return p, sigma
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the scratch space."""
+        return {**vars(self), "_buffers": self._buffers[:, :0, :0].copy()}
+
     def _scratch(self, n_points: int) -> Matrix:
         if self._buffers.shape[2] != n_points:
             self._buffers = np.empty((3, self.graph.n_answers, n_points), self.dtype)
