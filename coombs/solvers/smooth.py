@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 
 LINEAR, TOGETHER, EFFECT, LAPSE, ALONE = range(5)
 """Places of the sizes and the lapse rate's log odds; the relevances follow, together and alone."""
-CENTRES = (math.log(1.5), 0.0, math.log(0.3), math.log(0.02), 0.0)
+CENTRES = (math.log(1.5), 0.0, 0.0, math.log(0.02), 0.0)
 """Prior centres of the logarithms of those sizes, in logits of an answer, and of the lapse's log odds."""
 SIZE_WIDTH = 0.6
 """Prior deviation of the logarithm of each size, beside what they have in common."""
-SCALE_WIDTH = 1.2
+EFFECT_WIDTH = 1.2
+"""The same of the effects' size: features may tell all, or nothing."""
+SCALE_WIDTH = 1.6
 """Prior deviation of what the sizes have in common: how consistent somebody is."""
 LAPSE_WIDTH = 1.2
 """Prior deviation of the lapse rate's log odds."""
@@ -42,9 +44,9 @@ RELEVANCE = -1.1
 """Prior centre of a relevance's logarithm, all features together; features are standardised."""
 OWN_RELEVANCE = -0.4
 """The same of each feature alone."""
-RELEVANCE_WIDTH = 0.6
+RELEVANCE_WIDTH = 0.4
 """Prior deviation of each, beside what they have in common."""
-COMMON_WIDTH = 0.5
+COMMON_WIDTH = 0.8
 """Prior deviation of what the relevances have in common."""
 NO_EFFECT = math.log(1e-3)
 """Size of item effects that are not asked for, which keeps the covariance regular."""
@@ -53,6 +55,8 @@ NODE_WEIGHTS = _SHARES / _SHARES.sum()
 """Nodes and weights of the integrals over a standard normal."""
 SETTLED = 1e-4
 """Sites are settled where a pass changes the bound by less."""
+ROUGHLY = 1e-3
+"""The same where only the evidence is wanted."""
 MOST_PASSES = 60
 """Passes over the sites, at most."""
 MOST_STEPS = 60
@@ -73,12 +77,10 @@ MOST_SUPPORTED = 20_000
 """Answers that are learned from where there are support points."""
 DRAWS = 4_096
 """Draws of the posterior."""
-POINTS = 16
+POINTS = 24
 """Points about the best sizes and relevances at which the evidence is averaged."""
-STEP = 0.05
-"""Step of finite differences among them, in prior deviations."""
-FLATTEST = 0.5
-"""The least curvature there, the prior's being 1."""
+WIDEST = 2.0
+"""The largest variance of those points along any direction, the prior's being 1."""
 LEAST = 1e-7
 """Directions with less than this share of the kernel's largest eigenvalue are left out."""
 
@@ -147,7 +149,7 @@ class Settled(NamedTuple):
     to_lapse: float
 
 
-def settle(design: Design, lapse: float, start: Sites | None = None) -> Settled:
+def settle(design: Design, lapse: float, start: Sites | None = None, tolerance: float = SETTLED) -> Settled:
     """The best sites, from some that are near or from none.
 
     Each site takes on the mean slope and curvature of its answer's log probability (a natural gradient
@@ -165,7 +167,7 @@ def settle(design: Design, lapse: float, start: Sites | None = None) -> Settled:
         log_p, slope, curvature, to_lapse = _expected(margin, variance, lapse)
         far = float(mean @ mean) - float(sites.precision @ variance)
         bound = float(weights @ log_p) - far / 2 - float(np.log(np.diag(lower)).sum())
-        if abs(bound - before) < SETTLED:
+        if abs(bound - before) < tolerance:
             break
         if bound < before:
             length = max(length / 2, 0.1)
@@ -259,12 +261,12 @@ class Process:
         slope[5 + d :] = -own * np.exp(2 * place[5 + d :])
         return found.bound, self.spread.T @ slope, found
 
-    def settle(self, u: Vector, start: Sites | None) -> Settled:
+    def settle(self, u: Vector, start: Sites | None, tolerance: float = SETTLED) -> Settled:
         """The best Gaussian there."""
         place = self.place(u)
         linear, together, alone = self.covariances(place)
         root = _root(linear + together + alone.sum(axis=0), math.exp(2 * place[EFFECT]))
-        return settle(Design(root, self.answers), float(expit(place[LAPSE])), start)
+        return settle(Design(root, self.answers), float(expit(place[LAPSE])), start, tolerance)
 
     def learn(self) -> Best:
         """The most likely sizes and relevances, and what the evidence is about them."""
@@ -278,12 +280,23 @@ class Process:
             last[:] = [found]
             return float(u @ u) / 2 - value, u - slope
 
-        options = {"maxiter": MOST_STEPS, "ftol": 1e-6, "gtol": 1e-2}
+        options = {"maxiter": MOST_STEPS, "ftol": 1e-6, "gtol": 1e-2, "maxcor": 30}
         limits = [(-FARTHEST, FARTHEST)] * len(self.centre)
         start = np.zeros(len(limits))
         found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options, bounds=limits)
         status = Status.MAX_ITERATIONS if found.status == 1 else Status.CONVERGED
-        return Best(self, found.x, self.settle(found.x, last[0].sites), status, int(found.nfev))
+        at, covariance = self.settle(found.x, last[0].sites), _covariance(found.hess_inv)
+        return Best(self, found.x, covariance, at, status, int(found.nfev))
+
+
+def _covariance(steps: Any) -> Matrix:
+    """The inverse curvature that L-BFGS has met on its way; along what it has not, the prior's."""
+    result = eye = np.eye(steps.shape[0])
+    for step, change in zip(steps.sk, steps.yk, strict=True):
+        if (inner := float(step @ change)) > 1e-10:
+            across = eye - np.outer(step, change) / inner
+            result = across @ result @ across.T + np.outer(step, step) / inner
+    return result
 
 
 def _root(covariance: Matrix, ridge: float) -> Matrix:
@@ -297,6 +310,7 @@ def _root(covariance: Matrix, ridge: float) -> Matrix:
 def _prior_root(d: int, fixed: tuple[int, ...]) -> Matrix:
     """A root of the prior covariance of a place; of what is fixed, nothing."""
     covariance = np.diag(np.concatenate([np.full(5, SIZE_WIDTH**2), np.full(2 * d, RELEVANCE_WIDTH**2)]))
+    covariance[EFFECT, EFFECT] = EFFECT_WIDTH**2
     covariance[LAPSE, LAPSE] = LAPSE_WIDTH**2
     sizes = [where for where in (LINEAR, TOGETHER, EFFECT, ALONE) if where not in fixed]
     together, alone = list(range(5, 5 + d)), list(range(5 + d, 5 + 2 * d))
@@ -313,6 +327,7 @@ class Best:
 
     process: Process
     u: Vector
+    covariance: Matrix
     at: Settled
     status: Status
     n_iter: int
@@ -321,24 +336,17 @@ class Best:
     def _around(self) -> tuple[Vector, list[Settled]]:
         """log weights of some points about the best, for integrals over all, and the posteriors there.
 
-        Importance sampling from a Gaussian with the curvature at the best, by a fixed set of points.
+        Importance sampling from a Gaussian with about the curvature at the best, by a fixed set of points.
         """
-        q, process = len(self.u), self.process
-        _, middle, _ = process.bound(self.u, self.at.sites)
-        hessian = np.eye(q)
-        for i in range(q):
-            there = self.u.copy()
-            there[i] += STEP
-            hessian[i] -= (process.bound(there, self.at.sites)[1] - middle) / STEP
-        values, vectors = np.linalg.eigh((hessian + hessian.T) / 2)
-        values = np.maximum(values, FLATTEST)
-        half = spread_points(POINTS // 2, q)
+        values, vectors = np.linalg.eigh(self.covariance)
+        values = np.clip(values, 1e-3, WIDEST)
+        half = spread_points(POINTS // 2, len(self.u))
         normal = np.concatenate([half, -half])
-        points = self.u + (normal / np.sqrt(values)) @ vectors.T
-        settled = [process.settle(point, self.at.sites) for point in points]
+        points = self.u + (normal * np.sqrt(values)) @ vectors.T
+        settled = [self.process.settle(point, self.at.sites, ROUGHLY) for point in points]
         bounds = np.array([one.bound for one in settled])
         logs = bounds - (points**2).sum(axis=1) / 2 + (normal**2).sum(axis=1) / 2
-        return logs - float(np.log(values).sum()) / 2 - math.log(len(points)), settled
+        return logs + float(np.log(values).sum()) / 2 - math.log(len(points)), settled
 
     @cached_property
     def log_evidence(self) -> float:

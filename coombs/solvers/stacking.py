@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PRIOR_ANSWERS = 4.0
 """Answers that the equal weighting of all kinds counts for."""
-COIN = 0.05
+COIN = 0.1
 """How likely it is, before any answer, that somebody tosses a coin."""
 STEPS = 200
 """Steps of the algorithm."""
