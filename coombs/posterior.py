@@ -32,6 +32,7 @@ class Posterior:
     rhat : agreement of the chains, 1 being perfect
     sampled : whether by sampling, or by a Gaussian about the mode
     basis, coefficients : of a smooth part, basis(x) coefficients_s, that is added; k functions, (S, k)
+    offsets : (S,) added to the scores of draws without an ideal point to make them distances, or None
     """
 
     centre: FloatArray
@@ -44,6 +45,7 @@ class Posterior:
     sampled: bool = True
     basis: Bumps | None = None
     coefficients: FloatArray | None = None
+    offsets: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.metrics)
@@ -60,9 +62,11 @@ class Posterior:
         return result
 
     def distances(self, items: FloatArray, effects: FloatArray | None = None) -> FloatArray:
-        """(S, n) squared distances from each draw's ideal point; plain scores where it has none."""
+        """(S, n) squared distances from each draw's ideal point; scores, and offsets, where it has none."""
         to_ideal = np.nan_to_num(self.ideal_points - self.centre)
         lowest = np.einsum("sd,sd->s", self.linears, to_ideal)
+        if self.offsets is not None:
+            lowest += self.offsets
         result: FloatArray = self.scores(items, effects) + lowest[:, None]
         return result
 

@@ -38,6 +38,8 @@ EFFECTS_EVIDENCE = 2.0
 """Deviations by which answers must disagree with the features before item effects are tried."""
 AVERAGED = ("full", "smooth")
 """The kinds that "auto" averages: an ideal point, and anything smooth."""
+MOST_ITEMS = 300
+"""Items over which the scores of an average are measured against distances."""
 NEWS = 0.1
 """Up to this share of new answers, the chains go on from where they were."""
 
@@ -239,10 +241,19 @@ class IdealPoint(PairEstimator):
         self._description_of: tuple[Model, Posterior | None] | None = None
         self._mixture, self._data, self._scaler = fit.mixture, data, scaler
         if self.model_.bumps is not None and np.isfinite(self.ideal_point_).all():
-            # The average is a distance up to a constant: on average over the items, the description's.
-            away = self.described()[0].distance(data.items) - self.model_.distance(data.items)
-            self.model_ = replace(self.model_, offset=float(away.mean()))
+            self._measure_from(self.described()[0], data)
         self.distances_ = self._distance_of(data.item_table)
+
+    def _measure_from(self, described: Model, data: Comparisons) -> None:
+        """Make distances of scores, which are so up to a constant: over the items, the description's mean."""
+        some = np.linspace(0, data.n_items - 1, min(MOST_ITEMS, data.n_items)).astype(int)
+        items, posterior = data.items[some], self.posterior_
+        mean = float(described.distance(items).mean())
+        self.model_ = replace(self.model_, offset=mean - float(self.model_.distance(items).mean()))
+        assert posterior is not None
+        lacking = np.isnan(posterior.ideal_points).any(axis=1)
+        offsets = np.where(lacking, mean - posterior.scores(items).mean(axis=1), 0.0)
+        self.posterior_ = replace(posterior, offsets=offsets)
 
     def _posterior_of(self, mixture: Mixture | None, scaler: Scaler, data: Comparisons) -> Posterior | None:
         return None if mixture is None else posterior_of(self._fit, mixture, scaler, data.items)
