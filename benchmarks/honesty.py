@@ -13,7 +13,7 @@ from coombs import IdealPoint
 
 SIZES = (20, 50, 200)
 D = 4
-METRICS = ("none", "identity", "diagonal", "full", "signed", "auto")
+METRICS = ("auto", "smooth", "full", "none", "identity", "diagonal", "signed")
 WHO = ("linear", "ideal", "correlated", "cut-offs", "diminishing")
 
 

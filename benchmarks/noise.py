@@ -23,7 +23,7 @@ def trial(job: tuple[str, int, int, bool, int]) -> tuple[bool, float]:
     if chosen:
         result = person.study(n, seed=seed).result()
         return result.has_pattern, result.explain().trust.accuracy
-    told = IdealPoint(metric="full").fit(person.random_answers(n)).explain()
+    told = IdealPoint().fit(person.random_answers(n)).explain()
     return told.has_pattern, told.trust.accuracy
 
 
