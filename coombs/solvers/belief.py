@@ -52,6 +52,7 @@ class Belief:
     draws: Matrix
     step: float = FIRST_STEP
     kind: Kind | None = None
+    log_evidence: float = 0.0
 
     @classmethod
     def prior(cls, items: Matrix, metric: str, lapse: float | None, rng: np.random.Generator) -> Self:
@@ -80,9 +81,12 @@ class Belief:
         if not len(winners):
             return self
         with serial(0), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            likelihood = self._likelihood(winners, losers, weights)
+            logs = self._log_likelihood(winners, losers, weights)
+            likelihood = np.exp(logs - logs.max())
             # Copies of too few draws would stay alike for long.
             if len(winners) <= FEW and likelihood.sum() ** 2 > LEAST_LEFT * (likelihood**2).sum():
+                more = float(logs.max() + np.log(likelihood.mean()))
+                told = replace(told, log_evidence=self.log_evidence + more)
                 return told._resampled(likelihood, rng)._moved(rng)
         return told.afresh(rng)
 
@@ -94,7 +98,10 @@ class Belief:
         found = infer(answers, self.metric, rng, lapse=self.lapse, effort=QUICK)
         draws = found.draws[rng.choice(len(found.draws), DRAWS, replace=len(found.draws) < DRAWS)]
         step = FIRST_STEP if found.tuning is None else found.tuning.step
-        return replace(self, draws=draws.astype(np.float32), step=step, kind=found.target.kind)
+        evidence = found.log_evidence
+        return replace(
+            self, draws=draws.astype(np.float32), step=step, kind=found.target.kind, log_evidence=evidence
+        )
 
     def scores(self, positions: Index, every: int = 1) -> tuple[Matrix, Vector]:
         """(n, S) scores of some items in `every` so many draws, less being better, and (S,) lapses."""
@@ -108,6 +115,9 @@ class Belief:
 
     @cached_property
     def _mean_scores(self) -> Vector:
+        return self._means()
+
+    def _means(self) -> Vector:
         few = np.linspace(0, len(self.items) - 1, min(len(self.items), 100)).astype(np.intp)
         spread = self.scores(few)[0].std(axis=0)
         meaning = self._about(few).scores(self.draws)
@@ -126,12 +136,12 @@ class Belief:
         assert self.kind is not None
         return Target(self.items[positions], graph, weights, self.kind, lapse=self.lapse, dtype=np.float32)
 
-    def _likelihood(self, winners: Index, losers: Index, weights: Vector) -> Vector:
-        """How well each draw predicts some answers, the best being 1."""
+    def _log_likelihood(self, winners: Index, losers: Index, weights: Vector) -> Vector:
+        """How well each draw predicts some answers."""
         ends, place = np.unique(np.concatenate([winners, losers]), return_inverse=True)
         graph = ComparisonGraph(place[: len(winners)], place[len(winners) :], len(ends))
-        logs = weights @ self._target(ends, graph, weights).log_probabilities(self.draws).astype(float)
-        result: Vector = np.exp(logs - logs.max())
+        log_p = self._target(ends, graph, weights).log_probabilities(self.draws).astype(float)
+        result: Vector = weights @ log_p
         return result
 
     def _resampled(self, weights: Vector, rng: np.random.Generator) -> Belief:

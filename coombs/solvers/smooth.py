@@ -11,7 +11,7 @@ is drawn at random on the way. O(P n^2 + n^3) for P answers about n items, for e
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -268,7 +268,7 @@ class Process:
         root = _root(linear + together + alone.sum(axis=0), math.exp(2 * place[EFFECT]))
         return settle(Design(root, self.answers), float(expit(place[LAPSE])), start, tolerance)
 
-    def learn(self) -> Best:
+    def learn(self, start: Vector | None = None) -> Best:
         """The most likely sizes and relevances, and what the evidence is about them."""
         # Asking questions goes without it, and starts sooner.
         from scipy.optimize import minimize
@@ -282,7 +282,7 @@ class Process:
 
         options = {"maxiter": MOST_STEPS, "ftol": 1e-6, "gtol": 1e-2, "maxcor": 30}
         limits = [(-FARTHEST, FARTHEST)] * len(self.centre)
-        start = np.zeros(len(limits))
+        start = np.zeros(len(limits)) if start is None else start
         found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options, bounds=limits)
         status = Status.MAX_ITERATIONS if found.status == 1 else Status.CONVERGED
         at, covariance = self.settle(found.x, last[0].sites), _covariance(found.hess_inv)
@@ -347,6 +347,11 @@ class Best:
         bounds = np.array([one.bound for one in settled])
         logs = bounds - (points**2).sum(axis=1) / 2 + (normal**2).sum(axis=1) / 2
         return logs + float(np.log(values).sum()) / 2 - math.log(len(points)), settled
+
+    @property
+    def room(self) -> float:
+        """About how much the evidence over all sizes and relevances is above the bound at the best."""
+        return (float(np.linalg.slogdet(self.covariance)[1]) - float(self.u @ self.u)) / 2
 
     @cached_property
     def log_evidence(self) -> float:
@@ -424,16 +429,16 @@ class Posterior:
     effect_size: float
     lapse: float
 
-    def draw(self, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
-        """Draws of the features' weights and of the items' effects, each with its mirror image.
+    def draw(self, rng: np.random.Generator, count: int = DRAWS) -> tuple[Matrix, Matrix]:
+        """So many draws of the features' weights and of the items' effects, each with its mirror image.
 
         Given scores of the items, weights and effects are drawn by Matheron's rule: from the prior, moved by
         what the scores say more.
         """
-        half = rng.standard_normal((DRAWS // 2, len(self.mean)))
+        half = rng.standard_normal((count // 2, len(self.mean)))
         moves = solve_triangular(self.lower, half.T, lower=True, trans=1, check_finite=False).T
         if self.root is None:
-            return _mirrored(self.mean, moves), np.zeros((DRAWS, 0))
+            return _mirrored(self.mean, moves), np.zeros((count, 0))
         scores, mean = moves @ self.root.T, self.root @ self.mean
         prior = rng.standard_normal((len(half), self.features.shape[1]))
         noise = self.effect_size * rng.standard_normal(scores.shape)
@@ -513,34 +518,40 @@ class Smooth:
         return result
 
 
+def posterior_at(
+    place: Vector, answers: Answers, sites: Sites | None, exact: bool = True
+) -> tuple[Bumps, Posterior, Design, Settled]:
+    """The posterior with known sizes and relevances; if not `exact`, by support points without effects."""
+    n, d = answers.items.shape
+    support = answers.items
+    if n > SUPPORT:
+        support = support[np.sort(np.random.default_rng(0).choice(n, SUPPORT, replace=False))]
+    relevances, own = np.exp(place[5 : 5 + d]), np.exp(place[5 + d :])
+    kernel = Kernel(support, math.exp(place[TOGETHER]), math.exp(place[ALONE]), relevances, own)
+    values, vectors = np.linalg.eigh(kernel(support))
+    kept = values > LEAST * values[-1]
+    basis = Bumps(kernel, vectors[:, kept] / np.sqrt(values[kept]))
+    size, effect = math.exp(place[LINEAR]) / math.sqrt(d), math.exp(place[EFFECT])
+    features, root = np.hstack([size * answers.items, basis(answers.items)]), None
+    if exact:
+        whole = replace(kernel, support=answers.items)(answers.items)
+        root = _root(whole + size**2 * (answers.items @ answers.items.T), effect**2)
+    design = Design(features if root is None else root, answers)
+    found = settle(design, float(expit(place[LAPSE])), sites)
+    posterior = Posterior(found.mean, found.lower, features, root, size, effect, found.lapse)
+    return basis, posterior, design, found
+
+
 def infer_smooth(answers: Answers, *, lapse: float | None = None, effects: bool = True) -> Smooth:
     """The posterior of a smooth taste; without effects where compared items are many."""
     n = len(answers.items)
     effects = effects and n <= MOST_ITEMS
     few = _some(answers)
     with serial(n):
-        best = Process(few, lapse, effects).learn()
-        place, d = best.process.place(best.u), answers.items.shape[1]
-        support, rng = answers.items, np.random.default_rng(0)
-        if n > SUPPORT:
-            support = support[np.sort(rng.choice(n, SUPPORT, replace=False))]
-        relevances, own = np.exp(place[5 : 5 + d]), np.exp(place[5 + d :])
-        kernel = Kernel(support, math.exp(place[TOGETHER]), math.exp(place[ALONE]), relevances, own)
-        values, vectors = np.linalg.eigh(kernel(support))
-        kept = values > LEAST * values[-1]
-        basis = Bumps(kernel, vectors[:, kept] / np.sqrt(values[kept]))
-        size, effect = math.exp(place[LINEAR]) / math.sqrt(d), math.exp(place[EFFECT])
+        best, rng = Process(few, lapse, effects).learn(), np.random.default_rng(0)
         used = answers if n <= MOST_ITEMS else answers.some(MOST_SUPPORTED, rng)
-        features = np.hstack([size * used.items, basis(used.items)])
-        root = features
-        if n <= MOST_ITEMS:
-            exact = Kernel(used.items, kernel.together, kernel.alone, relevances, own)
-            linear = size**2 * (used.items @ used.items.T)
-            root = _root(linear + exact(used.items), effect**2)
-        design = Design(root, used)
-        found = settle(design, best.at.lapse, best.at.sites if used is few else None)
-        exact_root = None if root is features else root
-        posterior = Posterior(found.mean, found.lower, features, exact_root, size, effect, found.lapse)
+        place, sites = best.process.place(best.u), best.at.sites if used is few else None
+        basis, posterior, design, found = posterior_at(place, used, sites, exact=n <= MOST_ITEMS)
         if used is few:
             left, log_evidence = best.leave_out(), best.log_evidence
         else:

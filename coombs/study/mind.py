@@ -11,6 +11,7 @@ import numpy as np
 
 from coombs import questions
 from coombs.solvers.belief import Belief
+from coombs.solvers.live import AveragedBelief
 from coombs.storage.records import AnswerRecord
 from coombs.study.records import VAGUE
 from coombs.tables import FloatArray
@@ -91,7 +92,8 @@ class Mind:
         self.rng = np.random.default_rng(list(seed))
         self._told: list[int] = []
         self._kept: list[tuple[int, Belief]] = []
-        self.belief = Belief.prior(items, rung, None, self.rng)
+        kind = AveragedBelief if rung == "auto" else Belief
+        self.belief: Belief = kind.prior(items, "full" if rung == "auto" else rung, None, self.rng)
 
     def think(
         self, answers: Sequence[AnswerRecord], asked: Collection[tuple[int, int]], strategy: str, k: int

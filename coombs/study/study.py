@@ -30,7 +30,7 @@ DEFAULT_STORAGE = "sqlite:///coombs.db"
 SUREST = 0.99
 """The largest certainty that 240 draws can tell from being sure."""
 AVERAGES = ("auto", "smooth")
-"""Kinds that are not a metric: questions are chosen by a full one."""
+"""Kinds that are not a metric: questions are chosen by an average."""
 ME = "me"
 """The respondent of a study that has only one."""
 
@@ -43,7 +43,7 @@ class Settings:
     ----------
     strategy : "information" (learn the preferences), "best" (find the favourites) or "random"
     probes : the share of questions that are random pairs, kept as an unbiased test
-    metric : as for `IdealPoint`; with "auto" and "smooth", questions are chosen as for "full"
+    metric : as for `IdealPoint`; with "smooth", questions are chosen as for "auto"
     top, certainty : done when the best `top` items are right with this probability
     seed : of all chance
     """
@@ -74,7 +74,7 @@ class Settings:
     @property
     def asked_by(self) -> str:
         """The kind of preference that questions are chosen by."""
-        return "full" if self.metric in AVERAGES else self.metric
+        return "auto" if self.metric in AVERAGES else self.metric
 
     def goal(self, n_items: int, k: Any = None, certainty: Any = None) -> tuple[int, float]:
         """k and certainty as given or by default; of few items, half of them at most."""
