@@ -26,7 +26,7 @@ from coombs.solvers.program import Status
 
 if TYPE_CHECKING:
     from coombs.solvers.formulate import Answers
-    from coombs.solvers.graph import Matrix, Vector
+    from coombs.solvers.graph import Index, Matrix, Vector
 
 LINEAR, TOGETHER, EFFECT, LAPSE, ALONE = range(5)
 """Places of the sizes and the lapse rate's log odds; the relevances follow, together and alone."""
@@ -79,6 +79,8 @@ STEP = 0.05
 """Step of finite differences among them, in prior deviations."""
 FLATTEST = 0.5
 """The least curvature there, the prior's being 1."""
+BLOCK = 20_000
+"""Items or answers that are predicted at once."""
 LEAST = 1e-7
 """Directions with less than this share of the kernel's largest eigenvalue are left out."""
 
@@ -157,7 +159,7 @@ def settle(design: Design, lapse: float, start: Sites | None = None) -> Settled:
     sites = Sites(0.1 * weights, 0 * weights) if start is None else start
     weigh, length, before = design.root.shape[1] <= MOST_WEIGHED, 1.0, -np.inf
     variance = np.zeros(len(weights))
-    for _ in range(MOST_PASSES):
+    for count in range(MOST_PASSES):
         lower = design.posterior(sites.precision)
         variance = design.variances(lower) if weigh else variance
         mean: Vector = cho_solve((lower, True), design.pull(sites.shift), check_finite=False)
@@ -165,7 +167,8 @@ def settle(design: Design, lapse: float, start: Sites | None = None) -> Settled:
         log_p, slope, curvature, to_lapse = _expected(margin, variance, lapse)
         far = float(mean @ mean) - float(sites.precision @ variance)
         bound = float(weights @ log_p) - far / 2 - float(np.log(np.diag(lower)).sum())
-        if abs(bound - before) < SETTLED:
+        # What is returned belongs to these sites.
+        if abs(bound - before) < SETTLED or count == MOST_PASSES - 1:
             break
         if bound < before:
             length = max(length / 2, 0.1)
@@ -334,7 +337,8 @@ class Best:
         values = np.maximum(values, FLATTEST)
         half = spread_points(POINTS // 2, q)
         normal = np.concatenate([half, -half])
-        points = self.u + (normal / np.sqrt(values)) @ vectors.T
+        # The symmetric root, which does not depend on the eigenvectors' signs or on their choice.
+        points = self.u + ((normal @ vectors) / np.sqrt(values)) @ vectors.T
         settled = [process.settle(point, self.at.sites) for point in points]
         bounds = np.array([one.bound for one in settled])
         logs = bounds - (points**2).sum(axis=1) / 2 + (normal**2).sum(axis=1) / 2
@@ -376,8 +380,11 @@ def _without(found: Settled, answers: Answers) -> tuple[Vector, Vector]:
 
 def mean_probability(margin: Vector, variance: Vector, lapse: float) -> Vector:
     """Of an answer whose margin is normal."""
-    sigma = expit(margin[:, None] + np.sqrt(variance)[:, None] * NODES)
-    result: Vector = lapse / 2 + (1 - lapse) * (sigma @ NODE_WEIGHTS)
+    mean = np.empty(len(margin))
+    for begin in range(0, len(margin), BLOCK):
+        part = slice(begin, begin + BLOCK)
+        mean[part] = expit(margin[part, None] + np.sqrt(variance[part, None]) * NODES) @ NODE_WEIGHTS
+    result: Vector = lapse / 2 + (1 - lapse) * mean
     return result
 
 
@@ -522,7 +529,10 @@ def infer_smooth(answers: Answers, *, lapse: float | None = None, effects: bool 
         kept = values > LEAST * values[-1]
         basis = Bumps(kernel, vectors[:, kept] / np.sqrt(values[kept]))
         size, effect = math.exp(place[LINEAR]) / math.sqrt(d), math.exp(place[EFFECT])
-        used = answers if n <= MOST_ITEMS else answers.some(MOST_SUPPORTED, rng)
+        rows = np.arange(len(answers.winners))
+        if n > MOST_ITEMS and len(rows) > MOST_SUPPORTED:
+            rows = np.sort(rng.choice(rows, MOST_SUPPORTED, replace=False))
+        used = answers if len(rows) == len(answers.winners) else answers.only(rows)
         features = np.hstack([size * used.items, basis(used.items)])
         root = features
         if n <= MOST_ITEMS:
@@ -536,12 +546,32 @@ def infer_smooth(answers: Answers, *, lapse: float | None = None, effects: bool 
         if used is few:
             left, log_evidence = best.leave_out(), best.log_evidence
         else:
-            left = np.full(len(answers.winners), np.nan)
             whole = found if found.variance.any() else found._replace(variance=design.variances(found.lower))
-            left = _without(whole, used)[0]
+            whole = whole if used is answers else _of_all(whole, rows, answers, basis, size)
+            left = _without(whole, answers)[0]
             log_evidence = found.bound + best.log_evidence - best.at.bound if used is answers else math.nan
     ended = (log_evidence, found.bound, best.status, best.n_iter)
-    return Smooth(used, basis, posterior, effects, left, *ended)
+    return Smooth(answers, basis, posterior, effects, left, *ended)
+
+
+def _of_all(found: Settled, rows: Index, answers: Answers, basis: Bumps, size: float) -> Settled:
+    """What was learned from some rows of the answers, as it is of all: those not used have empty sites."""
+    precision, shift = np.zeros((2, len(answers.winners)))
+    precision[rows], shift[rows] = found.sites
+    n, blocks = len(answers.items), range(0, len(answers.items), BLOCK)
+    scores, roots = np.empty(n), np.empty((n, len(found.mean)), dtype=np.float32)
+    for part in (slice(begin, begin + BLOCK) for begin in blocks):
+        features = np.hstack([size * answers.items[part], basis(answers.items[part])])
+        scores[part] = features @ found.mean
+        roots[part] = solve_triangular(found.lower, features.T, lower=True, check_finite=False).T
+    variance = np.empty(len(precision))
+    for begin in range(0, len(variance), BLOCK):
+        part = slice(begin, begin + BLOCK)
+        away = roots[answers.losers[part]] - roots[answers.winners[part]]
+        variance[part] = np.einsum("ij,ij->i", away, away)
+    variance[rows] = found.variance
+    margin = scores[answers.losers] - scores[answers.winners]
+    return found._replace(margin=margin, variance=variance, sites=Sites(precision, shift))
 
 
 def _some(answers: Answers) -> Answers:
@@ -553,9 +583,7 @@ def _some(answers: Answers) -> Answers:
         _, first = np.unique(both, return_index=True)
         if len(first) > MOST_LEARNED:
             enough = int(np.sort(first)[MOST_LEARNED]) // 2
-            chosen = np.sort(ends[:enough])
-            parts = (answers.winners[chosen], answers.losers[chosen], answers.weights[chosen])
-            answers = answers.collect(answers.items, *parts)
+            answers = answers.only(np.sort(ends[:enough]))
     return answers.some(MOST_ANSWERS, rng)
 
 
