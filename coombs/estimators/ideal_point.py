@@ -241,9 +241,12 @@ class IdealPoint(PairEstimator):
         self._mixture, self._data, self._scaler = fit.mixture, data, scaler
         if self.model_.bumps is not None and np.isfinite(self.ideal_point_).all():
             # The average is a distance up to a constant: on average over the items, the description's.
-            away = self.described()[0].distance(data.items) - self.model_.distance(data.items)
-            self.model_ = replace(self.model_, offset=float(away.mean()))
-        self.distances_ = self._distance_of(data.item_table)
+            scores = self.model_.distance(data.items)
+            offset = float((self.described()[0].distance(data.items) - scores).mean())
+            self.model_ = replace(self.model_, offset=offset)
+            self.distances_ = scores + offset if fit.effects is None else scores + offset + fit.effects
+        else:
+            self.distances_ = self._distance_of(data.item_table)
 
     def _posterior_of(self, mixture: Mixture | None, scaler: Scaler, data: Comparisons) -> Posterior | None:
         return None if mixture is None else posterior_of(self._fit, mixture, scaler, data.items)

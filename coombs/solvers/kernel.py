@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from coombs.solvers.graph import Index, Matrix, Vector
 
-BLOCK = 2_000_000
+BLOCK = 200_000
 """Values of the kernel that are held at once."""
 
 
@@ -36,12 +37,19 @@ class Kernel:
 
     def __call__(self, items: Matrix) -> Matrix:
         """(n, m) values at items."""
-        result: Matrix = self.together**2 * np.exp(-self._near(items) / 2)
-        d = items.shape[1]
+        d, half = items.shape[1], math.sqrt(0.5)
+        # In place, as this is most of what very many items cost.
+        own = np.zeros((len(items), len(self.support)))
+        away = np.empty_like(own)
         for j, q in enumerate(self.own_relevances):
-            away = q * (items[:, j, None] - self.support[:, j])
-            result += self.alone**2 / d * np.exp(-(away**2) / 2)
-        return result
+            np.subtract(items[:, j, None], self.support[:, j], out=away)
+            away *= half * q
+            np.multiply(away, away, out=away)
+            np.negative(away, out=away)
+            own += np.exp(away, out=away)
+        own *= self.alone**2 / d
+        own += self.together**2 * np.exp(-self._near(items) / 2)
+        return own
 
     def slopes(self, items: Matrix, weights: Matrix) -> Matrix:
         """(n, d) derivatives along the features of the function with these weights of the bumps, (m,)."""

@@ -507,7 +507,10 @@ class Smooth:
 
     def strangeness(self, items: Matrix) -> Vector:
         """How far the scores of items that were never compared may be off, beyond what the draws say."""
-        missing = np.maximum(self.basis.kernel.peak - (self.basis(items) ** 2).sum(axis=1), 0.0)
+        known = np.empty(len(items))
+        for begin in range(0, len(items), BLOCK):
+            known[begin : begin + BLOCK] = (self.basis(items[begin : begin + BLOCK]) ** 2).sum(axis=1)
+        missing = np.maximum(self.basis.kernel.peak - known, 0.0)
         result: Vector = np.sqrt(missing + self.posterior.effect_size**2 * self.has_effects)
         return result
 
