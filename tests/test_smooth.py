@@ -550,6 +550,26 @@ def test_more_answers_than_are_learned_from_are_averaged() -> None:
     assert abs(est.explain().trust.accuracy - est.score(data)) < 0.02
 
 
+def test_a_large_table_with_few_answers_takes_fewer_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An effect of every item in every draw would fill the memory; probabilities hardly change."""
+    data = crowd(40, 2, 60)
+    whole = learn(data)
+    monkeypatch.setattr("coombs.estimators.learned.MOST_EFFECTS", 40 * 1_000)
+    thin = learn(data)
+    assert len(thin.posterior_) == 1_000 < len(whole.posterior_)  # type: ignore[arg-type]
+    assert thin.posterior_.effects.shape == (1_000, 40)  # type: ignore[union-attr]
+    assert thin.predict_proba(data) == pytest.approx(whole.predict_proba(data), abs=0.03)
+    assert thin.rank().tolist() == whole.rank().tolist()
+
+
+@pytest.mark.slow
+def test_very_many_items_and_answers_are_learned_from_and_explained() -> None:
+    data = crowd(20_000, 6, 60_000)
+    est = IdealPoint().fit(data)
+    assert est.score(data) > 0.7
+    assert abs(est._mixture.predicted.accuracy - est.score(data)) < 0.02  # type: ignore[union-attr]
+
+
 # ------------------------------------------------------------------------------------- the average
 
 
