@@ -69,7 +69,7 @@ class Model:
             return False
         if self.bumps is not None and other.bumps is not None:
             same = same and self.bumps.to_dict() == other.bumps.to_dict()
-        return same and self.feature_names == other.feature_names
+        return same and self.offset == other.offset and self.feature_names == other.feature_names
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -220,6 +220,8 @@ class Model:
         try:
             bumps = None if bumps is None else Bumps.from_dict(bumps, d)
             offset = float(data.get("offset", 0.0))
+            if not np.isfinite(offset):
+                raise ValueError("the offset must be finite")
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(f"The model's bumps cannot be read ({error}).") from error
         return cls(

@@ -67,7 +67,8 @@ class Description:
         """Of the kinds: their evidence; where there is none, how well each predicts."""
         evidence = np.array([part.log_evidence for part in self.parts])
         if not np.isfinite(evidence).all():
-            return self.mixture.described.weights
+            known = self.mixture.described.weights
+            return known if self.mixture.quadratic else np.full(len(evidence), 1 / len(evidence))
         odds = np.exp(evidence - evidence.max())
         result: Vector = odds / odds.sum()
         return result

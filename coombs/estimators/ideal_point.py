@@ -220,7 +220,8 @@ class IdealPoint(PairEstimator):
         self.item_effects_ = fit.effects
         self.kind_weights_ = _kind_weights(fit)
         self.slope_: FloatArray | None = None
-        averaged = len(self.kind_weights_) > 1
+        # Also where the ideal-point kind has no weight left, and only describes.
+        averaged = len(self.kind_weights_) > 1 or (fit.bumps is not None and fit.rung != "smooth")
         if averaged or fit.rung in ("none", "signed", "items", "smooth") or without_ideal(fit):
             self.slope_ = -2 * fit.linear / scaler.sizes
             if fit.rung != "signed" and not (averaged and np.isfinite(self.ideal_point_).all()):

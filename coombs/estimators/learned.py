@@ -29,6 +29,10 @@ LARGE_WEIGHT = 0.1
 """A kind with more of the average is worth more draws, and decides how the fit ended."""
 NEGLIGIBLE = 1e-3
 """A kind with less of the average is left out of it."""
+MOST_EFFECTS = 20_000_000
+"""Item effects, of draws times items, up to which all draws are kept."""
+LEAST_DRAWS = 256
+"""Draws that are kept however many items there are."""
 SEED = 0
 """Of what is computed after a fit."""
 
@@ -305,11 +309,14 @@ def posterior_of(fit: Learned, mixture: Mixture, scaler: Scaler, items: FloatArr
     mixture = mixture.counted
     varies, touched = fit.varies, fit.touched
     assert varies is not None and touched is not None
-    ends = np.round(np.cumsum(mixture.weights) * DRAWS).astype(int)
+    has_effects, most = mixture.has_effects, DRAWS
+    if has_effects:
+        # Every item of the table has an effect in every draw, compared or not.
+        most = min(DRAWS, max(LEAST_DRAWS, MOST_EFFECTS // len(items)))
+    ends = np.round(np.cumsum(mixture.weights) * most).astype(int)
     counts = np.diff(ends, prepend=0)
     if len(mixture.parts) == 1 and not isinstance(mixture.parts[0], Smooth):
-        counts = np.array([len(mixture.parts[0].draws)])
-    has_effects = mixture.has_effects
+        counts = np.array([min(most, len(mixture.parts[0].draws))])
     smooth = next((part for part in mixture.parts if isinstance(part, Smooth)), None)
     place = _Place(
         scaler,
@@ -364,7 +371,8 @@ class _Place:
         if drawn is None or not n:
             return np.zeros((count, n))
         size = drawn.std(axis=1, keepdims=True) if strange is None else strange
-        result = size * np.random.default_rng(SEED).standard_normal((count, n))
+        result = np.random.default_rng(SEED).standard_normal((count, n))
+        result *= size
         result[:, self.touched] = drawn
         return result
 
@@ -396,13 +404,16 @@ def _draws_of_smooth(smooth: Smooth, count: int, place: _Place) -> tuple[FloatAr
     d, sizes = len(place.varies), place.scaler.sizes
     linears = np.zeros((count, d))
     linears[:, place.columns] = smooth.draws.linear[chosen] / sizes[place.columns]
-    strange = smooth.strangeness(place.scaler.forward(place.items)[:, place.columns])
+    effects = strange = None
+    if smooth.has_effects:
+        effects = smooth.draws.effects[chosen]
+        strange = smooth.strangeness(place.scaler.forward(place.items)[:, place.columns])
     return (
         np.zeros((count, d, d)),
         linears,
         np.full((count, d), np.nan),
         smooth.draws.lapse[chosen],
-        place.effects(count, smooth.draws.effects[chosen] if smooth.has_effects else None, strange),
+        place.effects(count, effects, strange),
         smooth.draws.coefficients[chosen],
     )
 

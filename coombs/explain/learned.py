@@ -116,8 +116,8 @@ class Case:
 
     @property
     def is_average(self) -> bool:
-        """Whether several kinds are."""
-        return len(self.est.kind_weights_) > 1
+        """Whether several kinds are, or another one than that which describes."""
+        return len(self.est.kind_weights_) > 1 or self.est.model_.bumps is not None
 
     @property
     def posterior(self) -> Posterior | None:

@@ -53,6 +53,10 @@ MOST_OPERATIONS = 1.5e9
 """Operations of one leapfrog step in all rounds: more rounds than that are not tried."""
 DRAWS_FOR_EACH = 8
 """Draws for each unknown that the evidence needs; of fewer, it is the annealing's, which is rougher."""
+TESTED = (16, 512)
+"""Draws of which item effects are tested: at least and at most."""
+MOST_PROBABILITIES = 10_000_000
+"""Probabilities, of draws times answers, up to which they are the most."""
 EFFECT_FOLDS = 2
 """Parts of the answers that are left out to choose the size of item effects, of FOLDS."""
 FOLDS = 4
@@ -137,7 +141,8 @@ class Inference:
         i and h_i its expected square, sum (g_i^2 - h_i) has mean zero if there are none.
         """
         target, n = self.target, len(self.target.items)
-        p = np.exp(target.log_probabilities(self.draws[:: max(1, len(self.draws) // 512)])).mean(axis=1)
+        few = int(np.clip(MOST_PROBABILITIES // target.graph.n_answers, *TESTED))
+        p = np.exp(target.log_probabilities(self.draws[:: max(1, len(self.draws) // few)])).mean(axis=1)
         ends, graph = np.concatenate([target.graph.winners, target.graph.losers]), target.graph
         slope = np.bincount(graph.winners, target.weights * (1 - p), n)
         slope -= np.bincount(graph.losers, target.weights * (1 - p), n)

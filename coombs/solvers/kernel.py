@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from coombs.solvers.graph import Index, Matrix, Vector
 
-BLOCK = 2_000_000
+BLOCK = 200_000
 """Values of the kernel that are held at once."""
 
 
@@ -36,18 +37,23 @@ class Kernel:
 
     def __call__(self, items: Matrix) -> Matrix:
         """(n, m) values at items."""
-        near = _squares(items * self.relevances, self.support * self.relevances)
-        result: Matrix = self.together**2 * np.exp(-near / 2)
-        d = items.shape[1]
+        d, half = items.shape[1], math.sqrt(0.5)
+        # In place, as this is most of what very many items cost.
+        own = np.zeros((len(items), len(self.support)))
+        away = np.empty_like(own)
         for j, q in enumerate(self.own_relevances):
-            away = q * (items[:, j, None] - self.support[:, j])
-            result += self.alone**2 / d * np.exp(-(away**2) / 2)
-        return result
+            np.subtract(items[:, j, None], self.support[:, j], out=away)
+            away *= half * q
+            np.multiply(away, away, out=away)
+            np.negative(away, out=away)
+            own += np.exp(away, out=away)
+        own *= self.alone**2 / d
+        own += self.together**2 * np.exp(-self._near(items) / 2)
+        return own
 
     def slopes(self, items: Matrix, weights: Matrix) -> Matrix:
         """(n, d) derivatives along the features of the function with these weights of the bumps, (m,)."""
-        near = _squares(items * self.relevances, self.support * self.relevances)
-        joint = self.together**2 * np.exp(-near / 2) * weights
+        joint = self.together**2 * np.exp(-self._near(items) / 2) * weights
         d = items.shape[1]
         result = np.empty(items.shape)
         for j, q in enumerate(self.own_relevances):
@@ -55,6 +61,12 @@ class Kernel:
             own = self.alone**2 / d * np.exp(-((q * away) ** 2) / 2) * weights
             result[:, j] = -(away * (self.relevances[j] ** 2 * joint + q**2 * own)).sum(axis=1)
         return result
+
+    def _near(self, items: Matrix) -> Matrix:
+        """Squared distances of items from the support, all features together."""
+        # From the support's middle: far from the origin, squares lose their digits.
+        middle = self.support.mean(axis=0)
+        return _squares((items - middle) * self.relevances, (self.support - middle) * self.relevances)
 
     @property
     def peak(self) -> float:
@@ -122,7 +134,8 @@ class Bumps:
             np.array(data[name], dtype=float) for name in ("weights", "relevances", "own_relevances")
         )
         sizes = (float(data["together"]), float(data["alone"]))
-        if support.shape != (len(weights), d) or any(values.shape != (d,) for values in relevances):
+        one_size = weights.ndim == 1 and support.shape == (len(weights), d)
+        if not one_size or any(values.shape != (d,) for values in relevances):
             raise ValueError("support, weights and relevances are not of one size")
         if not all(np.isfinite(values).all() for values in (support, weights, *relevances, np.array(sizes))):
             raise ValueError("numbers must be finite")

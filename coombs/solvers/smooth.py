@@ -26,7 +26,7 @@ from coombs.solvers.program import Status
 
 if TYPE_CHECKING:
     from coombs.solvers.formulate import Answers
-    from coombs.solvers.graph import Matrix, Vector
+    from coombs.solvers.graph import Index, Matrix, Vector
 
 LINEAR, TOGETHER, EFFECT, LAPSE, ALONE = range(5)
 """Places of the sizes and the lapse rate's log odds; the relevances follow, together and alone."""
@@ -81,6 +81,8 @@ POINTS = 24
 """Points about the best sizes and relevances at which the evidence is averaged."""
 WIDEST = 2.0
 """The largest variance of those points along any direction, the prior's being 1."""
+BLOCK = 20_000
+"""Items or answers that are predicted at once."""
 LEAST = 1e-7
 """Directions with less than this share of the kernel's largest eigenvalue are left out."""
 
@@ -149,17 +151,19 @@ class Settled(NamedTuple):
     to_lapse: float
 
 
-def settle(design: Design, lapse: float, start: Sites | None = None, tolerance: float = SETTLED) -> Settled:
+def settle(
+    design: Design, lapse: float, start: Sites | None = None, tolerance: float | None = None
+) -> Settled:
     """The best sites, from some that are near or from none.
 
     Each site takes on the mean slope and curvature of its answer's log probability (a natural gradient
     step), half as far where that did not help. Of many unknowns, those at the mean, which is Laplace's way.
     """
-    weights = design.answers.weights
+    weights, tolerance = design.answers.weights, SETTLED if tolerance is None else tolerance
     sites = Sites(0.1 * weights, 0 * weights) if start is None else start
     weigh, length, before = design.root.shape[1] <= MOST_WEIGHED, 1.0, -np.inf
     variance = np.zeros(len(weights))
-    for _ in range(MOST_PASSES):
+    for count in range(MOST_PASSES):
         lower = design.posterior(sites.precision)
         variance = design.variances(lower) if weigh else variance
         mean: Vector = cho_solve((lower, True), design.pull(sites.shift), check_finite=False)
@@ -167,7 +171,8 @@ def settle(design: Design, lapse: float, start: Sites | None = None, tolerance: 
         log_p, slope, curvature, to_lapse = _expected(margin, variance, lapse)
         far = float(mean @ mean) - float(sites.precision @ variance)
         bound = float(weights @ log_p) - far / 2 - float(np.log(np.diag(lower)).sum())
-        if abs(bound - before) < tolerance:
+        # What is returned belongs to these sites.
+        if abs(bound - before) < tolerance or count == MOST_PASSES - 1:
             break
         if bound < before:
             length = max(length / 2, 0.1)
@@ -261,7 +266,7 @@ class Process:
         slope[5 + d :] = -own * np.exp(2 * place[5 + d :])
         return found.bound, self.spread.T @ slope, found
 
-    def settle(self, u: Vector, start: Sites | None, tolerance: float = SETTLED) -> Settled:
+    def settle(self, u: Vector, start: Sites | None, tolerance: float | None = None) -> Settled:
         """The best Gaussian there."""
         place = self.place(u)
         linear, together, alone = self.covariances(place)
@@ -342,7 +347,8 @@ class Best:
         values = np.clip(values, 1e-3, WIDEST)
         half = spread_points(POINTS // 2, len(self.u))
         normal = np.concatenate([half, -half])
-        points = self.u + (normal * np.sqrt(values)) @ vectors.T
+        # The symmetric root, which does not depend on the eigenvectors' signs or on their choice.
+        points = self.u + ((normal @ vectors) * np.sqrt(values)) @ vectors.T
         settled = [self.process.settle(point, self.at.sites, ROUGHLY) for point in points]
         bounds = np.array([one.bound for one in settled])
         logs = bounds - (points**2).sum(axis=1) / 2 + (normal**2).sum(axis=1) / 2
@@ -389,8 +395,11 @@ def _without(found: Settled, answers: Answers) -> tuple[Vector, Vector]:
 
 def mean_probability(margin: Vector, variance: Vector, lapse: float) -> Vector:
     """Of an answer whose margin is normal."""
-    sigma = expit(margin[:, None] + np.sqrt(variance)[:, None] * NODES)
-    result: Vector = lapse / 2 + (1 - lapse) * (sigma @ NODE_WEIGHTS)
+    mean = np.empty(len(margin))
+    for begin in range(0, len(margin), BLOCK):
+        part = slice(begin, begin + BLOCK)
+        mean[part] = expit(margin[part, None] + np.sqrt(variance[part, None]) * NODES) @ NODE_WEIGHTS
+    result: Vector = lapse / 2 + (1 - lapse) * mean
     return result
 
 
@@ -513,7 +522,10 @@ class Smooth:
 
     def strangeness(self, items: Matrix) -> Vector:
         """How far the scores of items that were never compared may be off, beyond what the draws say."""
-        missing = np.maximum(self.basis.kernel.peak - (self.basis(items) ** 2).sum(axis=1), 0.0)
+        known = np.empty(len(items))
+        for begin in range(0, len(items), BLOCK):
+            known[begin : begin + BLOCK] = (self.basis(items[begin : begin + BLOCK]) ** 2).sum(axis=1)
+        missing = np.maximum(self.basis.kernel.peak - known, 0.0)
         result: Vector = np.sqrt(missing + self.posterior.effect_size**2 * self.has_effects)
         return result
 
@@ -548,19 +560,41 @@ def infer_smooth(answers: Answers, *, lapse: float | None = None, effects: bool 
     effects = effects and n <= MOST_ITEMS
     few = _some(answers)
     with serial(n):
-        best, rng = Process(few, lapse, effects).learn(), np.random.default_rng(0)
-        used = answers if n <= MOST_ITEMS else answers.some(MOST_SUPPORTED, rng)
+        best, rows = Process(few, lapse, effects).learn(), np.arange(len(answers.winners))
+        if n > MOST_ITEMS and len(rows) > MOST_SUPPORTED:
+            rows = np.sort(np.random.default_rng(0).choice(rows, MOST_SUPPORTED, replace=False))
+        used = answers if len(rows) == len(answers.winners) else answers.only(rows)
         place, sites = best.process.place(best.u), best.at.sites if used is few else None
         basis, posterior, design, found = posterior_at(place, used, sites, exact=n <= MOST_ITEMS)
         if used is few:
             left, log_evidence = best.leave_out(), best.log_evidence
         else:
-            left = np.full(len(answers.winners), np.nan)
             whole = found if found.variance.any() else found._replace(variance=design.variances(found.lower))
-            left = _without(whole, used)[0]
+            whole = whole if used is answers else _of_all(whole, rows, answers, basis, posterior.linear_size)
+            left = _without(whole, answers)[0]
             log_evidence = found.bound + best.log_evidence - best.at.bound if used is answers else math.nan
     ended = (log_evidence, found.bound, best.status, best.n_iter)
-    return Smooth(used, basis, posterior, effects, left, *ended)
+    return Smooth(answers, basis, posterior, effects, left, *ended)
+
+
+def _of_all(found: Settled, rows: Index, answers: Answers, basis: Bumps, size: float) -> Settled:
+    """What was learned from some rows of the answers, as it is of all: those not used have empty sites."""
+    precision, shift = np.zeros((2, len(answers.winners)))
+    precision[rows], shift[rows] = found.sites
+    n, blocks = len(answers.items), range(0, len(answers.items), BLOCK)
+    scores, roots = np.empty(n), np.empty((n, len(found.mean)), dtype=np.float32)
+    for part in (slice(begin, begin + BLOCK) for begin in blocks):
+        features = np.hstack([size * answers.items[part], basis(answers.items[part])])
+        scores[part] = features @ found.mean
+        roots[part] = solve_triangular(found.lower, features.T, lower=True, check_finite=False).T
+    variance = np.empty(len(precision))
+    for begin in range(0, len(variance), BLOCK):
+        part = slice(begin, begin + BLOCK)
+        away = roots[answers.losers[part]] - roots[answers.winners[part]]
+        variance[part] = np.einsum("ij,ij->i", away, away)
+    variance[rows] = found.variance
+    margin = scores[answers.losers] - scores[answers.winners]
+    return found._replace(margin=margin, variance=variance, sites=Sites(precision, shift))
 
 
 def _some(answers: Answers) -> Answers:
@@ -572,9 +606,7 @@ def _some(answers: Answers) -> Answers:
         _, first = np.unique(both, return_index=True)
         if len(first) > MOST_LEARNED:
             enough = int(np.sort(first)[MOST_LEARNED]) // 2
-            chosen = np.sort(ends[:enough])
-            parts = (answers.winners[chosen], answers.losers[chosen], answers.weights[chosen])
-            answers = answers.collect(answers.items, *parts)
+            answers = answers.only(np.sort(ends[:enough]))
     return answers.some(MOST_ANSWERS, rng)
 
 

@@ -22,7 +22,9 @@ PRIOR_ANSWERS = 4.0
 COIN = 0.1
 """How likely it is, before any answer, that somebody tosses a coin."""
 STEPS = 200
-"""Steps of the algorithm."""
+"""Steps of the algorithm, at most."""
+SETTLED = 1e-8
+"""It ends where a step changes no weight by more."""
 PARTS = 10
 """Parts of the answers, each predicted with weights from the others."""
 
@@ -81,5 +83,8 @@ def _weights(table: Matrix, counts: Vector) -> Vector:
     total = counts.sum() + PRIOR_ANSWERS
     for _ in range(STEPS):
         joint = table * weights
+        before = weights
         weights = (counts @ (joint / joint.sum(axis=1, keepdims=True)) + prior) / total
+        if np.abs(weights - before).max() < SETTLED:
+            break
     return weights
