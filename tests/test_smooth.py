@@ -618,6 +618,22 @@ def test_an_average_is_one_model(name: str, request: pytest.FixtureRequest) -> N
 
 
 @pytest.mark.parametrize("name", ["averaged", "two_peaks"])
+def test_intervals_of_distances_hold_the_estimate(name: str, request: pytest.FixtureRequest) -> None:
+    """Draws that are known up to a constant are put where the estimate is."""
+    est = request.getfixturevalue(name)
+    low, high = est.distance_interval().T
+    assert ((low <= est.distances_) & (est.distances_ <= high)).mean() > 0.95
+
+
+@pytest.mark.parametrize("name", ["averaged", "two_peaks"])
+def test_the_level_of_an_average_is_that_of_every_draw(name: str, request: pytest.FixtureRequest) -> None:
+    """No answer tells it."""
+    est = request.getfixturevalue(name)
+    drawn = est.posterior_.distances(est._data.items, est.posterior_.effects).mean(axis=1)
+    assert drawn == pytest.approx(est.distances_.mean())
+
+
+@pytest.mark.parametrize("name", ["averaged", "two_peaks"])
 def test_a_fitted_average_is_pickled_small_and_the_same(name: str, request: pytest.FixtureRequest) -> None:
     est = request.getfixturevalue(name)
     text = pickle.dumps(est)

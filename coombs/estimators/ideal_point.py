@@ -38,6 +38,8 @@ EFFECTS_EVIDENCE = 2.0
 """Deviations by which answers must disagree with the features before item effects are tried."""
 AVERAGED = ("full", "smooth")
 """The kinds that "auto" averages: an ideal point, and anything smooth."""
+LEVELLED = 300
+"""Items, at most, whose mean distance is the estimate's in every draw of an average."""
 NEWS = 0.1
 """Up to this share of new answers, the chains go on from where they were."""
 
@@ -247,6 +249,11 @@ class IdealPoint(PairEstimator):
             self.distances_ = scores + offset if fit.effects is None else scores + offset + fit.effects
         else:
             self.distances_ = self._distance_of(data.item_table)
+        if self.model_.bumps is not None and self.posterior_ is not None:
+            some = np.linspace(0, data.n_items - 1, min(LEVELLED, data.n_items)).astype(int)
+            effects = None if self.posterior_.effects is None else self.posterior_.effects[:, some]
+            level = float(self.distances_[some].mean())
+            self.posterior_ = self.posterior_.at_level(data.items[some], effects, level)
 
     def _posterior_of(self, mixture: Mixture | None, scaler: Scaler, data: Comparisons) -> Posterior | None:
         return None if mixture is None else posterior_of(self._fit, mixture, scaler, data.items)
