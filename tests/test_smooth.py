@@ -592,6 +592,8 @@ def test_a_smooth_taste_with_all_the_weight_predicts(two_peaks: IdealPoint) -> N
     drawn = posterior.scores(two_peaks._data.items, posterior.effects).mean(axis=0)
     assert np.corrcoef(drawn, two_peaks.distances_)[0, 1] > 0.999
     assert np.isfinite(two_peaks.ideal_point_).all()
+    assert two_peaks.get_mahalanobis_matrix().tolist() == two_peaks.metric_.tolist()
+    assert two_peaks.transform(two_peaks._data.items).std() > 0 and not two_peaks.unidentified_.size
     assert two_peaks.score(two_peaks._data) > 0.9
 
 

@@ -258,6 +258,10 @@ class IdealPoint(PairEstimator):
     def _posterior_of(self, mixture: Mixture | None, scaler: Scaler, data: Comparisons) -> Posterior | None:
         return None if mixture is None else posterior_of(self._fit, mixture, scaler, data.items)
 
+    def _fitted_model(self) -> Model:
+        """The description: `transform` and what else is about the metric."""
+        return self.described()[0]
+
     def described(self) -> tuple[Model, Posterior | None]:
         """The ideal-point description, which words, weights and trade-offs are about: no smooth part."""
         check_is_fitted(self)
