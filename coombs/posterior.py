@@ -32,7 +32,7 @@ class Posterior:
     rhat : agreement of the chains, 1 being perfect
     sampled : whether by sampling, or by a Gaussian about the mode
     basis, coefficients : of a smooth part, basis(x) coefficients_s, that is added; k functions, (S, k)
-    offsets : (S,) added to the scores of draws without an ideal point to make them distances, or None
+    levels : (S,) what makes distances of scores that are known up to a constant, or None
     """
 
     centre: FloatArray
@@ -45,7 +45,7 @@ class Posterior:
     sampled: bool = True
     basis: Bumps | None = None
     coefficients: FloatArray | None = None
-    offsets: FloatArray | None = None
+    levels: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.metrics)
@@ -62,13 +62,23 @@ class Posterior:
         return result
 
     def distances(self, items: FloatArray, effects: FloatArray | None = None) -> FloatArray:
-        """(S, n) squared distances from each draw's ideal point; scores, and offsets, where it has none."""
-        to_ideal = np.nan_to_num(self.ideal_points - self.centre)
-        lowest = np.einsum("sd,sd->s", self.linears, to_ideal)
-        if self.offsets is not None:
-            lowest += self.offsets
-        result: FloatArray = self.scores(items, effects) + lowest[:, None]
+        """(S, n) squared distances from each draw's ideal point; plain scores where it has none."""
+        levels = self.levels
+        if levels is None:
+            levels = np.einsum("sd,sd->s", self.linears, np.nan_to_num(self.ideal_points - self.centre))
+        result: FloatArray = self.scores(items, effects) + levels[:, None]
         return result
+
+    def at_level(self, items: FloatArray, effects: FloatArray | None, level: float) -> Posterior:
+        """With this mean distance of the items in every draw, as an average is known up to a constant."""
+        away = items - self.centre
+        mean = np.einsum("sij,ij->s", self.metrics, away.T @ away / len(away))
+        mean -= 2.0 * (self.linears @ away.mean(axis=0))
+        if self.basis is not None and self.coefficients is not None:
+            mean += self.coefficients @ self.basis(items).mean(axis=0)
+        if effects is not None:
+            mean += effects.mean(axis=1)
+        return replace(self, levels=level - mean)
 
     def ideal_interval(self, level: float = LEVEL) -> FloatArray:
         """(d, 2) lower and upper ends for each coordinate of the ideal point."""

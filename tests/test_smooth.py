@@ -593,6 +593,8 @@ def test_a_smooth_taste_with_all_the_weight_predicts(two_peaks: IdealPoint) -> N
     drawn = posterior.scores(two_peaks._data.items, posterior.effects).mean(axis=0)
     assert np.corrcoef(drawn, two_peaks.distances_)[0, 1] > 0.999
     assert np.isfinite(two_peaks.ideal_point_).all()
+    assert two_peaks.get_mahalanobis_matrix().tolist() == two_peaks.metric_.tolist()
+    assert two_peaks.transform(two_peaks._data.items).std() > 0 and not two_peaks.unidentified_.size
     assert two_peaks.score(two_peaks._data) > 0.9
 
 
@@ -616,6 +618,22 @@ def test_an_average_is_one_model(name: str, request: pytest.FixtureRequest) -> N
     ranks = est.rank_interval()
     inside = (ranks[:, 0] <= place + 1) & (place + 1 <= ranks[:, 1])
     assert inside.mean() > 0.95
+
+
+@pytest.mark.parametrize("name", ["averaged", "two_peaks"])
+def test_intervals_of_distances_hold_the_estimate(name: str, request: pytest.FixtureRequest) -> None:
+    """Draws that are known up to a constant are put where the estimate is."""
+    est = request.getfixturevalue(name)
+    low, high = est.distance_interval().T
+    assert ((low <= est.distances_) & (est.distances_ <= high)).mean() > 0.95
+
+
+@pytest.mark.parametrize("name", ["averaged", "two_peaks"])
+def test_the_level_of_an_average_is_that_of_every_draw(name: str, request: pytest.FixtureRequest) -> None:
+    """No answer tells it."""
+    est = request.getfixturevalue(name)
+    drawn = est.posterior_.distances(est._data.items, est.posterior_.effects).mean(axis=1)
+    assert drawn == pytest.approx(est.distances_.mean())
 
 
 @pytest.mark.parametrize("name", ["averaged", "two_peaks"])

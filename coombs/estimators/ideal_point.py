@@ -38,8 +38,8 @@ EFFECTS_EVIDENCE = 2.0
 """Deviations by which answers must disagree with the features before item effects are tried."""
 AVERAGED = ("full", "smooth")
 """The kinds that "auto" averages: an ideal point, and anything smooth."""
-MOST_ITEMS = 300
-"""Items over which the scores of an average are measured against distances."""
+LEVELLED = 300
+"""Items, at most, whose mean distance is the estimate's in every draw of an average."""
 NEWS = 0.1
 """Up to this share of new answers, the chains go on from where they were."""
 
@@ -242,22 +242,25 @@ class IdealPoint(PairEstimator):
         self._description_of: tuple[Model, Posterior | None] | None = None
         self._mixture, self._data, self._scaler = fit.mixture, data, scaler
         if self.model_.bumps is not None and np.isfinite(self.ideal_point_).all():
-            self._measure_from(self.described()[0], data)
-        self.distances_ = self._distance_of(data.item_table)
-
-    def _measure_from(self, described: Model, data: Comparisons) -> None:
-        """Make distances of scores, which are so up to a constant: over the items, the description's mean."""
-        some = np.linspace(0, data.n_items - 1, min(MOST_ITEMS, data.n_items)).astype(int)
-        items, posterior = data.items[some], self.posterior_
-        mean = float(described.distance(items).mean())
-        self.model_ = replace(self.model_, offset=mean - float(self.model_.distance(items).mean()))
-        assert posterior is not None
-        lacking = np.isnan(posterior.ideal_points).any(axis=1)
-        offsets = np.where(lacking, mean - posterior.scores(items).mean(axis=1), 0.0)
-        self.posterior_ = replace(posterior, offsets=offsets)
+            # The average is a distance up to a constant: on average over the items, the description's.
+            scores = self.model_.distance(data.items)
+            offset = float((self.described()[0].distance(data.items) - scores).mean())
+            self.model_ = replace(self.model_, offset=offset)
+            self.distances_ = scores + offset if fit.effects is None else scores + offset + fit.effects
+        else:
+            self.distances_ = self._distance_of(data.item_table)
+        if self.model_.bumps is not None and self.posterior_ is not None:
+            some = np.linspace(0, data.n_items - 1, min(LEVELLED, data.n_items)).astype(int)
+            effects = None if self.posterior_.effects is None else self.posterior_.effects[:, some]
+            level = float(self.distances_[some].mean())
+            self.posterior_ = self.posterior_.at_level(data.items[some], effects, level)
 
     def _posterior_of(self, mixture: Mixture | None, scaler: Scaler, data: Comparisons) -> Posterior | None:
         return None if mixture is None else posterior_of(self._fit, mixture, scaler, data.items)
+
+    def _fitted_model(self) -> Model:
+        """The description: `transform` and what else is about the metric."""
+        return self.described()[0]
 
     def described(self) -> tuple[Model, Posterior | None]:
         """The ideal-point description, which words, weights and trade-offs are about: no smooth part."""
