@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LARGE_WEIGHT = 0.1
 """A kind with more of the average is worth more draws, and decides how the fit ended."""
-NEGLIGIBLE = 1e-3
+NEGLIGIBLE = 0.01
 """A kind with less of the average is left out of it."""
 MOST_EFFECTS = 20_000_000
 """Item effects, of draws times items, up to which all draws are kept."""

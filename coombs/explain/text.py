@@ -22,6 +22,10 @@ NARROWEST = 12
 """Characters of a line; of a cell of a table, and if that is too wide; of a heading, at least."""
 NOTHING = "So there is no ideal, no best item and no trade-off to tell."
 """What follows where there is no pattern."""
+TOLD_SMOOTH = 0.05
+"""Share of a smooth taste in the average from which on it is told."""
+TOLD_EFFECTS = 0.2
+"""Spread of the items' own effects, relative to that of what the features say, from which on it is told."""
 MANY_LAPSES = 0.03
 """Share of answers given at random from which on it is told, if it is surely more."""
 CLEARLY = 1.0
@@ -126,9 +130,8 @@ def _source(told: Explanation) -> str:
 
 
 def _matters(told: Explanation) -> Iterator[Block]:
-    yield f"{_source(told)} {JUDGED[told.metric]}"
-    if told.trust.smooth_weight > 0 and told.metric != "smooth":
-        yield _averaged(told.trust)
+    averaged = told.trust.smooth_weight >= TOLD_SMOOTH and told.metric != "smooth"
+    yield f"{_source(told)} {_averaged(told.trust) if averaged else JUDGED[told.metric]}"
     yield from _ideal(told)
     if told.slopes:
         heading = ("feature", "standard deviation", "log-odds for one more")
@@ -136,13 +139,13 @@ def _matters(told: Explanation) -> Iterator[Block]:
 
 
 def _averaged(trust: Trust) -> str:
-    """What the words leave out."""
-    share = percent(trust.smooth_weight)
-    text = f"To predict and to rank, that is averaged with a taste of any smooth shape, which counts {share}"
+    """What predicts, what the words describe of it, and what they lose."""
+    ideal, smooth = percent(1 - trust.smooth_weight), percent(trust.smooth_weight)
+    text = f"The model averages an ideal ({ideal}) with any smooth taste ({smooth}). The words describe"
     if not math.isfinite(trust.description_accuracy):
-        return f"{text}. The words are of the ideal alone."
+        return f"{text} the ideal."
     alone, both = percent(trust.description_accuracy), percent(trust.accuracy)
-    return f"{text}. The words are of the ideal alone, which predicts {alone} of the answers; both, {both}."
+    return f"{text} the ideal, which predicts {alone} of the answers by itself; the average, {both}."
 
 
 def _slope(slope: Slope) -> Sequence[str]:
@@ -225,7 +228,7 @@ def _trust(told: Explanation) -> Iterator[Block]:
             f"These are {told.n_people} people together: where they differ, the model is about none of them, "
             "and their differences look like answers given at random."
         )
-    if trust.effects is not None:
+    if trust.effects is not None and trust.effects >= TOLD_EFFECTS:
         yield (
             "Items differ by more than their features tell: the spread of their own effects is "
             f"{trust.effects:.2f} times that of what the features say."
