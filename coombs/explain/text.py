@@ -130,6 +130,9 @@ def _matters(told: Explanation) -> Iterator[Block]:
     if told.trust.smooth_weight > 0 and told.metric != "smooth":
         yield _averaged(told.trust)
     yield from _ideal(told)
+    if told.shapes:
+        yield "Along single features the taste has shapes that no ideal has:"
+        yield Points([f"{one.text}." for one in told.shapes])
     if told.slopes:
         heading = ("feature", "standard deviation", "log-odds for one more")
         yield Table("lrr", heading, [_slope(one) for one in told.slopes])
