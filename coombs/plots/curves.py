@@ -26,7 +26,7 @@ MOST_DRAWS = 200
 """Draws of a curve."""
 MOST_NUMBERS = 10_000_000
 """Draws times items times features that are held at once, for each value of the grid."""
-SWAPS = 5
+SWAPS = 2
 """Other items whose value an item gets, to see how much a feature decides."""
 SAME = 0.25
 """Log odds up to which two curves are drawn as one: an even chance, or 56 %."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from coombs.estimators.base import PairEstimator
 
+NARROW = 4.0
+"""Inches of a figure below which its legend is a column."""
 COLUMNS = 3
 """Panels side by side, at most."""
 RUG = 0.06
@@ -78,7 +80,8 @@ def _draw_curve(ax: Axes, curve: TasteCurve, words: str) -> None:
         ax.plot(curve.xs, np.asarray(curve.described), color=RED, linewidth=1.3, linestyle=(0, (4, 2)))
     ax.vlines(curve.points, 0, RUG, transform=ax.get_xaxis_transform(), color=INK, linewidth=0.6, alpha=0.6)
     ax.margins(x=0.02, y=0.12)
-    ax.xaxis.set_major_locator(MaxNLocator(5, prune="both"))
+    is_whole = bool((curve.points == np.round(curve.points)).all())
+    ax.xaxis.set_major_locator(MaxNLocator(5, prune=None if is_whole else "both", integer=is_whole))
     ax.set_xlabel(shown(curve.feature))
     ax.set_title(words, loc="left", fontsize=8, color=GREY)
     calm(ax)
@@ -96,4 +99,5 @@ def _legend(figure: Figure, differs: bool, level: float) -> None:
     if differs:
         dashes: Any = (0, (4, 2))
         handles += [Line2D([], [], color=RED, linewidth=1.3, linestyle=dashes, label="the ideal alone")]
-    figure.legend(handles=handles, loc="outside lower left", ncols=3, frameon=False, fontsize=8)
+    ncols = 1 if figure.get_figwidth() < NARROW else 3
+    figure.legend(handles=handles, loc="outside lower left", ncols=ncols, frameon=False, fontsize=8)
