@@ -19,6 +19,7 @@ import coombs
 from coombs import plots
 from coombs.estimators.ideal_point import IdealPoint
 from coombs.explain import text
+from coombs.plots.curves import COUNTS, smooth_weight
 from coombs.plots.data import MOST_FEATURES, Ranking, feature_names, ranking_data, what_matters_data
 from coombs.tables import FloatArray, InputError, ItemTable, TableLike, item_table
 from coombs.words import NO_PATTERN, count, no_more, ordinal, percent, together
@@ -193,7 +194,7 @@ def _pictures(est: PairEstimator, table: ItemTable) -> list[str]:
 
 
 def _drawn(est: PairEstimator, table: ItemTable) -> Iterator[Picture]:
-    """What matters, the best items, level sets of the two most important features, and the matrix."""
+    """What matters, the best items, curves where a smooth taste counts, level sets, and the matrix."""
     matters = what_matters_data(est, items=table)
     shares = zip(matters.features, matters.importance, strict=True)
     yield Picture(
@@ -213,6 +214,8 @@ def _drawn(est: PairEstimator, table: ItemTable) -> Iterator[Picture]:
         if sampled
         else "Nearer to the ideal point is better.",
     )
+    if smooth_weight(est) >= COUNTS:
+        yield _curves(est, table)
     if len(matters.features) < 2:
         return
     x, y = matters.features[:2]
@@ -230,6 +233,21 @@ def _drawn(est: PairEstimator, table: ItemTable) -> Iterator[Picture]:
         "On the diagonal, how the distance changes along one feature alone: the steeper, the more it "
         "matters. The small strokes below are the items. Red is only what the answers bear out: a line and a "
         "band where one feature has a best value, a mark where two have one.",
+    )
+
+
+def _curves(est: PairEstimator, table: ItemTable) -> Picture:
+    """The taste along each feature, where it has more than an ideal."""
+    curves = plots.taste_curves_data(est, items=table)
+    described = " Dashed is what the ideal alone says." if any(one.differs for one in curves) else ""
+    return Picture(
+        "The taste along each feature",
+        plots.taste_curves(est, items=table),
+        f"How much items are liked as one of {', '.join(one.feature for one in curves)} changes.",
+        "How much items are liked as one feature changes and the others stay, averaged over items. Higher "
+        "is liked more; the band is where the curve lies 9 times in 10. This is the taste that predicts "
+        f"and ranks; the other pictures show the ideal in it.{described} The small strokes below are the "
+        "items.",
     )
 
 

@@ -67,6 +67,13 @@ def plain(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def round_number(size: float) -> float:
+    """The nearest of 1, 2 and 5 times a power of ten."""
+    power = math.floor(math.log10(size))
+    choices = [float(f"{digit}e{power}") for digit in (1, 2, 5, 10)]
+    return min(choices, key=lambda choice: abs(math.log(choice / size)))
+
+
 def within(ends: tuple[float, float], items: tuple[float, float], text: Callable[[float], str]) -> str:
     """An interval as far as items go: as 3 to 5, up to 5, 3 or more; nothing if they tell neither end."""
     (low, high), (lowest, highest) = ends, items

@@ -600,7 +600,7 @@ def test_a_smooth_taste_with_all_the_weight_predicts(two_peaks: IdealPoint) -> N
 
 @pytest.fixture(scope="module")
 def averaged() -> IdealPoint:
-    data = comparisons(5, 30, 3, 50)
+    data = comparisons(8, 30, 3, 20)
     est = IdealPoint(data.items).fit(data.pairs, data.y)
     assert len(est.kind_weights_) == 2
     return est

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from coombs.tables import FloatArray
 
 LARGE_WEIGHT = 0.1
-"""A kind with more of the average is worth more draws, and decides how the fit ended."""
+"""A kind with more of the average decides how the fit ended."""
+MAY_COUNT = 2e-3
+"""A kind with more of it, by a first look, is worth more draws."""
 NEGLIGIBLE = 0.01
 """A kind with less of the average is left out of it."""
 MOST_EFFECTS = 20_000_000
@@ -113,15 +115,14 @@ class Mixture:
         return result
 
     def extended(self, rng: np.random.Generator) -> Mixture:
-        """With more draws of the kinds that count, and the same weights."""
-        parts = [
-            extend(part, rng) if is_large and not isinstance(part, Smooth) else part
-            for part, is_large in zip(self.parts, self._is_large, strict=True)
-        ]
-        result = Mixture(tuple(parts))
-        # Cached properties of a frozen record.
-        vars(result).update(_probabilities=self._probabilities, weights=self.weights)
-        return result
+        """With more draws of the kinds that may count, and weights by what those say."""
+        shares = self.weights if self._probabilities is None else self._probabilities[:-1]
+        parts = tuple(
+            part if isinstance(part, Smooth) or share < MAY_COUNT else extend(part, rng)
+            for part, share in zip(self.parts, shares, strict=True)
+        )
+        is_new = any(new is not old for new, old in zip(parts, self.parts, strict=True))
+        return Mixture(parts) if is_new else self
 
     @property
     def has_effects(self) -> bool:

@@ -12,6 +12,7 @@ from coombs.comparisons import Comparisons
 from coombs.explain.records import NOT_KNOWN, WORST, Direction, Ideal, Kind, Surprise, Trust, Unknown
 from coombs.explain.text import KINDS
 from coombs.model import Model
+from coombs.plots.curves import smooth_weight
 from coombs.posterior import Posterior, quantiles
 from coombs.solvers.graph import ComparisonGraph
 from coombs.words import count
@@ -152,7 +153,7 @@ def trust(case: Case, ideal: tuple[Ideal, ...]) -> Trust:
         accuracy=accuracy,
         log_loss=log_loss,
         basis=basis,
-        smooth_weight=sum(w for name, w in case.est.kind_weights_.items() if name.startswith("smooth")),
+        smooth_weight=smooth_weight(case.est),
         description_accuracy=_of_description(case, basis),
         log_odds=float("nan") if described is None else described.log_odds,
         kinds=kinds,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -27,13 +26,16 @@ from coombs.explain.records import (
     Feature,
     Ideal,
     Ranked,
+    Shape,
     Slope,
     TradeOff,
 )
+from coombs.explain.shapes import shapes_of
+from coombs.plots.curves import COUNTS, smooth_weight, taste_curves_data
 from coombs.plots.data import what_matters_data
 from coombs.scaling import Scaler
 from coombs.tables import InputError
-from coombs.words import loadings, within
+from coombs.words import loadings, round_number, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -197,6 +199,7 @@ def explain(
         directions=_directions(case),
         slopes=_slopes(case),
         ideal=ideal,
+        shapes=_curve_shapes(case),
         trade_off_item=trade_off_item,
         trade_offs=trade_offs,
         unknowns=tuple(doubts.unknowns(case, ideal)),
@@ -398,6 +401,13 @@ def _better(case: Case) -> FloatArray:
     return result
 
 
+def _curve_shapes(case: Case) -> tuple[Shape, ...]:
+    """What the average has and an ideal point has not, where the smooth taste counts."""
+    if not case.has_pattern or smooth_weight(case.est) < COUNTS:
+        return ()
+    return shapes_of(case.est, taste_curves_data(case.est, items=case.data.item_table))
+
+
 # Trade-offs.
 
 
@@ -478,15 +488,8 @@ def _steps(feature: Feature) -> list[float]:
     """Round numbers from about a tenth of the range downwards; whole ones of what is counted."""
     if feature.distinct == 2:
         return [feature.range]
-    sizes = [_round_number(feature.range / 10 / 2**k) for k in range(5)]
+    sizes = [round_number(feature.range / 10 / 2**k) for k in range(5)]
     return ([size for size in sizes if size >= 1] or [1.0]) if feature.whole else sizes
-
-
-def _round_number(size: float) -> float:
-    """The nearest of 1, 2 and 5 times a power of ten."""
-    power = math.floor(math.log10(size))
-    choices = [float(f"{digit}e{power}") for digit in (1, 2, 5, 10)]
-    return min(choices, key=lambda choice: abs(math.log(choice / size)))
 
 
 # The ranking.

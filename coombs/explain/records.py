@@ -10,11 +10,14 @@ from coombs.explain import text as rendering
 from coombs.explain.text import WORST as WORST
 from coombs.explain.text import short
 from coombs.tables import InputError
-from coombs.words import ordinal, percent, weighted_sum
+from coombs.words import ordinal, percent, plain, weighted_sum
 
 MORE, LESS, SWEET_SPOT = "more is better", "less is better", "sweet spot"
 HARDLY, NOT_KNOWN, CONSTANT = "hardly matters", "not known", "always the same"
 """The verdicts on a feature: the whole list."""
+DROP, RISE, TWO_PEAKS = "a drop", "a rise", "two peaks"
+LEVELS_ABOVE, LEVELS_BELOW = "levels off above", "levels off below"
+"""The shapes of a taste along a feature that an ideal point does not have: the whole list."""
 FINDINGS = (
     "has_pattern",
     "n_people",
@@ -25,6 +28,7 @@ FINDINGS = (
     "intervals",
     "features",
     "ideal",
+    "shapes",
     "trade_off_item",
     "trade_offs",
 )
@@ -124,6 +128,29 @@ class Ideal:
     high: float | None
     share: float
     verdict: str
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A shape of the taste along a feature, where it is (two places of two peaks), and how probable."""
+
+    feature: str
+    kind: str
+    at: tuple[float, ...]
+    probability: float
+
+    @property
+    def words(self) -> str:
+        """As a drop near 900; levels off above 70; two peaks, near 3 and near 9."""
+        if self.kind in (LEVELS_ABOVE, LEVELS_BELOW):
+            return f"{self.kind} {plain(self.at[0])}"
+        comma = "," * (self.kind == TWO_PEAKS)
+        return f"{self.kind}{comma} {' and '.join(f'near {plain(place)}' for place in self.at)}"
+
+    @property
+    def text(self) -> str:
+        """As price: a drop near 900."""
+        return f"{self.feature}: {self.words}"
 
 
 @dataclass(frozen=True)
@@ -264,6 +291,7 @@ class Explanation:
     directions: tuple[Direction, ...]
     slopes: tuple[Slope, ...]
     ideal: tuple[Ideal, ...]
+    shapes: tuple[Shape, ...]
     trade_off_item: str
     trade_offs: tuple[TradeOff, ...]
     unknowns: tuple[Unknown, ...]
@@ -293,6 +321,7 @@ class Explanation:
             directions=(),
             slopes=(),
             ideal=nothing,
+            shapes=(),
             trade_off_item="",
             trade_offs=(),
             unknowns=tuple(one for one in self.unknowns if one.kind != "not known yet"),
@@ -311,12 +340,16 @@ class Explanation:
     def from_findings(cls, found: dict[str, Any]) -> Explanation:
         """An explanation that holds just these."""
         try:
-            told = {name: found[name] for name in FINDINGS}
+            # Models of earlier versions have no shapes.
+            told = {name: found[name] for name in FINDINGS if name != "shapes"}
             for name in COUNTS:
                 if type(told[name]) is not int:
                     raise TypeError(f"{name} must be a whole number")
             told["features"] = tuple(_record(Feature, one) for one in told["features"])
             told["ideal"] = tuple(_record(Ideal, one) for one in told["ideal"])
+            told["shapes"] = tuple(
+                replace(_record(Shape, one), at=tuple(one["at"])) for one in found.get("shapes", ())
+            )
             told["trade_offs"] = tuple(_record(TradeOff, one) for one in told["trade_offs"])
             known = {name: math.nan if value is None else value for name, value in found["trust"].items()}
             trust = Trust(**UNKNOWN_TRUST | known)

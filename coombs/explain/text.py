@@ -133,6 +133,9 @@ def _matters(told: Explanation) -> Iterator[Block]:
     averaged = told.trust.smooth_weight >= TOLD_SMOOTH and told.metric != "smooth"
     yield f"{_source(told)} {_averaged(told.trust) if averaged else JUDGED[told.metric]}"
     yield from _ideal(told)
+    if told.shapes:
+        yield "Along single features the taste has shapes that no ideal has:"
+        yield Points([f"{one.text}." for one in told.shapes])
     if told.slopes:
         heading = ("feature", "standard deviation", "log-odds for one more")
         yield Table("lrr", heading, [_slope(one) for one in told.slopes])

@@ -4,6 +4,7 @@ Nothing here needs a display or changes matplotlib's settings; save a picture wi
 `level_sets(est, "price", "size").figure.savefig("taste.png")`.
 """
 
+from coombs.plots.curves import TasteCurve, taste_curves_data
 from coombs.plots.data import (
     FeatureMatrix,
     LevelSets,
@@ -17,12 +18,14 @@ from coombs.plots.data import (
     what_matters_data,
 )
 from coombs.plots.draw import feature_matrix, level_sets, ranking, what_matters
+from coombs.plots.draw_curves import taste_curves
 
 __all__ = [
     "FeatureMatrix",
     "LevelSets",
     "Profile",
     "Ranking",
+    "TasteCurve",
     "WhatMatters",
     "feature_matrix",
     "feature_matrix_data",
@@ -31,6 +34,8 @@ __all__ = [
     "profile_data",
     "ranking",
     "ranking_data",
+    "taste_curves",
+    "taste_curves_data",
     "what_matters",
     "what_matters_data",
 ]

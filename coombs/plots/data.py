@@ -309,12 +309,12 @@ def what_matters_data(
     """
     table, names, posterior = _items(est, items), feature_names(est), surface.posterior_of(est)
     middle = table.matrix.mean(axis=0)
-    matrix = (table.matrix - middle)[_thin(len(table.matrix), MOST_ITEMS)]
+    matrix = (table.matrix - middle)[thin(len(table.matrix), MOST_ITEMS)]
     gradient = surface.gradient(est, middle)
     importance = _importance(surface.model_of(est).metric[None], gradient[None], matrix)[0]
     order, interval = np.argsort(-importance, kind="stable"), None
     if posterior is not None:
-        some = _thin(len(posterior), min(MOST_DRAWS, 1 + MOST_NUMBERS // matrix.size))
+        some = thin(len(posterior), min(MOST_DRAWS, 1 + MOST_NUMBERS // matrix.size))
         metrics, slopes = posterior.metrics[some], surface.gradients(posterior, middle)[some]
         interval = quantiles(_importance(metrics, slopes, matrix), level)[order]
     wanted = [one.text for one in verdicts(est, table, level)] if wishes else [""] * len(names)
@@ -494,6 +494,6 @@ def _importance(metrics: FloatArray, gradients: FloatArray, away: FloatArray) ->
     return result
 
 
-def _thin(n: int, most: int) -> NDArray[np.intp]:
+def thin(n: int, most: int) -> NDArray[np.intp]:
     """At most so many positions out of n, evenly."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))

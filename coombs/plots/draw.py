@@ -77,7 +77,7 @@ def level_sets(
     ax : to draw in; by default that of a new figure, which is `ax.figure`
     """
     data = level_sets_data(est, x, y, items=items, at=at, level=level)
-    with _style():
+    with style():
         own, ax = ax is None, _new_axes(ax, (6.6, 5.6))
         _draw_levels(ax, data, marker=26 * min(1, (150 / len(data.ranks)) ** 0.5))
         _draw_axes(ax, data)
@@ -102,7 +102,7 @@ def ranking(
     """Draw the best items in order, each with the ranks it may have; their distances without a posterior."""
     data = ranking_data(est, items=items, top=top, level=level)
     places = np.arange(len(data.names))
-    with _style():
+    with style():
         from matplotlib.ticker import MaxNLocator
 
         ax = _new_axes(ax, (6.6, 1.1 + 0.24 * len(places)))
@@ -122,7 +122,7 @@ def ranking(
         ax.set_yticks(places, [shown(name) for name in data.names])
         ax.set_ylim(len(places) - 0.4, -0.6)
         ax.set_xlabel(label)
-        _calm(ax)
+        calm(ax)
         ax.xaxis.set_major_locator(MaxNLocator(integer=data.interval is not None))
         ax.grid(axis="x", color="#E6E6E6", linewidth=0.8)
         ax.tick_params(axis="y", length=0)
@@ -157,7 +157,7 @@ def what_matters(
     if len(bars) > MOST_BARS:
         title += f"; the {MOST_BARS} largest of {len(bars)}"
     shown_ends = None if ends is None else ends[:MOST_BARS]
-    with _style():
+    with style():
         ax = _new_axes(ax, (6.6, 1.0 + 0.5 * min(len(bars), MOST_BARS)))
         _draw_bars(ax, bars[:MOST_BARS], labels[:MOST_BARS], notes[:MOST_BARS], shown_ends)
         ax.set_xlabel(title)
@@ -177,7 +177,7 @@ def feature_matrix(
     """
     data = feature_matrix_data(est, features=features, items=items, level=level)
     d = len(data.profiles)
-    with _style():
+    with style():
         from matplotlib.ticker import MaxNLocator
 
         figure = new_figure((1.2 + 1.75 * d, 1.0 + 1.6 * d))
@@ -204,7 +204,7 @@ def need_matplotlib() -> None:
 
 
 @contextmanager
-def _style() -> Iterator[None]:
+def style() -> Iterator[None]:
     """Settings for what is made inside; the user's stay as they are."""
     need_matplotlib()
     import matplotlib
@@ -232,7 +232,7 @@ def _new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     return new_figure(size).subplots() if ax is None else ax
 
 
-def _calm(ax: Axes) -> None:
+def calm(ax: Axes) -> None:
     """Fewer lines, and what is left of them grey."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(FAINT)
@@ -267,7 +267,7 @@ def _draw_levels(ax: Axes, data: LevelSets, marker: float) -> None:
     ax.set_ylim(data.ys[0], data.ys[-1])
     ax.set_xlabel(shown(data.features[0]))
     ax.set_ylabel(shown(data.features[1]))
-    _calm(ax)
+    calm(ax)
 
 
 def _draw_turning(ax: Axes, data: LevelSets, marker: float) -> None:
@@ -453,7 +453,7 @@ def _draw_bars(
     ax.set_xticks([tick for tick in MaxNLocator(5).tick_values(0, longest) if 0 <= tick <= longest])
     ax.set_xlim(0, _room(ax, right, texts))
     ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
-    _calm(ax)
+    calm(ax)
     ax.tick_params(axis="y", length=0)
 
 
@@ -478,7 +478,7 @@ def _draw_profile(ax: Axes, data: Profile, height: float) -> None:
     ax.set_yticks([])
     ax.set_xlabel(shown(data.feature))
     ax.set_title(shown(data.feature), loc="left", fontsize=9)
-    _calm(ax)
+    calm(ax)
 
 
 def _outer_labels(ax: Axes, a: int, b: int, d: int) -> None:

@@ -1,0 +1,194 @@
+"""Taste curves: what they are made of, how they are drawn, and the shapes that are told of them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from coombs import Comparisons, IdealPoint, InputError, SingleStep
+from coombs.explain.records import Explanation, Shape
+from coombs.model import Model
+from coombs.simulate import draw_pairs
+from coombs.tables import ItemTable
+
+matplotlib = pytest.importorskip("matplotlib")
+
+from coombs import plots  # noqa: E402
+from coombs.html_report import report  # noqa: E402
+
+HEADING = "The taste along each feature"
+SCORES = {
+    "cut-off": lambda price, size: 6.0 * (price > 900) - 0.03 * size,
+    "two peaks": lambda price, size: np.minimum(abs(price - 640), abs(price - 1260)) / 50 - 0.01 * size,
+    "levels off": lambda price, size: -0.25 * np.minimum(size, 60) + 0.002 * price,
+    "linear": lambda price, size: 0.006 * price - 0.06 * size,
+    "coin": lambda price, size: 0.0 * size,
+}
+"""Scores of flats, less being better, in log odds."""
+
+
+def flats(kind: str, n: int = 150, seed: int = 1) -> Comparisons:
+    """Answers of somebody to random questions, noise included."""
+    rng = np.random.default_rng(seed)
+    items = np.column_stack([rng.uniform(400, 1500, 60), rng.uniform(25, 110, 60)])
+    table = ItemTable(items, None, np.array(["price", "size"], dtype=object), False)
+    scores, pairs = SCORES[kind](*items.T), draw_pairs(60, n, rng)
+    first = rng.random(n) < 1 / (1 + np.exp(scores[pairs[:, 0]] - scores[pairs[:, 1]]))
+    return Comparisons(table, pairs, y=np.where(first, 1, -1))
+
+
+@pytest.fixture(scope="module")
+def fits() -> dict[str, IdealPoint]:
+    return {kind: IdealPoint().fit(flats(kind)) for kind in SCORES}
+
+
+@pytest.fixture(scope="module")
+def told(fits: dict[str, IdealPoint]) -> dict[str, Explanation]:
+    return {kind: est.explain() for kind, est in fits.items()}
+
+
+# The numbers.
+
+
+@pytest.mark.parametrize("kind", SCORES)
+def test_curves_have_mean_zero_and_lie_in_their_bands(fits: dict[str, IdealPoint], kind: str) -> None:
+    for curve in plots.taste_curves_data(fits[kind], level=0.8):
+        assert abs(curve.liking.mean()) < 1e-8 * np.abs(curve.draws).max()
+        low, high = curve.interval.T
+        assert (low <= curve.liking).all() and (curve.liking <= high).all()
+
+
+def test_a_curve_is_in_the_users_units_and_averages_over_the_other_features(
+    fits: dict[str, IdealPoint],
+) -> None:
+    """By the definition: minus the mean score of all items that are given one value."""
+    est = fits["cut-off"]
+    items, posterior = est.item_table_.matrix, est.posterior_
+    curve = plots.taste_curves_data(est, features=["size"])[0]
+    assert curve.feature == "size" and np.array_equal(curve.points, items[:, 1])
+    assert curve.xs[0] == items[:, 1].min() and curve.xs[-1] == items[:, 1].max()
+    ends = []
+    for x in curve.xs[[0, -1]]:
+        moved = items.copy()
+        moved[:, 1] = x
+        ends.append(-posterior.scores(moved).mean(axis=1))
+    gains = ends[1] - ends[0]
+    # Some of the draws, evenly.
+    some = np.linspace(0, len(posterior) - 1, len(curve.draws)).astype(int)
+    np.testing.assert_allclose(curve.draws[:, -1] - curve.draws[:, 0], gains[some], atol=1e-8)
+
+
+def test_a_curve_does_not_change_with_the_units() -> None:
+    data = flats("cut-off", n=60)
+    table = ItemTable(data.items * [0.001, 100.0], None, data.feature_names, False)
+    pairs = (
+        plots.taste_curves_data(IdealPoint().fit(one))
+        for one in (data, Comparisons(table, data.pairs, y=data.y))
+    )
+    for curve, other in zip(*pairs, strict=True):
+        assert curve.feature == other.feature
+        np.testing.assert_allclose(other.liking, curve.liking, atol=0.05 * np.ptp(curve.liking))
+
+
+def test_the_most_important_features_come_first_and_constant_ones_not_at_all() -> None:
+    data = flats("cut-off")
+    rng = np.random.default_rng(0)
+    items = np.column_stack([np.ones(60), rng.normal(size=(60, 6)), data.items[:, 0]])
+    est = IdealPoint().fit(Comparisons(items, data.pairs, y=data.y))
+    names = [curve.feature for curve in plots.taste_curves_data(est)]
+    assert len(names) == 6 and names[0] == "feature 7" and "feature 0" not in names
+
+
+def test_a_fit_without_a_smooth_part_has_no_other_description() -> None:
+    est = IdealPoint(metric="full").fit(flats("linear", n=40))
+    assert all(curve.described is None and not curve.differs for curve in plots.taste_curves_data(est))
+
+
+def test_curves_that_cannot_be_are_said_in_a_sentence(fits: dict[str, IdealPoint]) -> None:
+    with pytest.raises(InputError, match="no feature 'rooms'"):
+        plots.taste_curves(fits["linear"], features=["rooms"])
+    with pytest.raises(InputError, match="different"):
+        plots.taste_curves(fits["linear"], features=["size", 1])
+    with pytest.raises(InputError, match="this is a SingleStep"):
+        plots.taste_curves(SingleStep(standardize=True).fit(flats("linear", n=40)))
+    with pytest.raises(InputError, match="no intervals"):
+        plots.taste_curves(IdealPoint(loss="hinge").fit(flats("linear", n=40)))
+
+
+# The drawing.
+
+
+@pytest.mark.parametrize("kind", SCORES)
+def test_curves_are_drawn(fits: dict[str, IdealPoint], kind: str) -> None:
+    figure = plots.taste_curves(fits[kind])
+    figure.canvas.draw()
+    assert np.asarray(figure.canvas.buffer_rgba()).std() > 5
+    assert {ax.get_xlabel() for ax in figure.axes} == {"price", "size"}
+
+
+def test_the_ideal_alone_is_dashed_where_it_is_another_curve(fits: dict[str, IdealPoint]) -> None:
+    est = fits["two peaks"]
+    price = next(curve for curve in plots.taste_curves_data(est) if curve.feature == "price")
+    assert price.differs
+    legends = [text.get_text() for text in plots.taste_curves(est).legends[0].get_texts()]
+    assert "the ideal alone" in legends
+
+
+def test_the_report_has_the_curves_where_the_smooth_taste_counts(fits: dict[str, IdealPoint]) -> None:
+    page = report(fits["cut-off"])
+    assert HEADING in page and "price: a drop near" in page
+    assert HEADING not in report(fits["coin"])
+    assert HEADING not in report(IdealPoint(metric="full").fit(flats("linear", n=40)))
+
+
+def test_a_report_of_one_item_is_written(fits: dict[str, IdealPoint]) -> None:
+    est = fits["cut-off"]
+    assert HEADING in report(est, items=ItemTable(est.item_table_.matrix[:1], None, None, False))
+
+
+# The words.
+
+
+def test_a_clear_shape_is_told_where_it_is(told: dict[str, Explanation]) -> None:
+    (drop,) = (one for one in told["cut-off"].shapes if one.feature == "price")
+    assert drop.kind == "a drop" and abs(drop.at[0] - 900) < 100 and drop.probability >= 0.95
+    (peaks,) = (one for one in told["two peaks"].shapes if one.feature == "price")
+    assert peaks.kind == "two peaks" and np.abs(np.array(peaks.at) - [640, 1260]).max() < 120
+    (level,) = (one for one in told["levels off"].shapes if one.feature == "size")
+    assert level.kind == "levels off above" and 45 < level.at[0] < 75
+
+
+@pytest.mark.parametrize("kind", ["linear", "coin"])
+def test_no_shape_is_told_of_a_line_or_a_coin(told: dict[str, Explanation], kind: str) -> None:
+    assert told[kind].shapes == ()
+
+
+def test_features_with_few_values_have_no_shape() -> None:
+    data = flats("cut-off")
+    items = np.column_stack([data.items[:, 0] > 900, data.items[:, 1]]).astype(float)
+    shapes = IdealPoint().fit(Comparisons(items, data.pairs, y=data.y)).explain().shapes
+    assert all(one.feature != "feature 0" for one in shapes)
+
+
+def test_shapes_are_on_the_page_in_json_and_in_the_model_file(
+    fits: dict[str, IdealPoint], told: dict[str, Explanation]
+) -> None:
+    page, shape = told["two peaks"], told["two peaks"].shapes[0]
+    assert f"- {shape.text}." in str(page).split("Trade-offs")[0]
+    assert json.loads(json.dumps(page.to_dict()))["shapes"][0]["text"] == shape.text
+    again = Explanation.from_findings(json.loads(json.dumps(page.findings())))
+    assert again.shapes == page.shapes
+    older = {name: value for name, value in page.findings().items() if name != "shapes"}
+    assert Explanation.from_findings(older).shapes == ()
+    assert page.without_claims().shapes == ()
+    broken = page.findings() | {"shapes": [{"feature": "price"}]}
+    with pytest.raises(InputError, match="findings cannot be read"):
+        Model(np.eye(2), np.zeros(2), findings=broken).explain()
+
+
+def test_shapes_read_as_sentences() -> None:
+    assert Shape("price", "a drop", (900.0,), 1.0).text == "price: a drop near 900"
+    assert Shape("size", "levels off above", (70.0,), 1.0).text == "size: levels off above 70"
+    assert Shape("hours", "two peaks", (3.0, 9.0), 1.0).text == "hours: two peaks, near 3 and near 9"
