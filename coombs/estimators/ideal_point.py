@@ -40,6 +40,8 @@ AVERAGED = ("full", "smooth")
 """The kinds that "auto" averages: an ideal point, and anything smooth."""
 LEVELLED = 300
 """Items, at most, whose mean distance is the estimate's in every draw of an average."""
+MANY_FEATURES = 8
+"""Features from which on a first look at a kind is too rough to tell whether it counts."""
 NEWS = 0.1
 """Up to this share of new answers, the chains go on from where they were."""
 
@@ -173,7 +175,7 @@ class IdealPoint(PairEstimator):
         names = self._candidates(answers)
         # Where no feature differs, effects are all that there is.
         wanted = self.item_effects is True or (self.item_effects == "auto" and names == ("items",))
-        effort = WHOLE if len(names) == 1 else SHARED
+        effort = WHOLE if len(names) == 1 or answers.items.shape[1] >= MANY_FEATURES else SHARED
         start = rough(answers, rng) if names != ("smooth",) else None
 
         def part(name: str, effects: bool) -> Inference | Smooth:
