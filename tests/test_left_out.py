@@ -11,11 +11,11 @@ from quadrature import integrate
 from scipy.optimize import minimize
 from scipy.stats import genpareto
 
-from coombs.solvers import infer, left_out, stacking
+from coombs.solvers import averaging, infer, left_out
+from coombs.solvers.averaging import average, stack
 from coombs.solvers.formulate import Answers
 from coombs.solvers.infer import Inference
 from coombs.solvers.left_out import LeftOut, leave_out, pairs_of, smoothed, without
-from coombs.solvers.stacking import average, stack
 from coombs.tables import FloatArray
 
 LAPSE = 0.02
@@ -177,7 +177,7 @@ def told(probabilities: list[FloatArray], weights: FloatArray | None = None) -> 
 def log_posterior(kinds: list[LeftOut], w: FloatArray) -> float:
     """What stacking maximises."""
     table = np.column_stack([kind.probabilities for kind in kinds])
-    prior = stacking.PRIOR_ANSWERS / len(kinds)
+    prior = averaging.PRIOR_ANSWERS / len(kinds)
     return float(kinds[0].weights @ np.log(table @ w) + prior * np.log(w).sum())
 
 
@@ -236,7 +236,7 @@ def test_the_average_is_predicted_with_weights_from_other_answers() -> None:
     assert (found.probabilities <= np.maximum(one, two)).all()
     assert average(told([one, one])).probabilities == pytest.approx(one)
     # A tenth that only one kind predicts has weights from the others.
-    better = np.where(np.arange(50) % stacking.PARTS == 0, 0.9, 0.1)
+    better = np.where(np.arange(50) % averaging.PARTS == 0, 0.9, 0.1)
     mixed = average(told([better, np.full(50, 0.6)])).probabilities
     assert mixed[::10] == pytest.approx(np.full(5, mixed[0])) and mixed[0] < 0.7
 

@@ -20,10 +20,13 @@ from scipy.special import expit
 from coombs import Comparisons, IdealPoint
 from coombs.model import Model
 from coombs.simulate import make_preferences
-from coombs.solvers import smooth
+from coombs.solvers import process as of_process
+from coombs.solvers import smooth, variational
 from coombs.solvers.formulate import Answers
 from coombs.solvers.kernel import Bumps, Kernel
-from coombs.solvers.smooth import Design, Process, infer_smooth
+from coombs.solvers.process import Process
+from coombs.solvers.smooth import infer_smooth
+from coombs.solvers.variational import Design
 from coombs.tables import FloatArray, InputError
 
 SEEDS = st.integers(0, 10**6)
@@ -33,8 +36,8 @@ laws = settings(max_examples=4, deadline=None)
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sites so exact that differences of the bound mean something."""
-    monkeypatch.setattr(smooth, "SETTLED", 1e-12)
-    monkeypatch.setattr(smooth, "MOST_PASSES", 2_000)
+    monkeypatch.setattr(variational, "SETTLED", 1e-12)
+    monkeypatch.setattr(variational, "MOST_PASSES", 2_000)
 
 
 def few_answers(seed: int = 0, n: int = 5, d: int = 2, count: int = 9) -> Answers:
@@ -82,8 +85,8 @@ def test_the_bounds_slope_is_its_finite_difference(parameters: dict[str, Any]) -
 def test_what_is_fixed_has_no_slope_and_stays() -> None:
     process = Process(person(2, 20, 10), lapse=0.1, effects=False)
     far = process.place(np.full(len(process.centre), 3.0))
-    assert expit(far[smooth.LAPSE]) == pytest.approx(0.1)
-    assert far[smooth.EFFECT] == smooth.NO_EFFECT
+    assert expit(far[of_process.LAPSE]) == pytest.approx(0.1)
+    assert far[of_process.EFFECT] == of_process.NO_EFFECT
 
 
 def test_the_learned_place_is_a_maximum() -> None:
@@ -134,7 +137,7 @@ def test_the_kernel_is_that_of_the_process() -> None:
     process = Process(answers)
     place = process.place(np.random.default_rng(0).standard_normal(len(process.centre)))
     _, together, alone = process.covariances(place)
-    sizes = math.exp(place[smooth.TOGETHER]), math.exp(place[smooth.ALONE])
+    sizes = math.exp(place[of_process.TOGETHER]), math.exp(place[of_process.ALONE])
     kernel = Kernel(answers.items, *sizes, np.exp(place[5:8]), np.exp(place[8:]))
     assert kernel(answers.items) == pytest.approx(together + alone.sum(axis=0))
     assert np.diag(kernel(answers.items)) == pytest.approx(kernel.peak)
@@ -236,10 +239,10 @@ def test_the_posterior_is_that_of_weighted_draws_of_the_prior(seed: int) -> None
     u = 0.5 * rng.standard_normal(len(process.centre))
     found, place = process.settle(u, None), process.place(u)
     linear, together, alone = process.covariances(place)
-    effect = math.exp(2 * place[smooth.EFFECT]) * np.eye(5)
+    effect = math.exp(2 * place[of_process.EFFECT]) * np.eye(5)
     root = np.linalg.cholesky(linear + together + alone.sum(axis=0) + effect)
     scores = rng.standard_normal((400_000, 5)) @ root.T
-    logs = log_likelihood(scores, answers, float(expit(place[smooth.LAPSE])))
+    logs = log_likelihood(scores, answers, float(expit(place[of_process.LAPSE])))
     evidence, error = log_mean(logs)
     assert found.bound < evidence + 5 * error
     assert found.bound == pytest.approx(evidence, abs=0.15)
@@ -265,14 +268,14 @@ def brute_force(
     place = process.centre + u @ process.spread.T
     squares = (answers.items.T[:, :, None] - answers.items.T[:, None, :]) ** 2
     sizes, r, q = np.exp(2 * place[:, :5]), np.exp(2 * place[:, 5 : 5 + d]), np.exp(2 * place[:, 5 + d :])
-    covariance = sizes[:, smooth.LINEAR, None, None] / d * (answers.items @ answers.items.T)
-    covariance += sizes[:, smooth.TOGETHER, None, None] * np.exp(-np.tensordot(r, squares, 1) / 2)
+    covariance = sizes[:, of_process.LINEAR, None, None] / d * (answers.items @ answers.items.T)
+    covariance += sizes[:, of_process.TOGETHER, None, None] * np.exp(-np.tensordot(r, squares, 1) / 2)
     own = np.exp(-q[:, :, None, None] * squares / 2).sum(axis=1)
-    covariance += sizes[:, smooth.ALONE, None, None] / d * own
-    covariance += (sizes[:, smooth.EFFECT, None, None] + 1e-9) * np.eye(n)
+    covariance += sizes[:, of_process.ALONE, None, None] / d * own
+    covariance += (sizes[:, of_process.EFFECT, None, None] + 1e-9) * np.eye(n)
     roots = np.linalg.cholesky(covariance)
     scores = roots @ rng.standard_normal((count, n, each))
-    lapses = np.repeat(expit(place[:, smooth.LAPSE]), each)
+    lapses = np.repeat(expit(place[:, of_process.LAPSE]), each)
     return log_mean(log_likelihood(scores.transpose(0, 2, 1).reshape(-1, n), answers, lapses))
 
 
@@ -497,6 +500,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in limits.items():
         monkeypatch.setattr(smooth, name, value)
     monkeypatch.setattr(smooth, "BLOCK", 64)
+    monkeypatch.setattr(variational, "BLOCK", 64)
 
 
 @pytest.mark.usefixtures("small_limits")

@@ -12,11 +12,11 @@ from coombs.estimators.base import Fit
 from coombs.posterior import Posterior
 from coombs.scaling import Scaler
 from coombs.solvers import lifted
+from coombs.solvers.averaging import average, by_evidence, predicted_by_evidence, stack
 from coombs.solvers.infer import DRAWS, Inference, extend, spread_of
 from coombs.solvers.left_out import LeftOut, pairs_of
 from coombs.solvers.program import Status
 from coombs.solvers.smooth import Smooth
-from coombs.solvers.stacking import average, by_evidence, predicted_by_evidence, stack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,7 +12,8 @@ from coombs.solvers.belief import DRAWS, Belief
 from coombs.solvers.formulate import Answers
 from coombs.solvers.kernel import Bumps
 from coombs.solvers.minimise import serial
-from coombs.solvers.smooth import Draws, Process, posterior_at
+from coombs.solvers.process import Process
+from coombs.solvers.smooth import Draws, posterior_at
 
 if TYPE_CHECKING:
     from coombs.solvers.graph import Index, Matrix, Vector
@@ -47,10 +48,7 @@ class LiveSmooth:
         else:
             u, room, learned_from = before.u, before.room, before.learned_from
         basis, posterior, _, found = posterior_at(process.place(u), answers, None)
-        d = answers.items.shape[1]
-        unknowns, effects = posterior.draw(np.random.default_rng(0), DRAWS)
-        linear, lapses = -posterior.linear_size * unknowns[:, :d] / 2, np.full(DRAWS, posterior.lapse)
-        draws = Draws(linear, unknowns[:, d:], effects, lapses)
+        draws = posterior.draws(DRAWS)
         return cls(answers.touched, basis, draws, u, room, learned_from, found.bound + room)
 
     def scores(self, items: Matrix, positions: Index) -> Matrix:
