@@ -340,6 +340,25 @@ def test_item_effects_are_told_by_their_size() -> None:
     assert "Items differ by more than their features tell" in flat(told)
 
 
+def test_item_effects_are_told_only_where_the_answers_bear_them_out() -> None:
+    """A smooth taste always allows for them."""
+    rng = np.random.default_rng(1)
+    items = rng.uniform(-1, 1, (30, 2))
+    bent = np.exp(2 * items[:, 0]) - items[:, 1]
+    for own, is_told in ((np.zeros(30), False), (2.5 * rng.normal(size=30), True)):
+        data = answered(table(items), bent + own, 200)
+        told = IdealPoint(metric="smooth").fit(data).explain()
+        assert (told.trust.effects is not None) is is_told
+        assert ("Items differ by more" in flat(told)) is is_told
+
+
+def test_an_average_that_is_all_smooth_is_not_called_an_average(told: Explanation) -> None:
+    """And what the words describe is said either way."""
+    for weight, said in ((0.4, "averages an ideal (60 %) with any"), (0.99, "speak for a smooth taste")):
+        text = flat(replace(told, trust=replace(told.trust, smooth_weight=weight)))
+        assert said in text and "The words describe the" in text
+
+
 def test_ranking_is_the_estimator_s(sweet: IdealPoint, told: Explanation) -> None:
     """The best `top`, with the intervals of their ranks in words."""
     assert [one.item for one in told.ranking] == [f"item {i}" for i in sweet.rank()[:10]]

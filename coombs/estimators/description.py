@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coombs.solvers.infer import QUICK, infer, rough
-from coombs.solvers.smooth import Smooth
+from coombs.solvers.smooth import Smooth, infer_smooth
 
 if TYPE_CHECKING:
     from coombs.estimators.learned import Mixture
@@ -49,6 +49,7 @@ class Description:
     parts: tuple[Inference, ...]
     mixture: Mixture
     items: Matrix
+    lapse: float | None = None
 
     @classmethod
     def of(cls, mixture: Mixture, answers: Answers, items: Matrix, lapse: float | None) -> Description:
@@ -56,11 +57,11 @@ class Description:
         parts, names = mixture.quadratic, {part.name for part in mixture.quadratic}
         sampled = all(part.sampled for part in parts)
         if "none" in names or "items" in names or not sampled:
-            return cls(parts, mixture, items)
+            return cls(parts, mixture, items, lapse)
         rng = np.random.default_rng(0)
         start, wanted = rough(answers, rng), ("none",) if parts else ("full", "none")
         more = (infer(answers, name, rng, lapse=lapse, start=start, effort=QUICK) for name in wanted)
-        return cls((*parts, *more), mixture, items)
+        return cls((*parts, *more), mixture, items, lapse)
 
     @cached_property
     def weights(self) -> Vector:
@@ -88,6 +89,18 @@ class Description:
             return float(np.logaddexp.reduce(evidence) - math.log(len(evidence)) + total * math.log(2))
         left = self.mixture.predicted
         return float(left.weights @ np.log(2 * left.probabilities))
+
+    @cached_property
+    def effects_log_odds(self) -> float:
+        """log of how much likelier the answers are if items have effects of their own than if they have none.
+
+        Of a smooth taste; infinite without one, as effects are then asked for, or tested before they are.
+        """
+        smooth = next((part for part in self.mixture.counted.parts if isinstance(part, Smooth)), None)
+        if smooth is None or not smooth.has_effects:
+            return math.inf
+        without = infer_smooth(smooth.answers, lapse=self.lapse, effects=False)
+        return smooth.log_evidence - without.log_evidence
 
     @property
     def has_pattern(self) -> bool:

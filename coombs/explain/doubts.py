@@ -42,6 +42,8 @@ RANDOM_PAIRS = 2_000
 SOME_DRAWS = 500
 """Draws of a kind that is not in the fit."""
 SURPRISING, MOST_SURPRISES = 0.2, 5
+EFFECTS_ODDS = math.log(10)
+"""log odds from which on items are said to have effects of their own."""
 CHAINS_APART = 1.05
 ENOUGH, AGREED = 30, 0.8
 """From so many answers on, a model that agrees with less of them than this is doubtful."""
@@ -292,8 +294,9 @@ def _repeats(data: Comparisons) -> tuple[int, int, int, int]:
 
 
 def _effects(case: Case) -> float | None:
-    """Spread of the items' own effects over that of what their features say."""
-    if case.est.item_effects_ is None:
+    """Spread of the items' own effects over that of what their features say; None if not borne out."""
+    described = case.est.description()
+    if case.est.item_effects_ is None or described is None or described.effects_log_odds < EFFECTS_ODDS:
         return None
     spread = float(case.model.distance(case.data.item_table).std())
     return float(np.std(case.est.item_effects_)) / spread if spread > 0 else None

@@ -144,11 +144,13 @@ def _matters(told: Explanation) -> Iterator[Block]:
 def _averaged(trust: Trust) -> str:
     """What predicts, what the words describe of it, and what they lose."""
     ideal, smooth = percent(1 - trust.smooth_weight), percent(trust.smooth_weight)
-    text = f"The model averages an ideal ({ideal}) with any smooth taste ({smooth}). The words describe"
+    text = f"The model averages an ideal ({ideal}) with any smooth taste ({smooth}). The words describe the"
+    if trust.smooth_weight > 1 - TOLD_SMOOTH:
+        text = "The answers speak for a smooth taste rather than an ideal. The words describe the best"
     if not math.isfinite(trust.description_accuracy):
-        return f"{text} the ideal."
+        return f"{text} ideal."
     alone, both = percent(trust.description_accuracy), percent(trust.accuracy)
-    return f"{text} the ideal, which predicts {alone} of the answers by itself; the average, {both}."
+    return f"{text} ideal, which predicts {alone} of the answers by itself; the model, {both}."
 
 
 def _slope(slope: Slope) -> Sequence[str]:

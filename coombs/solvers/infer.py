@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 WHOLE = Effort(chains=256, warm_up=6, least=8, most=80)
 """For an estimate."""
-SHARED = Effort(chains=128, warm_up=4, least=8, most=16)
+SHARED = Effort(chains=128, warm_up=4, least=8, most=8)
 """For one of several kinds, before it is known how much it counts."""
+EXTENDED = Effort(chains=256, warm_up=2, least=8, most=80)
+"""For one that counts, from where such a look ended."""
 QUICK = Effort(chains=128, warm_up=4, least=8, most=8)
 """For a look, as when answers are left out."""
 REFRESH = Effort(chains=256, warm_up=2, least=8, most=48)
@@ -256,10 +258,10 @@ def extend(before: Inference, rng: np.random.Generator) -> Inference:
     """As many more draws as an estimate needs."""
     if not before.sampled:
         return before
-    target, count = before.target, affordable(WHOLE, before.target)
+    target, count = before.target, affordable(EXTENDED, before.target)
     chosen = np.linspace(0, len(before.draws) - 1, count).astype(int)
     with serial(len(target.items)):
-        after = _sampled(target, rng, WHOLE, before.draws[chosen], target.weights, before.tuning)
+        after = _sampled(target, rng, EXTENDED, before.draws[chosen], target.weights, before.tuning)
     annealed = before.annealed_evidence + after.annealed_evidence
     return replace(after, n_iter=before.n_iter + after.n_iter, annealed_evidence=annealed)
 

@@ -54,7 +54,7 @@ POINTS = 24
 """Points about the best sizes and relevances at which the evidence is averaged."""
 WIDEST = 2.0
 """The largest variance of those points along any direction, the prior's being 1."""
-ROUGHLY = 1e-3
+ROUGHLY = 1e-2
 """The same where only the evidence is wanted."""
 
 
@@ -147,7 +147,9 @@ class Process:
             return float(u @ u) / 2 - value, u - slope
 
         options = {"maxiter": MOST_STEPS, "ftol": 1e-6, "gtol": 1e-2, "maxcor": 30}
-        limits = [(-FARTHEST, FARTHEST)] * len(self.centre)
+        limits: list[tuple[float | None, float]] = [(-FARTHEST, FARTHEST)] * len(self.centre)
+        # Were all of them limited on both sides, scipy's first step would be as long as the slope.
+        limits[LAPSE] = (None, FARTHEST)
         start = np.zeros(len(limits)) if start is None else start
         found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options, bounds=limits)
         status = Status.MAX_ITERATIONS if found.status == 1 else Status.CONVERGED
