@@ -21,8 +21,8 @@ import numpy as np
 
 from benchmarks.simulated import Person, make_person, run, write
 from coombs import IdealPoint
+from coombs.data.tables import FloatArray
 from coombs.simulate import draw_answers, draw_pairs, make_preferences
-from coombs.tables import FloatArray
 
 CELLS = ((2, 30), (2, 100), (5, 50), (5, 100), (5, 300), (10, 200))
 BINS = np.linspace(0.5, 1.0, 6)

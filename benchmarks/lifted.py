@@ -19,9 +19,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from coombs import Comparisons, IdealPoint
+from coombs.data.answers import Answers
+from coombs.data.tables import FloatArray
 from coombs.simulate import make_preferences
-from coombs.solvers.formulate import Answers
-from coombs.tables import FloatArray
 
 HERE = Path(__file__).parent
 STRENGTH = 0.01

@@ -30,7 +30,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from coombs import IdealPoint
-from coombs.tables import InputError
+from coombs.data.tables import InputError
 
 FOLDS = 5
 """Of the cross-validation by which peers choose their settings."""

@@ -8,9 +8,9 @@ import cvxpy as cp
 import numpy as np
 from scipy.sparse import csr_array
 
+from coombs.data.answers import Answers
+from coombs.programs import reference
 from coombs.simulate import Preferences
-from coombs.solvers import reference
-from coombs.solvers.formulate import Answers
 
 GAMMAS = (2.0, 0.002, 0.001)
 

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from coombs.data.answers import Answers
+from coombs.data.tables import FloatArray
+from coombs.programs import interior
+from coombs.programs.formulate import metric_program
+from coombs.programs.losses import LOSSES
+from coombs.programs.program import Status
 from coombs.simulate import make_preferences
-from coombs.solvers import interior
-from coombs.solvers.formulate import Answers, metric_program
-from coombs.solvers.losses import LOSSES
-from coombs.solvers.program import Status
-from coombs.tables import FloatArray
 
 Case = tuple[FloatArray, FloatArray, tuple[float, float, float]]
 PAPER = (2.0, 0.002, 0.001)

@@ -13,8 +13,8 @@ import numpy as np
 
 from benchmarks.simulated import options, run, write
 from coombs import IdealPoint
+from coombs.data.tables import FloatArray
 from coombs.simulate import make_preferences
-from coombs.tables import FloatArray
 
 CELLS = ((2, 30), (5, 30), (5, 100), (5, 500), (10, 200), (10, 500))
 """Features and answers."""

@@ -16,7 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from coombs import Comparisons, create_study
-from coombs.tables import FloatArray
+from coombs.data.tables import FloatArray
 
 N_ITEMS = 60
 """Items of each person's table."""

@@ -14,10 +14,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from coombs import Alternating, Comparisons
+from coombs.data.tables import FloatArray
 from coombs.estimators.alternating import Iterate
 from coombs.evaluation import ur_error
 from coombs.simulate import make_preferences
-from coombs.tables import FloatArray
 
 ANSWERS = (20, 40, 70, 100, 150, 200, 300)
 LENGTH = 100

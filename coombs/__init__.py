@@ -4,46 +4,46 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from coombs.comparisons import Comparisons as Comparisons
+    from coombs.data.comparisons import Comparisons as Comparisons
+    from coombs.data.tables import InputError as InputError
     from coombs.estimators.alternating import Alternating as Alternating
     from coombs.estimators.euclidean import EuclideanCompass as EuclideanCompass
     from coombs.estimators.euclidean import EuclideanSingleStep as EuclideanSingleStep
     from coombs.estimators.ideal_point import IdealPoint as IdealPoint
     from coombs.estimators.single_step import SingleStep as SingleStep
-    from coombs.html_report import report as report
+    from coombs.inference.posterior import Posterior as Posterior
     from coombs.model import Model as Model
-    from coombs.posterior import Posterior as Posterior
-    from coombs.solvers.program import ConvergenceError as ConvergenceError
-    from coombs.solvers.program import Status as Status
+    from coombs.programs.program import ConvergenceError as ConvergenceError
+    from coombs.programs.program import Status as Status
+    from coombs.render.html import report as report
     from coombs.study import Study as Study
     from coombs.study import create_study as create_study
     from coombs.study import delete_study as delete_study
     from coombs.study import import_study as import_study
     from coombs.study import list_studies as list_studies
     from coombs.study import load_study as load_study
-    from coombs.tables import InputError as InputError
 
 __version__ = "0.2.0"
 
 _HOME = {
     "Alternating": "estimators.alternating",
-    "Comparisons": "comparisons",
-    "ConvergenceError": "solvers.program",
+    "Comparisons": "data.comparisons",
+    "ConvergenceError": "programs.program",
     "EuclideanCompass": "estimators.euclidean",
     "EuclideanSingleStep": "estimators.euclidean",
     "IdealPoint": "estimators.ideal_point",
-    "InputError": "tables",
+    "InputError": "data.tables",
     "Model": "model",
-    "Posterior": "posterior",
+    "Posterior": "inference.posterior",
     "SingleStep": "estimators.single_step",
-    "Status": "solvers.program",
+    "Status": "programs.program",
     "Study": "study",
     "create_study": "study",
     "delete_study": "study",
     "import_study": "study",
     "list_studies": "study",
     "load_study": "study",
-    "report": "html_report",
+    "report": "render.html",
 }
 """Where each name lives; it is imported when it is asked for, so that commands start at once."""
 

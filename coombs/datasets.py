@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from coombs import files, tables
-from coombs.chance import RandomState, generator
-from coombs.comparisons import Comparisons
+from coombs.data import files, tables
+from coombs.data.comparisons import Comparisons
+from coombs.data.tables import Columns, FloatArray, InputError, ItemTable, Names, Where
 from coombs.model import Model
-from coombs.tables import Columns, FloatArray, InputError, ItemTable, Names, Where
+from coombs.random_state import RandomState, generator
 
 Raw: TypeAlias = Mapping[str, FloatArray]
 Rows: TypeAlias = NDArray[np.intp]

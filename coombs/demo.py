@@ -9,12 +9,12 @@ from importlib import resources
 
 import numpy as np
 
+from coombs.data.tables import FloatArray
 from coombs.evaluation import kendall_tau_distance, top_k_fraction
 from coombs.model import Model
 from coombs.progress import Progress
 from coombs.simulate import draw_answers
 from coombs.study import Result, Study, create_study
-from coombs.tables import FloatArray
 from coombs.words import count
 
 UNITS = {"rent": "EUR a month", "size": "m2", "commute": "minutes", "floor": ""}

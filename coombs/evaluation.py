@@ -7,7 +7,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike
 
-from coombs.tables import FloatArray, InputError
+from coombs.data.tables import FloatArray, InputError
 
 
 def ur_error(u_hat: ArrayLike, u: ArrayLike, M: ArrayLike) -> float:

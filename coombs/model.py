@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs.solvers.kernel import Bumps
-from coombs.tables import FloatArray, InputError, TableLike, item_table
+from coombs.data.tables import FloatArray, InputError, TableLike, item_table
+from coombs.inference.kernel import Bumps
 
 if TYPE_CHECKING:
-    from coombs.explain.portrait import Portrait
+    from coombs.insights.from_model import Portrait
 
 FORMAT = "coombs-model"
 VERSION = 2
@@ -114,7 +114,7 @@ class Model:
 
         A model with `findings` says what the fit said; of another, how sure any of it is takes the answers.
         """
-        from coombs.explain.portrait import portrait
+        from coombs.insights.from_model import portrait
 
         return portrait(self)
 

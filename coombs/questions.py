@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from coombs.chance import RandomState, generator
-from coombs.tables import FloatArray, InputError
+from coombs.data.tables import FloatArray, InputError
+from coombs.random_state import RandomState, generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from coombs.chance import RandomState, generator
-from coombs.comparisons import Comparisons
-from coombs.tables import FloatArray, InputError
+from coombs.data.comparisons import Comparisons
+from coombs.data.tables import FloatArray, InputError
+from coombs.random_state import RandomState, generator
 
 SMALLEST_NORM = 0.5
 SMALLEST_SINGULAR_VALUE = 0.25

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from coombs.tables import FloatArray
+from coombs.data.tables import FloatArray
 
 DIGITS = 4
 THIN = "\u202f"

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from coombs.data.answers import Answers
+from coombs.data.tables import FloatArray
+from coombs.inference.kinds import KINDS, Kind
+from coombs.inference.target import Target
 from coombs.simulate import make_preferences
-from coombs.solvers.formulate import Answers
-from coombs.solvers.kinds import KINDS, Kind
-from coombs.solvers.target import Target
-from coombs.tables import FloatArray
 
 PAPER = (2.0, 0.002, 0.001)
 ADMISSIONS = (1 / 650, 1 / 6500, 2 / 65e6)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from coombs.solvers import kinds
-from coombs.solvers.formulate import Answers
-from coombs.tables import FloatArray
+from coombs.data.answers import Answers
+from coombs.data.tables import FloatArray
+from coombs.inference import kinds
 
 FARTHEST = 6.5
 """Where a standard normal unknown is cut off."""

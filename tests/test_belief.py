@@ -7,12 +7,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 
-from coombs.solvers.belief import DRAWS, FEW, Belief
-from coombs.solvers.formulate import Answers
-from coombs.solvers.graph import ComparisonGraph
-from coombs.solvers.infer import infer
-from coombs.solvers.kinds import KINDS
-from coombs.solvers.target import Target
+from coombs.data.answers import Answers
+from coombs.data.graph import ComparisonGraph
+from coombs.inference.belief import DRAWS, FEW, Belief
+from coombs.inference.infer import infer
+from coombs.inference.kinds import KINDS
+from coombs.inference.target import Target
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]

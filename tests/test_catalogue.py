@@ -17,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from coombs import Comparisons, InputError, files
-from coombs.catalogue import Catalogue, catalogue
-from coombs.tables import Columns
+from coombs import Comparisons, InputError
+from coombs.data import files
+from coombs.data.catalogue import Catalogue, catalogue
+from coombs.data.tables import Columns
 
 COLUMNS: dict[str, list[Any]] = {
     "shoe": ["Pegasus", "Ghost", "Kayano"],

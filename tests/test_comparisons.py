@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coombs import SingleStep
-from coombs.comparisons import Comparisons, InputError
-from coombs.tables import item_table
+from coombs.data.comparisons import Comparisons, InputError
+from coombs.data.tables import item_table
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

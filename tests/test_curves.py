@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from coombs import Comparisons, IdealPoint, InputError, SingleStep
-from coombs.explain.records import Explanation, Shape
+from coombs.data.tables import ItemTable
+from coombs.insights.explanation import Explanation, Shape
 from coombs.model import Model
 from coombs.simulate import draw_pairs
-from coombs.tables import ItemTable
 
 matplotlib = pytest.importorskip("matplotlib")
 
 from coombs import plots  # noqa: E402
-from coombs.html_report import report  # noqa: E402
+from coombs.render.html import report  # noqa: E402
 
 HEADING = "The taste along each feature"
 SCORES = {

@@ -20,10 +20,10 @@ from coombs import (
     Status,
 )
 from coombs.evaluation import kendall_tau_distance, ur_error, wer_error
+from coombs.programs import conic, interior
+from coombs.programs.least_squares import raised_alpha
+from coombs.programs.program import Program, Solution
 from coombs.simulate import make_preferences
-from coombs.solvers import conic, interior
-from coombs.solvers.least_squares import raised_alpha
-from coombs.solvers.program import Program, Solution
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.exists(), reason="the real data of ../shared/data is not here")

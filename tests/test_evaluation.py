@@ -11,14 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coombs import InputError
-from coombs.evaluation import (
-    interpolated_median,
-    kendall_tau_distance,
-    top_k_fraction,
-    ur_error,
-    wer_error,
-)
-from coombs.tables import FloatArray
+from coombs.data.tables import FloatArray
+from coombs.evaluation import interpolated_median, kendall_tau_distance, top_k_fraction, ur_error, wer_error
 
 LAW = settings(deadline=None)
 TWO_LISTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=25).filter(

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from coombs.solvers.evidence import bridge
-from coombs.solvers.formulate import Answers
-from coombs.solvers.infer import infer
-from coombs.solvers.kinds import KINDS, Kind
-from coombs.solvers.target import Target
+from coombs.data.answers import Answers
+from coombs.inference.evidence import bridge
+from coombs.inference.infer import infer
+from coombs.inference.kinds import KINDS, Kind
+from coombs.inference.target import Target
 
 
 def some_answers(d: int) -> Answers:

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from coombs import files
-from coombs.comparisons import Comparisons, InputError
+from coombs.data import files
+from coombs.data.comparisons import Comparisons, InputError
 from coombs.storage import AnswerRecord, Storage, StudyExistsError, open_storage
 from coombs.study import Study, create_study, import_study
 from coombs.study.events import export_events, import_events

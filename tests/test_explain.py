@@ -14,12 +14,12 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from coombs import Comparisons, IdealPoint, InputError, SingleStep
-from coombs.explain import explain
-from coombs.explain.records import Explanation
-from coombs.html_report import report
+from coombs.data.tables import ItemTable
+from coombs.insights import explain
+from coombs.insights.explanation import Explanation
 from coombs.model import Model
+from coombs.render.html import report
 from coombs.simulate import draw_answers, draw_pairs, make_preferences
-from coombs.tables import ItemTable
 
 SCRIPT = "<script>alert('x')</script>"
 

@@ -17,14 +17,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from coombs import Comparisons, IdealPoint, InputError, Model, SingleStep
+from coombs.data.tables import FloatArray
 from coombs.estimators import ideal_point
 from coombs.estimators.learned import Mixture
 from coombs.evaluation import kendall_tau_distance, ur_error, wer_error
+from coombs.inference import infer
+from coombs.inference.infer import DRAWS, Effort
+from coombs.programs.program import Status
 from coombs.simulate import Preferences, draw_pairs, make_preferences, squared_distances
-from coombs.solvers import infer
-from coombs.solvers.infer import DRAWS, Effort
-from coombs.solvers.program import Status
-from coombs.tables import FloatArray
 
 pd = pytest.importorskip("pandas")
 
@@ -1087,7 +1087,7 @@ def test_what_the_convex_program_has_not_is_refused(truth: Preferences) -> None:
 
 def test_chains_that_stay_apart_are_told(truth: Preferences, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the status, and as a warning with the factor."""
-    monkeypatch.setattr("coombs.solvers.infer.LARGEST_RHAT", 0.5)
+    monkeypatch.setattr("coombs.inference.infer.LARGEST_RHAT", 0.5)
     with pytest.warns(ConvergenceWarning, match="did not come together .*R-hat 1"):
         est = IdealPoint(truth.items).fit(truth.pairs, truth.y)
     assert est.status_ == "chains_apart"

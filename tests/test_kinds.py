@@ -8,12 +8,12 @@ from problems import person, some_metric, target_of, weighted
 from scipy.special import expit
 from scipy.stats import norm, wishart
 
-from coombs.solvers import kinds
-from coombs.solvers.cone import svec, triangle
-from coombs.solvers.graph import ComparisonGraph
-from coombs.solvers.kinds import KINDS, Full, Kind
-from coombs.solvers.target import Forms, Products, Target
-from coombs.tables import FloatArray
+from coombs.data.graph import ComparisonGraph
+from coombs.data.tables import FloatArray
+from coombs.inference import kinds
+from coombs.inference.kinds import KINDS, Full, Kind
+from coombs.inference.target import Forms, Products, Target
+from coombs.programs.cone import svec, triangle
 
 D = 3
 TURNED = Full(np.linalg.qr(np.random.default_rng(9).standard_normal((D, D)))[0])

@@ -8,14 +8,14 @@ from problems import person, standard, target_of, weighted
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
+from coombs.data.answers import Answers
+from coombs.data.tables import FloatArray
+from coombs.inference import infer, laplace
+from coombs.inference.kinds import METRICS
+from coombs.inference.target import Target
+from coombs.programs.cone import svec
+from coombs.programs.program import Status
 from coombs.simulate import make_preferences
-from coombs.solvers import infer, laplace
-from coombs.solvers.cone import svec
-from coombs.solvers.formulate import Answers
-from coombs.solvers.kinds import METRICS
-from coombs.solvers.program import Status
-from coombs.solvers.target import Target
-from coombs.tables import FloatArray
 
 every_metric = pytest.mark.parametrize("kind", METRICS)
 

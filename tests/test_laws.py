@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from coombs import Alternating, Comparisons, EuclideanCompass, EuclideanSingleStep, SingleStep
+from coombs.data.answers import Answers
+from coombs.data.tables import FloatArray
+from coombs.programs.least_squares import ideal_point
 from coombs.simulate import Preferences, make_preferences
-from coombs.solvers.formulate import Answers
-from coombs.solvers.least_squares import ideal_point
-from coombs.tables import FloatArray
 
 SEEDS = st.integers(0, 10**6)
 ESTIMATORS = [SingleStep, Alternating, EuclideanSingleStep, EuclideanCompass]

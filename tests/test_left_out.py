@@ -11,12 +11,12 @@ from quadrature import integrate
 from scipy.optimize import minimize
 from scipy.stats import genpareto
 
-from coombs.solvers import averaging, infer, left_out
-from coombs.solvers.averaging import average, stack
-from coombs.solvers.formulate import Answers
-from coombs.solvers.infer import Inference
-from coombs.solvers.left_out import LeftOut, leave_out, pairs_of, smoothed, without
-from coombs.tables import FloatArray
+from coombs.data.answers import Answers
+from coombs.data.tables import FloatArray
+from coombs.inference import averaging, infer, left_out
+from coombs.inference.averaging import average, stack
+from coombs.inference.infer import Inference
+from coombs.inference.left_out import LeftOut, leave_out, pairs_of, smoothed, without
 
 LAPSE = 0.02
 

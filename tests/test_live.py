@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coombs.solvers.belief import DRAWS, Belief
-from coombs.solvers.formulate import Answers
-from coombs.solvers.live import FIRST, MOST_ITEMS, AveragedBelief
-from coombs.solvers.smooth import infer_smooth
+from coombs.data.answers import Answers
+from coombs.inference.belief import DRAWS, Belief
+from coombs.inference.live import FIRST, MOST_ITEMS, AveragedBelief
+from coombs.inference.smooth import infer_smooth
 
 ITEMS = np.random.default_rng(0).normal(size=(40, 3))
 ITEMS = (ITEMS - ITEMS.mean(axis=0)) / ITEMS.std(axis=0)

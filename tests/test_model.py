@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import mahalanobis
 
 from coombs import InputError, Model, SingleStep
+from coombs.data.tables import FloatArray
 from coombs.simulate import make_preferences
-from coombs.tables import FloatArray
 
 pd = pytest.importorskip("pandas")
 

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from coombs import Comparisons, IdealPoint, SingleStep, cli, create_study, import_study, load_study, naming
+from coombs import Comparisons, IdealPoint, SingleStep, cli, create_study, import_study, load_study
+from coombs.data import naming
 from coombs.storage import open_storage
 from coombs.study import Study
 

@@ -14,7 +14,7 @@ from coombs.estimators.single_step import SingleStep
 from coombs.paper import admissions, admissions_figures
 from coombs.paper.experiment import Experiment, Table
 from coombs.paper.runner import Run, reproduce
-from coombs.solvers.program import ConvergenceError
+from coombs.programs.program import ConvergenceError
 
 pytestmark = pytest.mark.slow
 

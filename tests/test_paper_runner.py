@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from coombs import cli
+from coombs.data.tables import InputError
 from coombs.paper.experiment import Cell, Row, Table, stream
 from coombs.paper.proposition import PROPOSITION
 from coombs.paper.runner import Run, reproduce
 from coombs.progress import Progress, duration
-from coombs.tables import InputError
 
 pytest.importorskip("matplotlib")
 

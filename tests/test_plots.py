@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 from coombs import Alternating, Comparisons, EuclideanCompass, IdealPoint, InputError, SingleStep
+from coombs.data.tables import ItemTable
 from coombs.simulate import draw_answers, draw_pairs
-from coombs.tables import ItemTable
 
 matplotlib = pytest.importorskip("matplotlib")
 
 from coombs import plots  # noqa: E402
-from coombs.html_report import report  # noqa: E402
-from coombs.plots.data import _importance  # noqa: E402
-from coombs.plots.labels import free_place, shown, wrapped  # noqa: E402
+from coombs.insights.plot_data import _importance  # noqa: E402
+from coombs.render.html import report  # noqa: E402
+from coombs.render.labels import free_place, shown, wrapped  # noqa: E402
 from coombs.words import in_words, number  # noqa: E402
 
 FEATURES = ("price", "size", "minutes", "age")
@@ -441,7 +441,7 @@ def test_what_cannot_be_drawn_is_said_in_a_sentence(full, call, message):
 def test_the_package_needs_no_matplotlib():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
-        "import coombs.plots, coombs.html_report, numpy as np\n"
+        "import coombs.plots, coombs.render.html, numpy as np\n"
         "est = coombs.SingleStep(np.eye(3)).fit([[0, 1], [1, 2]])\n"
         "coombs.plots.level_sets_data(est, 0, 1)\n"
         "try: coombs.plots.ranking(est)\n"

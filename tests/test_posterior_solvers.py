@@ -10,12 +10,12 @@ from problems import person, weighted
 from sklearn.linear_model import LogisticRegression
 
 from coombs import IdealPoint
+from coombs.data.answers import Answers
+from coombs.data.tables import FloatArray
+from coombs.programs import lifted
+from coombs.programs.losses import LOSSES
+from coombs.programs.minimise import minimise
 from coombs.simulate import make_preferences, squared_distances
-from coombs.solvers import lifted
-from coombs.solvers.formulate import Answers
-from coombs.solvers.losses import LOSSES
-from coombs.solvers.minimise import minimise
-from coombs.tables import FloatArray
 
 laws = settings(max_examples=25, deadline=None)
 SEEDS = st.integers(0, 10**6)

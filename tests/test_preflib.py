@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coombs.comparisons import Comparisons, InputError
-from coombs.preflib import Order, Preflib, read_preflib
+from coombs.data.comparisons import Comparisons, InputError
+from coombs.data.preflib import Order, Preflib, read_preflib
 
 pd = pytest.importorskip("pandas")
 

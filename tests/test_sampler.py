@@ -13,14 +13,14 @@ from quadrature import Exact, integrate
 from scipy.special import expit
 from scipy.stats import ks_2samp
 
+from coombs.data.answers import Answers
+from coombs.data.tables import FloatArray
+from coombs.inference import infer, sampler
+from coombs.inference.kinds import KINDS
+from coombs.inference.sampler import Chains, Effort, Ensemble, Monitor, Tuning, levels_of, sample
+from coombs.inference.target import Target
+from coombs.programs.program import Status
 from coombs.simulate import make_preferences
-from coombs.solvers import infer, sampler
-from coombs.solvers.formulate import Answers
-from coombs.solvers.kinds import KINDS
-from coombs.solvers.program import Status
-from coombs.solvers.sampler import Chains, Effort, Ensemble, Monitor, Tuning, levels_of, sample
-from coombs.solvers.target import Target
-from coombs.tables import FloatArray
 
 LAPSE = 0.02
 MANY = Effort(chains=1024, warm_up=6, least=40, most=40)

@@ -18,16 +18,16 @@ from scipy.optimize import approx_fprime
 from scipy.special import expit
 
 from coombs import Comparisons, IdealPoint
+from coombs.data.answers import Answers
+from coombs.data.tables import FloatArray, InputError
+from coombs.inference import process as of_process
+from coombs.inference import smooth, variational
+from coombs.inference.kernel import Bumps, Kernel
+from coombs.inference.process import Process
+from coombs.inference.smooth import infer_smooth
+from coombs.inference.variational import Design
 from coombs.model import Model
 from coombs.simulate import make_preferences
-from coombs.solvers import process as of_process
-from coombs.solvers import smooth, variational
-from coombs.solvers.formulate import Answers
-from coombs.solvers.kernel import Bumps, Kernel
-from coombs.solvers.process import Process
-from coombs.solvers.smooth import infer_smooth
-from coombs.solvers.variational import Design
-from coombs.tables import FloatArray, InputError
 
 SEEDS = st.integers(0, 10**6)
 laws = settings(max_examples=4, deadline=None)
@@ -147,7 +147,7 @@ def test_blocks_of_items_are_evaluated_alike(monkeypatch: pytest.MonkeyPatch) ->
     bumps = Bumps(some_kernel(), np.random.default_rng(0).standard_normal((6, 2)))
     items = np.random.default_rng(1).standard_normal((17, 3))
     whole = bumps(items)
-    monkeypatch.setattr("coombs.solvers.kernel.BLOCK", 12)
+    monkeypatch.setattr("coombs.inference.kernel.BLOCK", 12)
     assert bumps(items) == pytest.approx(whole)
 
 

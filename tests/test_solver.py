@@ -7,21 +7,15 @@ import pytest
 from problems import HARD, PAPER, Problem, draw, with_items
 
 from coombs import SingleStep, Status
-from coombs.solvers import conic, interior, minimise, reference
-from coombs.solvers.cone import NesterovTodd, outer_features, smat, svec
-from coombs.solvers.formulate import (
-    Answers,
-    Axes,
-    centred,
-    compass_program,
-    euclidean_program,
-    metric_program,
-)
-from coombs.solvers.graph import ComparisonGraph
-from coombs.solvers.kkt import KKT
-from coombs.solvers.losses import LOSSES
-from coombs.solvers.program import ConvergenceError, Solution
-from coombs.tables import FloatArray
+from coombs.data.answers import Answers
+from coombs.data.graph import ComparisonGraph
+from coombs.data.tables import FloatArray
+from coombs.programs import conic, interior, minimise, reference
+from coombs.programs.cone import NesterovTodd, outer_features, smat, svec
+from coombs.programs.formulate import Axes, centred, compass_program, euclidean_program, metric_program
+from coombs.programs.kkt import KKT
+from coombs.programs.losses import LOSSES
+from coombs.programs.program import ConvergenceError, Solution
 
 
 def literal(answers: Answers, metric: FloatArray, d: FloatArray, u: FloatArray | None = None) -> FloatArray:
@@ -266,8 +260,8 @@ def test_large_graphs_take_the_sparse_road_to_the_same_optimum(
         items, np.where(near, first, second), np.where(near, second, first), np.ones(len(first))
     )
     dense = interior.solve(metric_program(answers, LOSSES["hinge"], PAPER, None, False).program)
-    monkeypatch.setattr("coombs.solvers.graph.DENSE_ITEMS", 10)
-    monkeypatch.setattr("coombs.solvers.kkt.DENSE_PIECE", 10)
+    monkeypatch.setattr("coombs.data.graph.DENSE_ITEMS", 10)
+    monkeypatch.setattr("coombs.programs.kkt.DENSE_PIECE", 10)
     sparse = interior.solve(metric_program(answers, LOSSES["hinge"], PAPER, None, False).program)
     assert sparse.status is Status.OPTIMAL
     assert sparse.objective == pytest.approx(dense.objective, rel=1e-7)

@@ -20,6 +20,7 @@ import postgres
 import psycopg
 import pytest
 
+from coombs.data.tables import InputError
 from coombs.storage import (
     AnsweredError,
     AnswerRecord,
@@ -37,7 +38,6 @@ from coombs.storage.postgres import PostgresDatabase
 from coombs.storage.schema import VERSIONS
 from coombs.storage.sql import SqlStorage
 from coombs.storage.sqlite import SqliteDatabase
-from coombs.tables import InputError
 
 DATA = Path(__file__).parent / "data"
 ITEMS = [Item(f"item {i}", (float(i), i / 3), {"color": "red"}) for i in range(6)]

@@ -24,9 +24,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coombs import cli
-from coombs.catalogue import Catalogue
+from coombs.data.catalogue import Catalogue
+from coombs.data.tables import ItemTable
 from coombs.study import Progress, Question, load_study
-from coombs.tables import ItemTable
 from coombs.terminal.cells import cells, cut, harmless, pad, wrap
 from coombs.terminal.keys import Keys, Lines, Unknown, single_keys
 from coombs.terminal.look import Look

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 from coombs import create_study, load_study
+from coombs.data.tables import InputError
 from coombs.storage.records import AnswerRecord, now
 from coombs.study import Respondent, Study
 from coombs.study.mind import AHEAD, CHUNK, MANY, Mind
-from coombs.tables import InputError
 
 pytest.importorskip("fastapi", reason="the page needs the extra 'web'")
 

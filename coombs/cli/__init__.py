@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _is_the_users(error: Exception) -> bool:
     """Whether it says what is wrong with the input, or what to install."""
-    from coombs.tables import InputError
+    from coombs.data.tables import InputError
 
     return isinstance(error, InputError | ImportError)
 

@@ -68,9 +68,9 @@ def run_import(options: argparse.Namespace) -> None:
 
 def _study(options: argparse.Namespace) -> Study:
     """The study of that name, or the only one."""
+    from coombs.data.tables import InputError
     from coombs.storage import is_memory
     from coombs.study import list_studies, load_study
-    from coombs.tables import InputError
 
     path = options.storage.removeprefix(SQLITE)
     if options.storage.startswith(SQLITE) and not is_memory(options.storage) and not Path(path).exists():

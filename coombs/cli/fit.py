@@ -21,10 +21,10 @@ from coombs.cli.parser import (
 )
 
 if TYPE_CHECKING:
-    from coombs.comparisons import Comparisons
+    from coombs.data.comparisons import Comparisons
     from coombs.estimators.base import PairEstimator
     from coombs.estimators.ideal_point import IdealPoint
-    from coombs.explain import Explanation
+    from coombs.insights import Explanation
 
 METRICS = ("auto", "none", "identity", "diagonal", "full", "signed", "smooth")
 ESTIMATORS = {
@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> None:
     if options.out:
         saved.write_text(options.out, _model_json(est, data))
     if options.report:
-        from coombs.html_report import report
+        from coombs.render.html import report
 
         report(est, options.report, people=people)
     (_print_json if options.json else _print_page)(est, data, options)
@@ -102,8 +102,8 @@ def run(options: argparse.Namespace) -> None:
 def _estimator(options: argparse.Namespace) -> PairEstimator:
     """The estimator that is asked for; whatever cannot be done is refused before the work."""
     import coombs
-    from coombs.plots.draw import need_matplotlib
-    from coombs.tables import InputError
+    from coombs.data.tables import InputError
+    from coombs.render.plots import need_matplotlib
 
     if options.report:
         need_matplotlib()
@@ -117,9 +117,9 @@ def _estimator(options: argparse.Namespace) -> PairEstimator:
 
 def read_answers(items: str, answers: str, features: Sequence[str] | None = None) -> Comparisons:
     """The answers in a file about the items in another, whose text columns are passed over."""
-    from coombs import files, tables
-    from coombs.catalogue import catalogue
-    from coombs.comparisons import Comparisons
+    from coombs.data import files, tables
+    from coombs.data.catalogue import catalogue
+    from coombs.data.comparisons import Comparisons
 
     goods = catalogue(items, features)
     for note in goods.notes:
@@ -135,8 +135,8 @@ def read_answers(items: str, answers: str, features: Sequence[str] | None = None
 
 def _one_user(data: Comparisons, options: argparse.Namespace) -> Comparisons:
     """The answers of the user that is asked for, or everybody's."""
-    from coombs import naming
-    from coombs.tables import InputError
+    from coombs.data import naming
+    from coombs.data.tables import InputError
 
     if options.user is None:
         return data
@@ -150,8 +150,8 @@ def _one_user(data: Comparisons, options: argparse.Namespace) -> Comparisons:
 
 def _fitted(est: PairEstimator, data: Comparisons) -> PairEstimator:
     """The fit; its warnings as sentences."""
-    from coombs.solvers.program import ConvergenceError
-    from coombs.tables import InputError
+    from coombs.data.tables import InputError
+    from coombs.programs.program import ConvergenceError
 
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", UserWarning)
@@ -254,6 +254,6 @@ def _users(data: Comparisons) -> list[Any]:
 
 
 def _some(users: list[Any]) -> str:
-    from coombs import naming
+    from coombs.data import naming
 
     return ", ".join(map(naming.text, users[:MOST_USERS])) + (", ..." if len(users) > MOST_USERS else "")

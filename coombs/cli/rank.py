@@ -9,8 +9,8 @@ from coombs.cli import saved, show
 from coombs.cli.parser import Commands, add_command, add_json, positive
 
 if TYPE_CHECKING:
+    from coombs.data.tables import FloatArray, ItemTable
     from coombs.model import Model
-    from coombs.tables import FloatArray, ItemTable
 
 MOST = 20
 MOST_DECIMALS = 4
@@ -41,7 +41,8 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Rank, and print or write it."""
-    from coombs import naming, words
+    from coombs import words
+    from coombs.data import naming
 
     saved.check_folder(options.csv)
     model = saved.read_model(options.model)
@@ -90,7 +91,7 @@ def ranking_table(
     ranking: list[dict[str, Any]], table: ItemTable, features: list[str], measure: str = "distance"
 ) -> str:
     """The best items with their features."""
-    from coombs import naming
+    from coombs.data import naming
 
     decimals = [_decimals(column) for column in table.matrix.T]
     rows = []

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from coombs.data.tables import FloatArray, ItemTable
     from coombs.model import Model
-    from coombs.tables import FloatArray, ItemTable
 
 LARGEST = 50_000_000
 """Bytes of a file that may be a model: one of a thousand features has half of them."""
@@ -16,8 +16,8 @@ LARGEST = 50_000_000
 
 def read_model(path: str) -> Model:
     """The model in a file, whatever else may be there."""
+    from coombs.data.tables import InputError
     from coombs.model import Model
-    from coombs.tables import InputError
 
     try:
         with open(path, "rb") as file:
@@ -38,8 +38,8 @@ def read_model(path: str) -> Model:
 
 def read_items(path: str, model: Model) -> ItemTable:
     """The items in a file with the features that a model was learned from, in the model's order."""
-    from coombs.catalogue import catalogue
-    from coombs.tables import InputError
+    from coombs.data.catalogue import catalogue
+    from coombs.data.tables import InputError
 
     names = model.feature_names
     try:
@@ -58,7 +58,7 @@ def distances(model: Model, table: ItemTable) -> FloatArray:
     """Of the items from a model's ideal, as long as they are numbers."""
     import numpy as np
 
-    from coombs.tables import InputError
+    from coombs.data.tables import InputError
 
     with np.errstate(all="ignore"):
         result = model.distance(table)
@@ -72,7 +72,7 @@ def distances(model: Model, table: ItemTable) -> FloatArray:
 
 def check_folder(*paths: str | None) -> None:
     """Refuse a path where no file can be written, before the work is done."""
-    from coombs.tables import InputError
+    from coombs.data.tables import InputError
 
     for path in (Path(given).absolute() for given in paths if given is not None):
         if not path.parent.is_dir():
@@ -83,7 +83,7 @@ def check_folder(*paths: str | None) -> None:
 
 def write_text(path: str | Path, text: str) -> None:
     """The text in a file, which at any moment is the old one or the whole new one."""
-    from coombs import files
+    from coombs.data import files
 
     with files.replacing(path) as part:
         part.write_text(text, encoding="utf-8")
@@ -91,6 +91,6 @@ def write_text(path: str | Path, text: str) -> None:
 
 def write_table(path: str | Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """A CSV file whose cells no spreadsheet runs."""
-    from coombs import files
+    from coombs.data import files
 
     files.write_csv(path, header, rows)

@@ -109,6 +109,6 @@ def _plain(value: Any) -> Any:
         return None
     if value is None or type(value) in (str, int, float, bool):
         return value
-    from coombs import naming
+    from coombs.data import naming
 
     return naming.for_json(value)

@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _check(folder: Path) -> None:
     """Refuse a folder where files would be lost."""
-    from coombs.tables import InputError
+    from coombs.data.tables import InputError
 
     for name in FILES:
         if (folder / name).exists():

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from coombs.data.scaling import Scaler
+from coombs.data.tables import InputError
 from coombs.estimators.base import Fit
 from coombs.estimators.single_step import SingleStep
 from coombs.evaluation import ur_error
-from coombs.scaling import Scaler
-from coombs.solvers.program import Status
-from coombs.tables import InputError
+from coombs.programs.program import Status
 
 if TYPE_CHECKING:
-    from coombs.solvers.formulate import Answers
-    from coombs.tables import FloatArray, TableLike
+    from coombs.data.answers import Answers
+    from coombs.data.tables import FloatArray, TableLike
 
 WITHOUT_TRUTH = 0.1
 """Share of `tolerance` that the change of u must fall below: a step is smaller than what is left."""

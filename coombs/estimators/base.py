@@ -14,20 +14,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from coombs.comparisons import Comparisons, InputError
+from coombs.data.answers import Answers
+from coombs.data.comparisons import Comparisons, InputError
+from coombs.data.scaling import LARGEST, Scaler
+from coombs.data.tables import item_table
 from coombs.model import Model
-from coombs.scaling import LARGEST, Scaler
-from coombs.solvers.formulate import Answers
-from coombs.solvers.losses import LOSSES
-from coombs.solvers.minimise import SOLVERS
-from coombs.solvers.program import Status
-from coombs.tables import item_table
+from coombs.programs.losses import LOSSES
+from coombs.programs.minimise import SOLVERS
+from coombs.programs.program import Status
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-    from coombs.solvers.program import Solution
-    from coombs.tables import FloatArray, ItemTable, Names, TableLike
+    from coombs.data.tables import FloatArray, ItemTable, Names, TableLike
+    from coombs.programs.program import Solution
 
 
 LARGEST_RATIO = 1e12

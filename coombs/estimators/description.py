@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coombs.solvers.infer import QUICK, infer, rough
-from coombs.solvers.smooth import Smooth, infer_smooth
+from coombs.inference.infer import QUICK, infer, rough
+from coombs.inference.smooth import Smooth, infer_smooth
 
 if TYPE_CHECKING:
+    from coombs.data.answers import Answers
+    from coombs.data.graph import Matrix, Vector
     from coombs.estimators.learned import Mixture
-    from coombs.solvers.formulate import Answers
-    from coombs.solvers.graph import Matrix, Vector
-    from coombs.solvers.infer import Inference
+    from coombs.inference.infer import Inference
 
 MORE, LESS, PEAK, VALLEY = range(4)
 """Shapes: more is better, less is better, the best is within the items' range, the worst is."""

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coombs.data.scaling import Scaler
 from coombs.estimators.base import Fit, PairEstimator
-from coombs.scaling import Scaler
-from coombs.solvers import formulate, least_squares, reference
-from coombs.solvers.losses import LOSSES
-from coombs.solvers.minimise import minimise
-from coombs.solvers.program import Solution
+from coombs.programs import formulate, least_squares, reference
+from coombs.programs.losses import LOSSES
+from coombs.programs.minimise import minimise
+from coombs.programs.program import Solution
 
 if TYPE_CHECKING:
-    from coombs.solvers.formulate import Answers
-    from coombs.tables import TableLike
+    from coombs.data.answers import Answers
+    from coombs.data.tables import TableLike
 
 
 class EuclideanSingleStep(PairEstimator):

@@ -9,30 +9,30 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from coombs.chance import generator
-from coombs.comparisons import Comparisons
+from coombs.data.answers import Answers
+from coombs.data.comparisons import Comparisons
+from coombs.data.scaling import Scaler
+from coombs.data.tables import InputError, item_table
 from coombs.estimators.base import Fit, PairEstimator
 from coombs.estimators.description import Description
 from coombs.estimators.learned import Learned, Mixture, embed, estimate, posterior_of, without_ideal
-from coombs.posterior import LEVEL, Posterior, quantiles
+from coombs.inference.infer import QUICK, SHARED, WHOLE, Inference, infer, refresh, rough
+from coombs.inference.kinds import METRICS
+from coombs.inference.posterior import LEVEL, Posterior, quantiles
+from coombs.inference.smooth import Smooth, infer_smooth
+from coombs.programs import lifted
+from coombs.programs.losses import LOSSES
+from coombs.programs.program import Status
 from coombs.progress import Progress
-from coombs.scaling import Scaler
-from coombs.solvers import lifted
-from coombs.solvers.formulate import Answers
-from coombs.solvers.infer import QUICK, SHARED, WHOLE, Inference, infer, refresh, rough
-from coombs.solvers.kinds import METRICS
-from coombs.solvers.losses import LOSSES
-from coombs.solvers.program import Status
-from coombs.solvers.smooth import Smooth, infer_smooth
-from coombs.tables import InputError, item_table
+from coombs.random_state import generator
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from coombs.explain import Explanation
+    from coombs.data.tables import FloatArray, ItemTable, TableLike
+    from coombs.inference.kernel import Bumps
+    from coombs.insights import Explanation
     from coombs.model import Model
-    from coombs.solvers.kernel import Bumps
-    from coombs.tables import FloatArray, ItemTable, TableLike
 
 EFFECTS_EVIDENCE = 2.0
 """Deviations by which answers must disagree with the features before item effects are tried."""
@@ -75,7 +75,7 @@ class IdealPoint(PairEstimator):
         "diagonal", "identity", "none" (linear: more or less is better), "signed" (M may be negative along a
         direction: the middle is worst) or "smooth" (a Gaussian process, without an ideal point)
     loss : "logistic"; or "squared_hinge" or "hinge", which give the optimum of the lifted convex
-        program (see `coombs.solvers.lifted`) without probabilities or intervals
+        program (see `coombs.programs.lifted`) without probabilities or intervals
     regularization : "auto", or the strength of the lifted convex program, whose optimum is then the fit
     penalty : of that program: "frobenius", or "trace" for a metric of low rank
     item_effects : "auto" (where the answers call for it), True or False
@@ -384,9 +384,9 @@ class IdealPoint(PairEstimator):
         return result
 
     def explain(self, **options: Any) -> Explanation:
-        """What was learned in words and tables, and how far to trust it; see `coombs.explain.explain`."""
+        """What was learned in words and tables, and how far to trust it; see `coombs.insights.explain`."""
         # Imported here because it takes this module's classes.
-        from coombs.explain import explain
+        from coombs.insights import explain
 
         return explain(self, **options)
 

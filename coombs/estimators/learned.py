@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coombs.data.scaling import Scaler
 from coombs.estimators.base import Fit
-from coombs.posterior import Posterior
-from coombs.scaling import Scaler
-from coombs.solvers import lifted
-from coombs.solvers.averaging import average, by_evidence, predicted_by_evidence, stack
-from coombs.solvers.infer import DRAWS, Inference, extend, spread_of
-from coombs.solvers.left_out import LeftOut, pairs_of
-from coombs.solvers.program import Status
-from coombs.solvers.smooth import Smooth
+from coombs.inference.averaging import average, by_evidence, predicted_by_evidence, stack
+from coombs.inference.infer import DRAWS, Inference, extend, spread_of
+from coombs.inference.left_out import LeftOut, pairs_of
+from coombs.inference.posterior import Posterior
+from coombs.inference.smooth import Smooth
+from coombs.programs import lifted
+from coombs.programs.program import Status
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from coombs.solvers.formulate import Answers
-    from coombs.solvers.kernel import Bumps
-    from coombs.tables import FloatArray
+    from coombs.data.answers import Answers
+    from coombs.data.tables import FloatArray
+    from coombs.inference.kernel import Bumps
 
 LARGE_WEIGHT = 0.1
 """A kind with more of the average decides how the fit ended."""

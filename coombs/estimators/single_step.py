@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from coombs.data.scaling import Scaler
 from coombs.estimators.base import Fit, PairEstimator
-from coombs.scaling import Scaler
-from coombs.solvers import formulate, least_squares, reference
-from coombs.solvers.losses import LOSSES
-from coombs.solvers.minimise import minimise
-from coombs.solvers.program import Solution
+from coombs.programs import formulate, least_squares, reference
+from coombs.programs.losses import LOSSES
+from coombs.programs.minimise import minimise
+from coombs.programs.program import Solution
 
 if TYPE_CHECKING:
-    from coombs.solvers.formulate import Answers
-    from coombs.tables import FloatArray, TableLike
+    from coombs.data.answers import Answers
+    from coombs.data.tables import FloatArray, TableLike
 
 Gammas = tuple[float, float, float]
 

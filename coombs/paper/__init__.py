@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coombs.tables import InputError
+from coombs.data.tables import InputError
 
 if TYPE_CHECKING:
     from coombs.paper.experiment import Experiment

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 import coombs.paper.admissions_figures as shown
-from coombs.comparisons import Comparisons
+from coombs.data.comparisons import Comparisons
+from coombs.data.tables import FloatArray
 from coombs.datasets import FEATURES, Admissions, Candidates, make_admissions, read_gradcafe
 from coombs.estimators.base import PairEstimator
 from coombs.estimators.ideal_point import IdealPoint
@@ -25,8 +26,7 @@ from coombs.evaluation import kendall_tau_distance, top_k_fraction
 from coombs.model import Model
 from coombs.paper.admissions_figures import BY_MODEL, POOLED, STANDARDIZED, TOP
 from coombs.paper.experiment import Cell, Experiment, Row, stream
-from coombs.solvers.program import ConvergenceError
-from coombs.tables import FloatArray
+from coombs.programs.program import ConvergenceError
 
 NO_OPTIMUM = "no_optimum"
 """The status of a fit that ended in a ConvergenceError; its row has no numbers."""

@@ -11,14 +11,14 @@ import numpy as np
 from coombs.datasets import EIGENVALUES, FEATURES, LIMITS
 from coombs.paper.experiment import Table
 from coombs.paper.figures import COLOURS, MARKS, curves
-from coombs.plots.draw import new_figure
+from coombs.render.plots import new_figure
 from coombs.words import in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from coombs.tables import FloatArray
+    from coombs.data.tables import FloatArray
 
 Part: TypeAlias = dict[str, Any]
 Tables: TypeAlias = dict[str, list[list[str]]]

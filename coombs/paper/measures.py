@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import kendalltau
 
+from coombs.data.tables import FloatArray
 from coombs.estimators.base import PairEstimator
 from coombs.evaluation import kendall_tau_distance, top_k_fraction, ur_error, wer_error
 from coombs.paper.experiment import Row
 from coombs.simulate import Preferences
-from coombs.tables import FloatArray
 
 TOP = (5, 10, 20)
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import coombs
-from coombs.html_report import document, write
 from coombs.paper.claims import Claim, Outcome, Verdict, judge_all
 from coombs.paper.experiment import Experiment, Table
 from coombs.paper.judging import NOT_ASKED, Summary, number
 from coombs.paper.rules_synthetic import ORACLE, OWN, START
 from coombs.paper.runner import QUICK_TRIALS, Run
+from coombs.render.html import document, write
 
 Judged: TypeAlias = Sequence[tuple[Claim, Verdict]]
 

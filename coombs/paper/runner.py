@@ -15,9 +15,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from coombs.data.tables import InputError
 from coombs.paper.experiment import Cell, Experiment, Row, Table
 from coombs.progress import Progress
-from coombs.tables import InputError
 
 QUICK_TRIALS = 3
 BATCH = 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TypeGuard
 
+from coombs.data.tables import InputError
 from coombs.storage.contract import AnsweredError, Storage, StudyExistsError, UnknownStudyError
 from coombs.storage.records import (
     CHOICES,
@@ -19,7 +20,6 @@ from coombs.storage.records import (
     UndoRecord,
     now,
 )
-from coombs.tables import InputError
 
 __all__ = [
     "CHOICES",

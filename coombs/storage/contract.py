@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol
 
+from coombs.data.tables import InputError
 from coombs.storage.records import (
     AnswerRecord,
     Choice,
@@ -18,7 +19,6 @@ from coombs.storage.records import (
     StudySummary,
     UndoRecord,
 )
-from coombs.tables import InputError
 
 
 class UnknownStudyError(InputError):

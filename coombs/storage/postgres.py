@@ -9,9 +9,9 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
+from coombs.data.tables import InputError
 from coombs.storage.database import Database
 from coombs.storage.rows import Row
-from coombs.tables import InputError
 
 # A sign such as @ that is not percent-encoded makes parts of a password look like the host's name.
 _URL = re.compile(r"postgres(ql)?://([^@/?#]*@)?[^@]*")

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from numbers import Real
 from typing import Any
 
+from coombs.data.tables import LARGEST_WEIGHT, InputError, weight_rule
 from coombs.storage.contract import AnsweredError, StudyExistsError, UnknownStudyError
 from coombs.storage.records import CHOICES, AnswerRecord, Choice, QuestionRecord, now
-from coombs.tables import LARGEST_WEIGHT, InputError, weight_rule
 
 
 def moment(at: datetime | None) -> datetime:

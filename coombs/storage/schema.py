@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from coombs.data.tables import InputError
 from coombs.storage.database import Database
-from coombs.tables import InputError
 
 # Foreign keys hold the respondent too, so that an answer can only be to a question, and an undo only of
 # an answer, of its own respondent; their unique pairs are the indices that events and questions are read by.

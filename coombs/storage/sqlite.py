@@ -10,10 +10,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from coombs.data.tables import InputError
 from coombs.storage import rules
 from coombs.storage.database import Database
 from coombs.storage.rows import Row
-from coombs.tables import InputError
 
 _PATIENCE = 30.0
 """Seconds to wait for other writers."""

@@ -6,14 +6,7 @@ from coombs.study.events import import_events as import_study
 from coombs.study.records import Answer, Progress, Question
 from coombs.study.respondent import Respondent
 from coombs.study.result import Result
-from coombs.study.study import (
-    Settings,
-    Study,
-    create_study,
-    delete_study,
-    list_studies,
-    load_study,
-)
+from coombs.study.study import Settings, Study, create_study, delete_study, list_studies, load_study
 
 __all__ = [
     "Answer",

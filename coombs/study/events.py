@@ -10,20 +10,13 @@ from datetime import datetime
 from types import NoneType
 from typing import Any, TypeAlias, get_args, get_origin
 
-from coombs import files, naming, tables
+from coombs.data import files, naming, tables
+from coombs.data.tables import InputError
 from coombs.progress import Progress
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.records import AnswerRecord, Item, QuestionRecord, StudyRecord, new_token
-from coombs.study.study import (
-    DEFAULT_STORAGE,
-    Settings,
-    Study,
-    load_study,
-    store_study,
-    stored_catalogue,
-)
+from coombs.study.study import DEFAULT_STORAGE, Settings, Study, load_study, store_study, stored_catalogue
 from coombs.study.times import read_time, time_text
-from coombs.tables import InputError
 
 FORMAT, VERSION = "coombs study", 1
 """What the first line of a file of events says of it."""

@@ -11,13 +11,13 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs import files, naming, tables
+from coombs.data import files, naming, tables
+from coombs.data.tables import Columns, InputError, Names, Where
 from coombs.progress import Progress
 from coombs.storage.records import AnswerRecord, Choice, QuestionRecord, new_token
 from coombs.study.log import Log
 from coombs.study.study import ME, Study
 from coombs.study.times import read_time, time_text
-from coombs.tables import Columns, InputError, Names, Where
 
 _PARQUET = (".parquet", ".pq")
 _COLUMNS = ["user", "left", "right", "winner", "choice", "weight", "question"]

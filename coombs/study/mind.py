@@ -10,11 +10,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from coombs import questions
-from coombs.solvers.belief import Belief
-from coombs.solvers.live import AveragedBelief
+from coombs.data.tables import FloatArray
+from coombs.inference.belief import Belief
+from coombs.inference.live import AveragedBelief
 from coombs.storage.records import AnswerRecord
 from coombs.study.records import VAGUE
-from coombs.tables import FloatArray
 
 KEPT = 6
 """Earlier beliefs that are kept, for undoing."""

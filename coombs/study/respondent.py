@@ -12,20 +12,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from coombs import questions, tables
-from coombs.comparisons import Comparisons
+from coombs import questions
+from coombs.data import tables
+from coombs.data.comparisons import Comparisons
+from coombs.data.tables import InputError
 from coombs.storage.records import CHOICES, AnswerRecord, Choice, QuestionRecord, RespondentRecord
 from coombs.study.conduct import Conduct, conduct_of
 from coombs.study.log import Log, unordered
 from coombs.study.mind import Mind, Thinking, Thought, Way
 from coombs.study.records import Answer, Progress, Question
 from coombs.study.result import Result
-from coombs.tables import InputError
 
 if TYPE_CHECKING:
+    from coombs.data.tables import FloatArray
     from coombs.storage.contract import Storage
     from coombs.study.study import Study
-    from coombs.tables import FloatArray
 
 MakeMind = Callable[["FloatArray", str, Sequence[int]], Thinking]
 MOST_ANSWERS = 2_000

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from coombs.data.tables import pandas
 from coombs.study.conduct import Conduct, conduct_of
-from coombs.tables import pandas
 from coombs.words import NO_PATTERN, count
 
 if TYPE_CHECKING:
     from coombs.estimators.ideal_point import IdealPoint
-    from coombs.explain import Explanation
+    from coombs.insights import Explanation
     from coombs.study.records import Answer
     from coombs.study.respondent import Respondent
 
@@ -108,13 +108,13 @@ class Result:
         return ideal if self.has_pattern else np.full_like(ideal, np.nan)
 
     def explain(self, **options: Any) -> Explanation:
-        """In words and tables; see `coombs.explain.explain`."""
+        """In words and tables; see `coombs.insights.explain`."""
         told = self.model.explain(**{"chosen": self.is_chosen, **options})
         return told.without_claims() if self.conduct.is_mechanical or not self.n_clear else told
 
     def report(self, path: str | PathLike[str], **options: Any) -> Any:
         """Write one HTML file; see `coombs.report`."""
-        from coombs.html_report import report
+        from coombs.render.html import report
 
         return report(
             self.model, path, **{"has_pattern": self.has_pattern, "chosen": self.is_chosen, **options}

@@ -13,18 +13,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from coombs import naming
-from coombs.catalogue import Catalogue, catalogue
-from coombs.comparisons import Comparisons
+from coombs.data import naming
+from coombs.data.catalogue import Catalogue, catalogue
+from coombs.data.comparisons import Comparisons
+from coombs.data.scaling import LARGEST, Scaler
+from coombs.data.tables import FloatArray, InputError, ItemTable, Names, TableLike, has_number_names
+from coombs.inference.kinds import METRICS
 from coombs.questions import STRATEGIES
-from coombs.scaling import LARGEST, Scaler
-from coombs.solvers.kinds import METRICS
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.records import Item, StudyRecord, StudySummary, new_token
 from coombs.study.records import Answer, Progress, Question
 from coombs.study.respondent import Respondent
 from coombs.study.result import Result
-from coombs.tables import FloatArray, InputError, ItemTable, Names, TableLike, has_number_names
 
 DEFAULT_STORAGE = "sqlite:///coombs.db"
 SUREST = 0.99

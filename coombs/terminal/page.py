@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from coombs import naming
+from coombs.data import naming
 from coombs.storage import is_memory
 from coombs.study import Progress, Respondent, Result
 from coombs.terminal.cells import cells, cut, harmless, wrap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from coombs.catalogue import Catalogue
+from coombs.data.catalogue import Catalogue
 from coombs.terminal.cells import harmless
 from coombs.words import numbers
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from coombs import naming
-from coombs.catalogue import Catalogue
+from coombs.data import naming
+from coombs.data.catalogue import Catalogue
 from coombs.study.records import Progress, Question
 from coombs.terminal.cells import cells, cut, harmless, pad, wrap
 from coombs.terminal.look import BOLD, CYAN, DIM, GREEN, MAGENTA, Look

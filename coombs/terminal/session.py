@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from coombs import naming
-from coombs.catalogue import Catalogue, catalogue
+from coombs.data import naming
+from coombs.data.catalogue import Catalogue, catalogue
 from coombs.storage import AnsweredError, Storage, StudyExistsError, open_storage
 from coombs.study import Answer, Progress, Question, Respondent, Result, Settings, Study, create_study
 from coombs.study.study import ME

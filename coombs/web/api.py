@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from coombs import naming
+from coombs.data import naming
 from coombs.storage import AnsweredError, RespondentRecord
 from coombs.study import Respondent, Study, create_study
 from coombs.study.times import time_text

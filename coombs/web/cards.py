@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from coombs.catalogue import Catalogue
-from coombs.tables import FloatArray
+from coombs.data.catalogue import Catalogue
+from coombs.data.tables import FloatArray
 from coombs.words import grouped, number, numbers, plain, within
 
 PICTURE, LINK = "picture", "link"

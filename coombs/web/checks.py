@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from coombs.tables import InputError
+from coombs.data.tables import InputError
 from coombs.web.drafts import Choices, Draft
 from coombs.words import count
 

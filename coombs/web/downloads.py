@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from coombs import files, naming
+from coombs.data import files, naming
 from coombs.study import Respondent, Study
 from coombs.study.exchange import winner_text
 from coombs.study.study import ME

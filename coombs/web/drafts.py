@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs import files, naming, tables
-from coombs.catalogue import Catalogue
-from coombs.tables import Columns, InputError
+from coombs.data import files, naming, tables
+from coombs.data.catalogue import Catalogue
+from coombs.data.tables import Columns, InputError
 from coombs.web.cards import IMAGE_ENDINGS, LINK, PICTURE, link_column, picture_column, web_address
 from coombs.words import count
 

@@ -14,8 +14,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from coombs.data.tables import InputError
 from coombs.storage import AnsweredError, StudyExistsError, UnknownStudyError, is_storage_error
-from coombs.tables import InputError
 from coombs.web.pages import render
 from coombs.web.safety import COOKIE, COOKIE_SECONDS, Policy
 

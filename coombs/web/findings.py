@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from coombs import naming
-from coombs.plots.data import item_names, what_matters_data
+from coombs.data import naming
+from coombs.insights.plot_data import item_names, what_matters_data
 from coombs.study import Answer, Respondent, Result
 from coombs.web.cards import Column
 from coombs.words import percent
 
 if TYPE_CHECKING:
-    from coombs.explain import Explanation
+    from coombs.insights import Explanation
 
 MOST_ROWS = 500
 """Items of a ranking on a page; the download has all."""
@@ -149,7 +149,7 @@ class Findings:
     def matters(self) -> list[Matter]:
         """Features, the most important first."""
         # It needs scikit-learn, which takes a second to import.
-        from coombs.explain.learned import in_few_words
+        from coombs.insights.from_fit import in_few_words
 
         found = what_matters_data(self.result.model, wishes=False)
         ends = np.repeat(found.importance[:, None], 2, axis=1) if found.interval is None else found.interval
@@ -165,7 +165,7 @@ class Findings:
 
     def ideal(self) -> list[IdealRow]:
         """The ideal beside the best items, the most important feature first."""
-        from coombs.explain.records import NOT_KNOWN, SWEET_SPOT
+        from coombs.insights.explanation import NOT_KNOWN, SWEET_SPOT
 
         catalogue = self.respondent.study.catalogue
         matrix, names = catalogue.table.matrix, catalogue.features

@@ -19,9 +19,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, BinaryIO
 
+from coombs.data.tables import FloatArray
 from coombs.storage.records import AnswerRecord
 from coombs.study.mind import Mind, Thought
-from coombs.tables import FloatArray
 
 MOST_MINDS, MOST_TABLES = 250, 20
 POLITENESS = 5

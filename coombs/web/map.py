@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs.plots.data import LevelSets, level_sets_data
-from coombs.tables import FloatArray
+from coombs.data.tables import FloatArray
+from coombs.insights.plot_data import LevelSets, level_sets_data
 
 if TYPE_CHECKING:
     from coombs.estimators.ideal_point import IdealPoint

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Form
 from starlette.requests import Request
 from starlette.responses import Response
 
+from coombs.data.tables import InputError
 from coombs.study import Study, delete_study
-from coombs.tables import InputError
 from coombs.web.downloads import study_file
 from coombs.web.drafts import people_names
 from coombs.web.pages import download, go_to, registry_of, render, slowly, study_called, study_path

@@ -12,9 +12,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
+from coombs.data.tables import InputError
 from coombs.storage import AnsweredError
 from coombs.study import Progress, Question, Respondent
-from coombs.tables import InputError
 from coombs.web import downloads
 from coombs.web.cards import Card, is_image_file
 from coombs.web.findings import MOST_ROWS, Findings

@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 import uvicorn
 
-from coombs.catalogue import catalogue
+from coombs.data.catalogue import catalogue
+from coombs.data.tables import InputError
 from coombs.storage import Storage, is_memory, open_storage
 from coombs.study import create_study, load_study
-from coombs.tables import InputError
 from coombs.web.app import create_app
 from coombs.web.pages import study_path
 from coombs.web.safety import is_loopback

@@ -11,8 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from coombs.data.tables import InputError
 from coombs.study import create_study
-from coombs.tables import InputError
 from coombs.web import checks
 from coombs.web.drafts import Choices, Draft, read_upload, study_name
 from coombs.web.errors import NotOwnerError, described, pause, with_cookie

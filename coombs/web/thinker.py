@@ -8,11 +8,11 @@ import zlib
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 
+from coombs.data.tables import InputError
 from coombs.storage import is_storage_error
 from coombs.study import Respondent
 from coombs.study.mind import Mind
 from coombs.study.respondent import MakeMind
-from coombs.tables import InputError
 from coombs.web.helper import FarMind, Helper
 
 PATIENCE, AT_FIRST = 0.065, 0.3

@@ -1,0 +1,1 @@
+"""Items and answers: tables, names, comparisons, files; the only place that validates data."""

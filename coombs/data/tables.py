@@ -1,0 +1,460 @@
+"""Tables of items and of answers, out of arrays, data frames and files, as checked numpy arrays."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
+from itertools import repeat
+from numbers import Integral, Real
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coombs.data import naming
+
+# An array, nested lists, or a pandas or polars frame: no type can name libraries that may be absent.
+TableLike: TypeAlias = Any
+FloatArray: TypeAlias = NDArray[np.float64]
+Names: TypeAlias = NDArray[np.object_]
+Columns: TypeAlias = dict[str, NDArray[Any]]
+Where: TypeAlias = Callable[[int], str]
+
+_WORDS = {"left": 1, "right": -1, "tie": 0, "skip": 2}
+_SKIP, _NEITHER = 2, 3
+_WHOLE = re.compile(r"-?\d+")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+LARGEST_WEIGHT = 1e9
+"""Of an answer; beyond it arithmetic loses the other answers."""
+LARGEST_EXACT = 2**53
+"""Integers beyond it do not all have a float of their own."""
+
+
+class AnswerColumns(NamedTuple):
+    """Answers as a frame or file holds them, skips left out; `rows` are the rows they come from."""
+
+    pairs: NDArray[Any]
+    y: NDArray[np.int8] | None
+    users: NDArray[Any] | None
+    weights: NDArray[Any] | None
+    rows: NDArray[np.intp]
+
+
+class InputError(ValueError):
+    """Input that cannot be used: one sentence says what is wrong, where, and what would be right.
+
+    Examples
+    --------
+    >>> try:
+    ...     item_table([[1.0, 2.0], [3.0, float("nan")]])
+    ... except InputError as error:
+    ...     print(error)
+    Feature 1 of row 1 is nan; it must be a finite number.
+    """
+
+
+class ItemTable(NamedTuple):
+    """Checked items; `number_names` says that numbers in pairs are names, not positions.
+
+    Names have the type that they came in; their texts differ.
+    """
+
+    matrix: FloatArray
+    names: Names | None
+    features: Names | None
+    number_names: bool
+
+    @property
+    def texts(self) -> list[str]:
+        """What the items are called, as text; their positions where they have no names."""
+        if self.names is None:
+            return [str(i) for i in range(len(self.matrix))]
+        return [naming.text(name) for name in self.names]
+
+    def where(self, position: int) -> str:
+        """How messages call the item at a position."""
+        return row(position) if self.names is None else f"item {naming.text(self.names[position])!r}"
+
+
+def row(i: int) -> str:
+    """How messages call a row of an array."""
+    return f"row {i}"
+
+
+def item_table(items: TableLike, where: Where = row) -> ItemTable:
+    """The checked record of an items table; nothing else in the package checks items."""
+    if isinstance(items, ItemTable):
+        return items
+    library = frame_library(items)
+    if library == "pandas":
+        return _pandas_items(items)
+    if library == "polars":
+        return _polars_items(items)
+    matrix = _matrix(as_array(items, "items"), where)
+    return ItemTable(_finite(matrix, None, where), None, None, False)
+
+
+def positions(table: ItemTable, values: NDArray[Any], where: Where) -> NDArray[np.intp]:
+    """Positions of the items that a flat array names, by name or by position."""
+    values = _whole_numbers(values)
+    if values.dtype.kind in "bcmM" and not _has_names_like(table, values[:1]):
+        raise InputError(f"Items cannot be chosen by {values.dtype} values; use positions or names.")
+    if values.dtype.kind in "iuf" and not table.number_names:
+        _refuse_ambiguous(table)
+        return in_range(values, len(table.matrix), where)
+    texts = labels(values, "item", where)
+    index = {name: i for i, name in enumerate(table.texts)}
+    found = np.fromiter(map(index.get, texts, repeat(-1)), dtype=np.intp, count=len(texts))
+    if (found < 0).any():
+        raise _unknown(texts, np.flatnonzero(found < 0), list(index), where)
+    return found
+
+
+def as_array(values: TableLike, what: str, *, exact: bool = False) -> NDArray[Any]:
+    """Whatever was given, as one array; masked cells become None. If `exact`, cells keep their types."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        plain = np.array(values.data, dtype=object)
+        plain[np.ma.getmaskarray(values)] = None
+        return plain
+    if hasattr(values, "toarray"):
+        raise InputError(f"The {what} are a sparse matrix; give them as a dense one (.toarray()).")
+    try:
+        if frame_library(values):
+            return _stacked(list(frame_columns(values).values()))
+        array = np.asarray(values)
+        changes = exact and not hasattr(values, "dtype") and _changes_cells(values, array)
+        return np.array(values, dtype=object) if changes else array
+    except InputError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise InputError(f"The {what} are not a table: rows must be of equal length.") from error
+
+
+def frame_columns(frame: Any) -> Columns:
+    """The columns of a pandas or polars frame by name."""
+    library = frame_library(frame)
+    if library is None:
+        raise InputError(f"The answers are a {type(frame).__name__}; they must be a data frame.")
+    names = [str(name) for name in frame.columns]
+    refuse_repeats(names, "column")
+    if library == "polars":
+        return {name: column.to_numpy() for name, column in zip(names, frame.get_columns(), strict=True)}
+    return {name: frame.iloc[:, j].to_numpy() for j, name in enumerate(names)}
+
+
+def by_name(values: Any, table: ItemTable, what: str) -> Any:
+    """A pandas Series whose index holds the items' names or positions, in the order of the items."""
+    if not hasattr(values, "reindex"):
+        return values
+    names = table.texts
+    named = values.set_axis([naming.text(label) for label in values.index])
+    if len(named) == len(names) and set(named.index) == set(names):
+        return named.reindex(names)
+    if table.names is not None and not is_default(values.index):
+        raise InputError(f"The index of the {what} is not the names of the items; it must be, in any order.")
+    return values
+
+
+def winner_first(pairs: Any) -> Any:
+    """Pairs in a frame whose columns are called winner and loser, the winner first."""
+    names = [str(name).strip().lower() for name in getattr(pairs, "columns", ())]
+    return pairs[[pairs.columns[1], pairs.columns[0]]] if names == ["loser", "winner"] else pairs
+
+
+def labels(values: NDArray[Any], what: str, where: Where) -> list[str]:
+    """Labels as text; a blank or missing one is refused."""
+    texts = [cell if type(cell) is str else naming.text(cell) for cell in _cells(values)]
+    if "" in texts:
+        raise InputError(f"The {what} of {where(texts.index(''))} is missing; every row needs one.")
+    return texts
+
+
+def numbers(values: NDArray[Any], what: str, where: Where) -> FloatArray:
+    """A column as floats, NaN where missing; anything but real numbers is refused."""
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    return np.array([_number(cell, what, where, i) for i, cell in enumerate(values)], dtype=np.float64)
+
+
+def weights(values: NDArray[Any], where: Where) -> FloatArray:
+    """A column of weights, checked."""
+    mass = numbers(values, "Weight", where)
+    wrong = ~((mass >= 0) & (mass <= LARGEST_WEIGHT))
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise InputError(f"Weight of {where(i)} is {mass[i]:g}; {weight_rule(mass[i])}.")
+    return mass
+
+
+def weight_rule(value: float) -> str:
+    """What a number that is no weight must be."""
+    if not (math.isfinite(value) and value >= 0):
+        return "it must be finite and not negative"
+    return f"it must be at most {LARGEST_WEIGHT:.0e}, beyond which other answers count for nothing"
+
+
+def label_array(values: NDArray[Any], what: str, where: Where) -> Names:
+    """Labels as an object array of the types they have; a blank or missing one is refused."""
+    labels(values, what, where)
+    array = np.empty(len(values), dtype=object)
+    array[:] = [naming.plain(cell) for cell in _cells(values)]
+    return array
+
+
+def text_array(values: NDArray[Any], what: str, where: Where) -> Names:
+    """Labels as an object array of texts; a blank or missing one is refused."""
+    return np.array(labels(values, what, where), dtype=object)
+
+
+def answer_columns(columns: Columns, where: Where) -> AnswerColumns:
+    """Answers out of the columns left, right and choice or winner, or winner, loser; user, weight if there.
+
+    A choice goes before a winner, unless it is something else that is called so.
+    """
+    refuse_repeats([name.strip().lower() for name in columns], "column of the answers")
+    columns = {name.strip().lower(): column for name, column in columns.items()}
+    users, weights = (_optional(columns.get(name)) for name in ("user", "weight"))
+    if {"left", "right"} <= columns.keys() and not columns.keys().isdisjoint({"choice", "winner"}):
+        pairs = np.column_stack([columns["left"], columns["right"]])
+        y = (_choice_signs if _says_choice(columns) else _winner_signs)(columns, where)
+        rows = np.flatnonzero(y != _SKIP)
+        users, weights = (None if part is None else part[rows] for part in (users, weights))
+        return AnswerColumns(pairs[rows], y[rows], users, weights, rows)
+    if {"winner", "loser"} <= columns.keys():
+        pairs = np.column_stack([columns["winner"], columns["loser"]])
+        return AnswerColumns(pairs, None, users, weights, np.arange(len(pairs)))
+    there = ", ".join(columns)
+    raise InputError(
+        f"The answers have the columns {there}; needed are left, right, winner or winner, loser, "
+        "or left, right, choice."
+    )
+
+
+def pandas() -> Any:
+    """The pandas module, asked for only where a frame must be made or a Parquet file read."""
+    try:
+        import pandas as module
+    except ImportError as error:
+        raise ImportError('This needs pandas; install it with: pip install "coombs[all]"') from error
+    return module
+
+
+def frame_library(values: Any) -> str | None:
+    """The library whose frame this is, told without importing either."""
+    for kind in type(values).__mro__:
+        library = kind.__module__.partition(".")[0]
+        if kind.__name__ == "DataFrame" and library in ("pandas", "polars"):
+            return library
+    return None
+
+
+def _pandas_items(frame: Any) -> ItemTable:
+    """Items in a pandas frame; default indices are no names."""
+    table = assemble(index_names(frame), frame_columns(frame), row)
+    return table._replace(features=None) if is_default(frame.columns) else table
+
+
+def index_names(frame: Any) -> NDArray[Any] | None:
+    """The names in the index of a pandas frame; its own 0, 1, 2, ... is none."""
+    return None if is_default(frame.index) else frame.index.to_numpy(dtype=object)
+
+
+def _polars_items(frame: Any) -> ItemTable:
+    """Items in a polars frame, which has no index: its one text column holds the names."""
+    columns = frame_columns(frame)
+    text = [name for name, column in columns.items() if holds_text(column)]
+    if len(text) > 1:
+        raise InputError(f"The items have {len(text)} text columns {text}; only the names may be text.")
+    return assemble(columns.pop(text[0]) if text else None, columns, row)
+
+
+def is_default(index: Any) -> bool:
+    """Whether a pandas index is the 0, 1, 2, ... that pandas makes up itself."""
+    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+
+
+def assemble(names: NDArray[Any] | None, columns: Columns, where: Where) -> ItemTable:
+    """Named columns and item names, checked and put together."""
+    texts = None if names is None else labels(names, "item name", where)
+    if texts is not None:
+        refuse_repeats(texts, "item")
+    call = where if texts is None else (lambda i: f"item {texts[i]!r}")
+    if not columns:
+        raise InputError("The items have no feature columns; at least one column of numbers is needed.")
+    parts = [numbers(column, f"Feature {name!r}", call) for name, column in columns.items()]
+    features = np.array(list(columns), dtype=object)
+    matrix = _finite(np.ascontiguousarray(np.column_stack(parts)), features, call)
+    kept = None if names is None else label_array(names, "item name", where)
+    return ItemTable(matrix, kept, features, has_number_names(kept))
+
+
+def _whole_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """An object array of integers as an array of them, unless numpy has no type that holds them all."""
+    if values.dtype.kind != "O" or not all(isinstance(value, Integral) for value in values):
+        return values
+    array = np.array(values.tolist())
+    return array if array.dtype.kind in "biu" else values
+
+
+def has_number_names(names: Names | None) -> bool:
+    """Whether numbers in pairs are names: all names are numbers, or all are whole ones as text."""
+    if names is None:
+        return False
+    return all(map(naming.is_number, names)) or all(_WHOLE.fullmatch(naming.text(one)) for one in names)
+
+
+def _has_names_like(table: ItemTable, values: NDArray[Any]) -> bool:
+    """Whether an item's name is of the type of these values."""
+    kinds = {type(naming.plain(value)) for value in values}
+    return table.names is not None and any(type(name) in kinds for name in table.names)
+
+
+def _cells(values: NDArray[Any]) -> Any:
+    """The cells of an array one by one; times as numpy's, which Python would have as bare numbers."""
+    return values if values.dtype.kind in "mM" else values.tolist()
+
+
+def _stacked(columns: list[NDArray[Any]]) -> NDArray[Any]:
+    """Columns side by side, each cell with its type."""
+    alike = len({column.dtype for column in columns}) == 1
+    return np.column_stack(columns if alike else [column.astype(object) for column in columns])
+
+
+def _changes_cells(values: Any, array: NDArray[Any]) -> bool:
+    """Whether numpy turned numbers beside text to text, or integers too large for that to floats."""
+    if array.dtype.kind not in "fU":
+        return False
+    cells = np.array(values, dtype=object).ravel()
+    if array.dtype.kind == "U":
+        return not all(isinstance(cell, str) for cell in cells)
+    return any(isinstance(cell, Integral) and abs(int(cell)) > LARGEST_EXACT for cell in cells)
+
+
+def _matrix(values: NDArray[Any], where: Where) -> FloatArray:
+    """A two-dimensional array as fresh float64 in C order."""
+    if values.ndim != 2:
+        raise InputError(
+            f"The items have shape {values.shape}; they must be a table with a row for each item "
+            "and a column for each feature."
+        )
+    if values.dtype.kind in "biuf" or not values.shape[1]:
+        return np.array(values, dtype=np.float64, order="C")
+    parts = [numbers(column, f"Feature {j}", where) for j, column in enumerate(values.T)]
+    return np.ascontiguousarray(np.column_stack(parts))
+
+
+def _finite(matrix: FloatArray, features: Names | None, where: Where) -> FloatArray:
+    """The matrix, read-only, once it has rows and columns and every number in it is finite."""
+    if not len(matrix):
+        raise InputError("There are no items; the table needs a row for each item.")
+    if not matrix.shape[1]:
+        raise InputError("The items have no feature columns; at least one column of numbers is needed.")
+    finite = np.isfinite(matrix)
+    if not finite.all():
+        i, j = np.argwhere(~finite)[0]
+        feature = j if features is None else repr(features[j])
+        raise InputError(f"Feature {feature} of {where(i)} is {matrix[i, j]}; it must be a finite number.")
+    matrix.flags.writeable = False
+    return matrix
+
+
+def _refuse_ambiguous(table: ItemTable) -> None:
+    """Refuse numbers for items some of whose names are numbers."""
+    for name in () if table.names is None else table.texts:
+        if _NUMBER.fullmatch(name):
+            raise InputError(
+                f"Numbers could be positions or names, as item {name!r} is one; call items by text."
+            )
+
+
+def in_range(values: NDArray[Any], n_items: int, where: Where) -> NDArray[np.intp]:
+    """Whole numbers from 0 to n_items - 1, as positions."""
+    bad = (values < 0) | (values >= n_items)
+    if values.dtype.kind == "f":
+        bad |= values != np.floor(values)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise InputError(
+            f"Position {values[i]} in {where(i)} is no item; positions are whole numbers "
+            f"from 0 to {n_items - 1}."
+        )
+    return values.astype(np.intp)
+
+
+def _unknown(texts: list[str], rows: NDArray[np.intp], names: list[str], where: Where) -> InputError:
+    """The error for names that no item has, with the nearest name there is."""
+    first = texts[rows[0]]
+    close = difflib.get_close_matches(first, names, n=1)
+    known = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+    hint = f"did you mean {close[0]!r}?" if close else f"the items are {known}."
+    unknown = len({texts[i] for i in rows})
+    total = f" ({unknown} unknown names in all)" if unknown > 1 else ""
+    return InputError(f"Unknown item {first!r} in {where(int(rows[0]))}{total}; {hint}")
+
+
+def refuse_repeats(names: list[str], noun: str) -> None:
+    """Refuse a list in which a name comes twice."""
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise InputError(f"More than one {noun} is named {twice!r}; names must differ.")
+
+
+def _number(value: Any, what: str, where: Where, i: int) -> float:
+    """A cell as a float, NaN when missing."""
+    if naming.is_missing(value):
+        return math.nan
+    if isinstance(value, Real | Decimal | np.bool_) and not isinstance(value, np.timedelta64):
+        try:
+            return float(value)
+        except (OverflowError, ValueError):
+            pass
+    raise InputError(f"{what} of {where(i)} is {str(value)!r}; it must be a number.")
+
+
+def holds_text(column: NDArray[Any]) -> bool:
+    """Whether any cell is text."""
+    return column.dtype.kind in "OUT" and any(isinstance(cell, str) for cell in column)
+
+
+def _says_choice(columns: Columns) -> bool:
+    """Whether the column choice is to be read."""
+    if "winner" not in columns:
+        return True
+    return "choice" in columns and all(_word(cell) in _WORDS for cell in columns["choice"])
+
+
+def _choice_signs(columns: Columns, where: Where) -> NDArray[np.int8]:
+    """The choices as -1, 0, 1 and _SKIP."""
+    words = [_word(cell) for cell in labels(columns["choice"], "choice", where)]
+    for i, word in enumerate(words):
+        if word not in _WORDS:
+            raise InputError(f"The choice of {where(i)} is {word!r}; it must be left, right, tie or skip.")
+    return np.array([_WORDS[word] for word in words], dtype=np.int8)
+
+
+def _word(cell: Any) -> str:
+    return str(cell).strip().lower()
+
+
+def _winner_signs(columns: Columns, where: Where) -> NDArray[np.int8]:
+    """The column winner as y, or _SKIP for no answer; the name of one of the two items beats a word."""
+    left, right, winner = (labels(columns[name], name, where) for name in ("left", "right", "winner"))
+    rows = zip(left, right, winner, strict=True)
+    signs = [1 if w == a else -1 if w == b else _WORDS.get(w.lower(), _NEITHER) for a, b, w in rows]
+    if _NEITHER in signs:
+        i = signs.index(_NEITHER)
+        raise InputError(
+            f"The winner of {where(i)} is {winner[i]!r}; it must be {left[i]!r}, {right[i]!r}, "
+            "left, right, tie or skip."
+        )
+    return np.array(signs, dtype=np.int8)
+
+
+def _optional(column: NDArray[Any] | None) -> NDArray[Any] | None:
+    """A column that may be absent, or blank from top to bottom, which is the same."""
+    blank = column is None or (column.dtype.kind in "Of" and all(naming.text(cell) == "" for cell in column))
+    return None if blank else column

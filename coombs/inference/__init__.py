@@ -1,0 +1,1 @@
+"""The posterior of a taste: its kinds, its approximations, online updates."""

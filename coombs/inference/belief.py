@@ -1,0 +1,180 @@
+"""Draws of what a person may want, kept up to date answer by answer, in milliseconds.
+
+Resample and move (Gilks and Berzuini, 2001): a new answer weighs every draw by how well it predicts
+it; draws are copied or dropped accordingly; then Hamiltonian moves take the copies apart. Before the first
+answer the draws are the prior's, so that there is a question to ask from the beginning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from coombs.blas import serial
+from coombs.data.answers import Answers
+from coombs.data.graph import ComparisonGraph
+from coombs.inference.infer import QUICK, infer
+from coombs.inference.kinds import KINDS
+from coombs.inference.sampler import FIRST_STEP, Ensemble, Tuning
+from coombs.inference.target import Target
+
+if TYPE_CHECKING:
+    from coombs.data.graph import Index, Matrix, Vector
+    from coombs.inference.kinds import Kind
+
+DRAWS = 240
+"""Draws that are kept."""
+BUDGET = 4.8e8
+"""Operations that the moves after an answer may take: about 30 ms."""
+LEAST_MOVED = 24
+"""Draws that are moved at least."""
+ROUNDS = 3
+"""How often each draw is moved, at most."""
+FEW = 6
+"""More new answers at once, and all is learned afresh."""
+LEAST_LEFT = 4
+"""Fewer draws that predicted the new answers, and all is learned afresh."""
+
+
+@dataclass(frozen=True)
+class Belief:
+    """Draws y, (S, n), given the answers so far about standardised items."""
+
+    items: Matrix
+    metric: str
+    lapse: float | None
+    winners: Index
+    losers: Index
+    weights: Vector
+    draws: Matrix
+    step: float = FIRST_STEP
+    kind: Kind | None = None
+    log_evidence: float = 0.0
+
+    @classmethod
+    def prior(cls, items: Matrix, metric: str, lapse: float | None, rng: np.random.Generator) -> Self:
+        """Before any answer."""
+        nothing = np.zeros(0, dtype=np.intp)
+        belief = cls(
+            items, metric, lapse, nothing, nothing, np.zeros(0), np.zeros((0, 0)), kind=KINDS[metric]
+        )
+        draws = belief._about(np.arange(2)).draw_prior(DRAWS, rng)
+        return replace(belief, draws=draws.astype(np.float32))
+
+    def after(
+        self,
+        winners: Index,
+        losers: Index,
+        weights: Vector,
+        rng: np.random.Generator,
+    ) -> Belief:
+        """Given more answers."""
+        told = replace(
+            self,
+            winners=np.concatenate([self.winners, winners]),
+            losers=np.concatenate([self.losers, losers]),
+            weights=np.concatenate([self.weights, weights]),
+        )
+        if not len(winners):
+            return self
+        with serial(0), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            logs = self._log_likelihood(winners, losers, weights)
+            likelihood = np.exp(logs - logs.max())
+            # Copies of too few draws would stay alike for long.
+            if len(winners) <= FEW and likelihood.sum() ** 2 > LEAST_LEFT * (likelihood**2).sum():
+                more = float(logs.max() + np.log(likelihood.mean()))
+                told = replace(told, log_evidence=self.log_evidence + more)
+                return told._resampled(likelihood, rng)._moved(rng)
+        return told.afresh(rng)
+
+    def afresh(self, rng: np.random.Generator) -> Belief:
+        """Forget the draws, and make new ones from all answers."""
+        if not len(self.winners):
+            return self.prior(self.items, self.metric, self.lapse, rng)
+        answers = Answers.collect(self.items, self.winners, self.losers, self.weights).canonical()
+        found = infer(answers, self.metric, rng, lapse=self.lapse, effort=QUICK)
+        draws = found.draws[rng.choice(len(found.draws), DRAWS, replace=len(found.draws) < DRAWS)]
+        step = FIRST_STEP if found.tuning is None else found.tuning.step
+        evidence = found.log_evidence
+        return replace(
+            self, draws=draws.astype(np.float32), step=step, kind=found.target.kind, log_evidence=evidence
+        )
+
+    def scores(self, positions: Index, every: int = 1) -> tuple[Matrix, Vector]:
+        """(n, S) scores of some items in `every` so many draws, less being better, and (S,) lapses."""
+        target = self._about(positions)
+        meaning = target.scores(self.draws[::every])
+        return target.of_items(meaning), meaning.lapse
+
+    def mean_scores(self) -> Vector:
+        """(N,) scores of all items by the draws' mean, each at the same scale."""
+        return self._mean_scores
+
+    @cached_property
+    def _mean_scores(self) -> Vector:
+        return self._means()
+
+    def _means(self) -> Vector:
+        few = np.linspace(0, len(self.items) - 1, min(len(self.items), 100)).astype(np.intp)
+        spread = self.scores(few)[0].std(axis=0)
+        meaning = self._about(few).scores(self.draws)
+        per = 1 / np.maximum(spread, 1e-12) / len(spread)
+        metric = np.tensordot(per, meaning.metric, 1)
+        result: Vector = np.einsum("nd,nd->n", self.items @ metric, self.items)
+        result -= 2 * self.items @ (per @ meaning.linear)
+        return result
+
+    def _about(self, positions: Index) -> Target:
+        """The same unknowns for some of the items, of which no answer matters."""
+        one = ComparisonGraph(np.zeros(1, np.intp), np.ones(1, np.intp), len(positions))
+        return self._target(positions, one, np.ones(1))
+
+    def _target(self, positions: Index, graph: ComparisonGraph, weights: Vector) -> Target:
+        assert self.kind is not None
+        return Target(self.items[positions], graph, weights, self.kind, lapse=self.lapse, dtype=np.float32)
+
+    def _log_likelihood(self, winners: Index, losers: Index, weights: Vector) -> Vector:
+        """How well each draw predicts some answers."""
+        ends, place = np.unique(np.concatenate([winners, losers]), return_inverse=True)
+        graph = ComparisonGraph(place[: len(winners)], place[len(winners) :], len(ends))
+        log_p = self._target(ends, graph, weights).log_probabilities(self.draws).astype(float)
+        result: Vector = weights @ log_p
+        return result
+
+    def _resampled(self, weights: Vector, rng: np.random.Generator) -> Belief:
+        """Draws copied by their weights, the copies last; before them, those that were moved longest ago."""
+        count, total = len(self.draws), np.cumsum(weights)
+        ticks = (rng.random() + np.arange(count)) / count * total[-1]
+        chosen = np.minimum(np.searchsorted(total, ticks), count - 1)
+        is_copy = np.concatenate([[False], chosen[1:] == chosen[:-1]])
+        return replace(self, draws=self.draws[np.concatenate([chosen[~is_copy], chosen[is_copy]])])
+
+    def _moved(self, rng: np.random.Generator) -> Belief:
+        """As many draws as the budget allows moved, from the last on, and put first."""
+        answers = Answers.collect(self.items, self.winners, self.losers, self.weights)
+        assert self.kind is not None
+        target = Target(
+            answers.items, answers.graph(), answers.weights, self.kind, lapse=self.lapse, dtype=np.float32
+        )
+        draws, tuning = self.draws.copy(), Tuning.of(self.draws, None, target.n)
+        tuning = replace(tuning, step=self.step)
+        count, left = len(draws), self._affordable(answers, tuning.n_leapfrogs)
+        while left > 0:
+            moved = min(count, left)
+            left -= count
+            ensemble = Ensemble(target, draws[-moved:], rng, tuning)
+            ensemble.move(0.3)
+            tuning = ensemble.tuning
+            draws = np.concatenate([ensemble.y, draws[:-moved]])
+        return replace(self, draws=draws, step=tuning.step)
+
+    def _affordable(self, answers: Answers, n_leapfrogs: int) -> int:
+        """Moves of single draws."""
+        (n, d), unknowns = answers.items.shape, self.draws.shape[1]
+        # The last is the mass matrix's: quick for its size, but large where there are many features.
+        operations = 4 * n * d * (d + 1) + 250 * len(answers.winners) + 1000 + 1.2 * unknowns**2
+        operations *= n_leapfrogs
+        return int(np.clip(BUDGET / operations, LEAST_MOVED, ROUNDS * len(self.draws)))

@@ -1,0 +1,347 @@
+"""From answers to draws of what a person may want: sampled, or by a Gaussian about the mode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coombs.blas import serial
+from coombs.inference import laplace
+from coombs.inference.evidence import bridge
+from coombs.inference.kinds import KINDS, Full
+from coombs.inference.left_out import LeftOut, leave_out
+from coombs.inference.sampler import Effort, Monitor, Tuning, affordable, levels_of, sample
+from coombs.inference.target import EFFECT_SIZE, EFFECT_WIDTH, Scores, Target
+from coombs.programs import interior, lifted
+from coombs.programs.losses import LOSSES
+from coombs.programs.program import Status
+
+if TYPE_CHECKING:
+    from coombs.data.answers import Answers
+    from coombs.data.graph import Matrix, Vector
+    from coombs.inference.kinds import Kind
+
+WHOLE = Effort(chains=256, warm_up=6, least=8, most=80)
+"""For an estimate."""
+SHARED = Effort(chains=128, warm_up=4, least=8, most=8)
+"""For one of several kinds, before it is known how much it counts."""
+EXTENDED = Effort(chains=256, warm_up=2, least=8, most=80)
+"""For one that counts, from where such a look ended."""
+QUICK = Effort(chains=128, warm_up=4, least=8, most=8)
+"""For a look, as when answers are left out."""
+REFRESH = Effort(chains=256, warm_up=2, least=8, most=48)
+"""After a few more answers."""
+MOST_SAMPLED = 3_000
+"""Up to this many distinct answers the posterior is sampled; beyond, it is narrow enough for a Gaussian."""
+MOST_SAMPLED_EFFECTS = 600
+"""The same with item effects."""
+MOST_UNKNOWNS = 2_500
+"""Up to this many unknowns the posterior is sampled."""
+LARGEST_RHAT = 1.05
+"""The worst nested R-hat, over what is reported, at which the chains agree."""
+MEDIAN_ERROR = 0.0085
+"""Standard error of half of the items' standardised scores, at most, in deviations of the scores."""
+LARGE_ERROR = 0.012
+"""The same of nineteen in twenty of them."""
+SCALE_ERROR = 0.04
+"""Standard error of the logarithm of the scores' scale, at most, in its posterior deviations."""
+WATCHED = 200
+"""Items whose scores are watched, at most."""
+DRAWS = 6_144
+"""Draws that are kept for whoever asks."""
+MOST_OPERATIONS = 1.5e9
+"""Operations of one leapfrog step in all rounds: more rounds than that are not tried."""
+DRAWS_FOR_EACH = 8
+"""Draws for each unknown that the evidence needs; of fewer, it is the annealing's, which is rougher."""
+TESTED = (16, 512)
+"""Draws of which item effects are tested: at least and at most."""
+MOST_PROBABILITIES = 10_000_000
+"""Probabilities, of draws times answers, up to which they are the most."""
+EFFECT_FOLDS = 2
+"""Parts of the answers that are left out to choose the size of item effects, of FOLDS."""
+FOLDS = 4
+"""Parts that answers are cut into."""
+EFFECT_SIZES = (0.3, 1.0, 3.0, 10.0)
+"""Sizes of item effects, in logits, that are tried where the posterior is not sampled."""
+EFFECT_STEPS = 100
+"""Steps towards the mode with each size of item effects."""
+FIRST_STEPS = 40
+"""Steps towards the mode before the curvature is measured."""
+START_STRENGTH = 0.002
+"""Strength of the penalty of the convex program that gives the start."""
+START_ANSWERS = 3_000
+"""Answers that it takes, at most."""
+LARGEST_LIFTED = 20
+"""Features up to which it is affordable."""
+
+
+@dataclass(frozen=True)
+class Inference:
+    """Draws of the posterior of one kind of preference, and how they were made."""
+
+    target: Target
+    draws: Matrix
+    mode: Vector
+    sampled: bool
+    status: Status
+    objective: float
+    n_iter: int
+    rhat: float
+    tuning: Tuning | None = None
+    annealed_evidence: float = float("nan")
+
+    @cached_property
+    def log_evidence(self) -> float:
+        """log of how likely the kind makes the answers; NaN where the posterior was not sampled."""
+        if not self.sampled or not self.target.n or len(self.draws) < DRAWS_FOR_EACH * self.target.n:
+            return self.annealed_evidence
+        return bridge(self.target.log_joint, self.draws)
+
+    @property
+    def name(self) -> str:
+        """Of the kind."""
+        return self.target.kind.name
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether items have effects of their own."""
+        return self.target.effects
+
+    def leave_out(self) -> LeftOut:
+        """Every answer predicted from those about other pairs."""
+        return leave_out(self, np.random.default_rng(0))
+
+    def scores(self) -> Scores:
+        """What the draws mean."""
+        return self.target.scores(self.draws)
+
+    def ideal_points(self, scores: Scores) -> Matrix:
+        """(S, d) u with M u = v; of a signed metric, where it is neither better nor worse all around."""
+        if self.target.kind.name == "signed":
+            points = [
+                np.linalg.lstsq(m, v, rcond=1e-9)[0]
+                for m, v in zip(scores.metric, scores.linear, strict=True)
+            ]
+            return np.array(points)
+        result: Matrix = self.target.kind.ideal(self.draws, self.target.d)  # type: ignore[attr-defined]
+        return result
+
+    @property
+    def effect_size(self) -> float:
+        """A typical size of the item effects."""
+        if not self.target.effects:
+            return 0.0
+        size = self.draws[:, -len(self.target.items) - 1]
+        return float(np.exp(EFFECT_SIZE + EFFECT_WIDTH * size).mean())
+
+    def disagreement(self) -> float:
+        """How many deviations the answers about single items are off what the features predict.
+
+        A score test of item effects: with g_i the slope of the log likelihood along an effect of item
+        i and h_i its expected square, sum (g_i^2 - h_i) has mean zero if there are none.
+        """
+        target, n = self.target, len(self.target.items)
+        few = int(np.clip(MOST_PROBABILITIES // target.graph.n_answers, *TESTED))
+        p = np.exp(target.log_probabilities(self.draws[:: max(1, len(self.draws) // few)])).mean(axis=1)
+        ends, graph = np.concatenate([target.graph.winners, target.graph.losers]), target.graph
+        slope = np.bincount(graph.winners, target.weights * (1 - p), n)
+        slope -= np.bincount(graph.losers, target.weights * (1 - p), n)
+        expected = np.bincount(ends, np.tile(target.weights * p * (1 - p), 2), n)
+        return float((slope**2 - expected).sum() / np.sqrt(2 * (expected**2).sum() + 1e-12))
+
+
+def infer(
+    answers: Answers,
+    kind: str,
+    rng: np.random.Generator,
+    *,
+    lapse: float | None = None,
+    effects: bool = False,
+    start: tuple[Matrix, Vector] | None = None,
+    effort: Effort = WHOLE,
+) -> Inference:
+    """The posterior of one kind of preference, with item effects if asked for.
+
+    `start` is a metric and v of which a full metric takes its basis, and from which a mode is looked for.
+    """
+    start = rough(answers, rng) if start is None else start
+    target = Target(answers.items, answers.graph(), answers.weights, _kind(kind, start[0]), lapse=lapse)
+    with serial(len(answers.items)):
+        if is_sampled(answers, target.n, effects):
+            target = target.with_effects() if effects else target
+            return _sampled(target, rng, effort)
+        return _gaussian(target, start, rng, effects)
+
+
+def is_sampled(answers: Answers, n_unknowns: int, effects: bool) -> bool:
+    """Whether answers and unknowns are few enough to sample; counted votes count as so many answers."""
+    most = MOST_SAMPLED_EFFECTS if effects else MOST_SAMPLED
+    few = max(len(answers.winners), float(answers.weights.sum())) <= most
+    return few and n_unknowns + effects * len(answers.items) <= MOST_UNKNOWNS
+
+
+def _kind(name: str, metric: Matrix) -> Kind:
+    """The kind, a full metric in the eigenvectors of a rough one, the largest first."""
+    if name != "full" or not len(metric):
+        return KINDS[name]
+    return Full(np.linalg.eigh(metric)[1][:, ::-1])
+
+
+def rough(answers: Answers, rng: np.random.Generator) -> tuple[Matrix, Vector]:
+    """A metric and v by the lifted convex program, of some of the answers if they are many."""
+    d = answers.items.shape[1]
+    if not 0 < d <= LARGEST_LIFTED or len(answers.winners) > laplace.MANY_ANSWERS:
+        return np.eye(d) / max(d, 1), np.zeros(d)
+    few = answers.some(START_ANSWERS, rng)
+    with serial(len(few.items)):
+        y = interior.solve(lifted.program(few, LOSSES["logistic"], START_STRENGTH), 1e-5, 60).y
+    return lifted.quadratic_of(y, d, "full")
+
+
+def _sampled(
+    target: Target,
+    rng: np.random.Generator,
+    effort: Effort,
+    start: Matrix | None = None,
+    before: Vector | None = None,
+    tuning: Tuning | None = None,
+) -> Inference:
+    """By Hamiltonian Monte Carlo, from draws given other weights of the answers, or from the prior."""
+    is_look = effort.most <= SHARED.most
+    watched = np.linspace(0, len(target.items) - 1, min(WATCHED, len(target.items))).astype(np.intp)
+    few = target.items[watched]
+
+    def reported(y: Matrix) -> Matrix:
+        """Standardised scores of the watched items, the logarithm of their spread, the lapse rate."""
+        scores = target.scores(y.astype(float))
+        values = quadratic_scores(few, scores)
+        if scores.effects is not None:
+            values += scores.effects[:, watched].T
+        spread = spread_of(values)
+        standard = (values - values.mean(axis=0)) / spread
+        return np.vstack([standard, np.log(spread), scores.lapse]).T
+
+    single, effort = target.single(), _affordable_rounds(effort, target)
+    levels = levels_of(single, rng) if start is None else [single]
+    chains = sample(levels, rng, effort, reported, _enough, start=start, before=before, tuning=tuning)
+    flat = np.concatenate(chains.draws).astype(float)
+    kept = flat[np.linspace(0, len(flat) - 1, min(DRAWS, len(flat))).astype(int)]
+    with np.errstate(over="ignore"):
+        values = target.value(kept)
+    best, agree = int(values.argmin()), chains.rhat <= LARGEST_RHAT
+    status = Status.CONVERGED if agree or is_look else Status.CHAINS_APART
+    status = status if chains.is_annealed else Status.MAX_ITERATIONS
+    ended = (status, float(values[best]), len(flat), chains.rhat, chains.tuning, chains.log_evidence)
+    return Inference(target, kept, kept[best], True, *ended)
+
+
+def _affordable_rounds(effort: Effort, target: Target) -> Effort:
+    """Fewer rounds at most where each is costly, as with very many features."""
+    n, d = target.items.shape
+    operations = 25 * target.graph.n_answers + 4 * n * d * d + 2 * target.n**2
+    most = int(MOST_OPERATIONS / (operations * affordable(effort, target)))
+    return replace(effort, most=min(effort.most, max(effort.least, most)))
+
+
+def _enough(monitor: Monitor) -> bool:
+    """Whether the means are known so well that another run would give the same."""
+    errors, deviations = monitor.standard_errors(), monitor.deviations()
+    median, large = np.quantile(errors[:-2], [0.5, 0.95])
+    if median > MEDIAN_ERROR or large > LARGE_ERROR or errors[-2] > SCALE_ERROR * deviations[-2]:
+        return False
+    return monitor.rhat() <= LARGEST_RHAT
+
+
+def extend(before: Inference, rng: np.random.Generator) -> Inference:
+    """As many more draws as an estimate needs."""
+    if not before.sampled:
+        return before
+    target, count = before.target, affordable(EXTENDED, before.target)
+    chosen = np.linspace(0, len(before.draws) - 1, count).astype(int)
+    with serial(len(target.items)):
+        after = _sampled(target, rng, EXTENDED, before.draws[chosen], target.weights, before.tuning)
+    annealed = before.annealed_evidence + after.annealed_evidence
+    return replace(after, n_iter=before.n_iter + after.n_iter, annealed_evidence=annealed)
+
+
+def refresh(before: Inference, known: Answers, answers: Answers, rng: np.random.Generator) -> Inference:
+    """The posterior given `answers`, some more than the `known` ones, from the draws given those."""
+    old = before.target
+    target = Target(answers.items, answers.graph(), answers.weights, old.kind, lapse=old.lapse)
+    count = affordable(REFRESH, target)
+    chosen = rng.choice(len(before.draws), count, replace=len(before.draws) < count)
+    weights = known.weights_of(answers)
+    with serial(len(answers.items)):
+        after = _sampled(target, rng, REFRESH, before.draws[chosen], weights, before.tuning)
+    return replace(after, annealed_evidence=before.annealed_evidence + after.annealed_evidence)
+
+
+def quadratic_scores(items: Matrix, scores: Scores) -> Matrix:
+    """x'Mx - 2 v'x of each item and draw, (N, S)."""
+    n, d = items.shape
+    products = (items[:, :, None] * items[:, None, :]).reshape(n, d * d)
+    metrics = scores.metric.reshape(len(scores.metric), d * d)
+    result: Matrix = products @ metrics.T - 2 * (items @ scores.linear.T)
+    return result
+
+
+def about(target: Target, answers: Answers) -> Target:
+    """The same unknowns, with other answers about the same items."""
+    return target.like(answers.graph(), answers.weights)
+
+
+def spread_of(scores: Matrix) -> Vector:
+    """Deviation of the (N, C) scores of each draw; 1 where they are all alike."""
+    spread = scores.std(axis=0)
+    return np.where(spread > 1e-9 * np.abs(scores).max(axis=0, initial=1e-9), spread, 1.0)
+
+
+def _gaussian(
+    target: Target, start: tuple[Matrix, Vector], rng: np.random.Generator, effects: bool
+) -> Inference:
+    """By Laplace's approximation about the mode."""
+    mode, root = _maximise(target, start, rng)
+    if effects:
+        size = choose_effect_size(target, start, rng)
+        target = target.with_effects()
+        mode = laplace.maximise_effects(target, mode.y, root, size)
+    draws = laplace.draw(target, mode.y, root, 2048, rng)
+    ended = (mode.status, mode.value, mode.n_iter, 1.0, Tuning(root))
+    return Inference(target, draws, mode.y, False, *ended)
+
+
+def choose_effect_size(target: Target, start: tuple[Matrix, Vector], rng: np.random.Generator) -> float:
+    """The size of item effects that predicts answers left out best."""
+    totals = np.zeros(len(EFFECT_SIZES))
+    n = target.graph.n_answers
+    fold = rng.permutation(np.arange(n) % FOLDS)
+    for part in range(EFFECT_FOLDS):
+        kept = target.reweighted(np.where(fold == part, 0.0, target.weights))
+        mode, root = _maximise(kept, start, rng)
+        more, y = kept.with_effects(), None
+        for i, size in enumerate(EFFECT_SIZES):
+            y = laplace.maximise_effects(more, mode.y, root, size, start=y, max_iter=EFFECT_STEPS).y
+            left = np.where(fold == part, target.weights, 0.0)
+            totals[i] -= left @ more.log_probabilities(y[None])[:, 0]
+    return EFFECT_SIZES[int(totals.argmin())]
+
+
+def _maximise(
+    target: Target, start: tuple[Matrix, Vector], rng: np.random.Generator
+) -> tuple[laplace.Mode, Matrix]:
+    """The mode, and a root of the covariance there.
+
+    First without, then in coordinates that the curvature makes isotropic.
+    """
+    metric, linear = start
+    if target.graph.n_answers > laplace.MANY_ANSWERS and target.kind.name == "full":
+        scores, _ = laplace.newton(target, metric, linear, rng)
+        metric, linear = scores.metric[0], scores.linear[0]
+        target.kind = _kind("full", metric)
+    y = np.concatenate([target.kind.locate(metric, linear), np.zeros(target.n - target.own)])
+    y = laplace.maximise(target, y, max_iter=FIRST_STEPS).y
+    root = laplace.whitening(laplace.curvature(target, y, rng))
+    return laplace.maximise(target, y, root=root), root

@@ -1,0 +1,148 @@
+"""A smooth function of the features as a sum of bumps about support points."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from coombs.data.graph import Index, Matrix, Vector
+
+BLOCK = 200_000
+"""Values of the kernel that are held at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """k(x, z) = a^2 exp(-sum_j (r_j (x_j - z_j))^2 / 2) + b^2 / d sum_j exp(-(q_j (x_j - z_j))^2 / 2).
+
+    The first part takes all features together, the second each alone. A relevance is one over the distance
+    along a feature within which values are alike; zero, and the feature does not matter.
+
+    Parameters
+    ----------
+    support : (m, d) points z
+    together, alone : sizes a and b
+    relevances, own_relevances : (d,) r and q
+    """
+
+    support: Matrix
+    together: float
+    alone: float
+    relevances: Vector
+    own_relevances: Vector
+
+    def __call__(self, items: Matrix) -> Matrix:
+        """(n, m) values at items."""
+        d, half = items.shape[1], math.sqrt(0.5)
+        # In place, as this is most of what very many items cost.
+        own = np.zeros((len(items), len(self.support)))
+        away = np.empty_like(own)
+        for j, q in enumerate(self.own_relevances):
+            np.subtract(items[:, j, None], self.support[:, j], out=away)
+            away *= half * q
+            np.multiply(away, away, out=away)
+            np.negative(away, out=away)
+            own += np.exp(away, out=away)
+        own *= self.alone**2 / d
+        own += self.together**2 * np.exp(-self._near(items) / 2)
+        return own
+
+    def slopes(self, items: Matrix, weights: Matrix) -> Matrix:
+        """(n, d) derivatives along the features of the function with these weights of the bumps, (m,)."""
+        joint = self.together**2 * np.exp(-self._near(items) / 2) * weights
+        d = items.shape[1]
+        result = np.empty(items.shape)
+        for j, q in enumerate(self.own_relevances):
+            away = items[:, j, None] - self.support[:, j]
+            own = self.alone**2 / d * np.exp(-((q * away) ** 2) / 2) * weights
+            result[:, j] = -(away * (self.relevances[j] ** 2 * joint + q**2 * own)).sum(axis=1)
+        return result
+
+    def _near(self, items: Matrix) -> Matrix:
+        """Squared distances of items from the support, all features together."""
+        # From the support's middle: far from the origin, squares lose their digits.
+        middle = self.support.mean(axis=0)
+        return _squares((items - middle) * self.relevances, (self.support - middle) * self.relevances)
+
+    @property
+    def peak(self) -> float:
+        """k(x, x)."""
+        return self.together**2 + self.alone**2
+
+    def in_units(self, centre: Vector, sizes: Vector, columns: Index) -> Kernel:
+        """The same for features x = centre + sizes z, of which only some `columns` were in use."""
+
+        def spread(values: Matrix) -> Matrix:
+            result = np.zeros((*values.shape[:-1], len(sizes)))
+            result[..., columns] = values
+            return result
+
+        d = len(sizes)
+        support = centre + sizes * spread(self.support)
+        alone = self.alone * np.sqrt(d / max(len(columns), 1))
+        # A constant feature has no relevance, and adds a constant.
+        return Kernel(
+            support,
+            self.together,
+            alone,
+            spread(self.relevances) / sizes,
+            spread(self.own_relevances) / sizes,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Bumps:
+    """A smooth function of the features: weights (m,) of the kernel's bumps; or k of them, (m, k)."""
+
+    kernel: Kernel
+    weights: Matrix
+
+    def __call__(self, items: Matrix) -> Matrix:
+        """(n,) or (n, k) values at items, a block of them at a time."""
+        size = max(1, BLOCK // max(len(self.weights), 1))
+        blocks = [self.kernel(items[begin : begin + size]) for begin in range(0, len(items), size)]
+        return np.concatenate([block @ self.weights for block in blocks])
+
+    def slopes(self, items: Matrix) -> Matrix:
+        """(n, d) derivatives along the features."""
+        return self.kernel.slopes(items, self.weights)
+
+    def in_units(self, centre: Vector, sizes: Vector, columns: Index) -> Bumps:
+        """The same for features x = centre + sizes z, of which only some `columns` were in use."""
+        return Bumps(self.kernel.in_units(centre, sizes, columns), self.weights)
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain types, for JSON."""
+        return {
+            "support": self.kernel.support.tolist(),
+            "weights": self.weights.tolist(),
+            "together": self.kernel.together,
+            "alone": self.kernel.alone,
+            "relevances": self.kernel.relevances.tolist(),
+            "own_relevances": self.kernel.own_relevances.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], d: int) -> Bumps:
+        """From `to_dict`, for d features; ValueError where the numbers do not fit together."""
+        support = np.array(data["support"], dtype=float)
+        weights, *relevances = (
+            np.array(data[name], dtype=float) for name in ("weights", "relevances", "own_relevances")
+        )
+        sizes = (float(data["together"]), float(data["alone"]))
+        one_size = weights.ndim == 1 and support.shape == (len(weights), d)
+        if not one_size or any(values.shape != (d,) for values in relevances):
+            raise ValueError("support, weights and relevances are not of one size")
+        if not all(np.isfinite(values).all() for values in (support, weights, *relevances, np.array(sizes))):
+            raise ValueError("numbers must be finite")
+        return cls(Kernel(support, *sizes, *relevances), weights)
+
+
+def _squares(one: Matrix, other: Matrix) -> Matrix:
+    """Squared distances of all rows of one to all of the other."""
+    result: Matrix = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1) - 2 * (one @ other.T)
+    return np.maximum(result, 0.0)

@@ -1,0 +1,252 @@
+"""A smooth taste: scores that are a Gaussian process over the features, with an effect of each item.
+
+s(x) = w'x + g(x) + t_item, less being better: w and t normal, g a Gaussian process whose kernel has a part
+for all features together and one for each alone (kernel.py). Its sizes and relevances are learned in
+process.py, the posterior given them in variational.py; here are the draws, and what to do with many items.
+Nothing depends on a seed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.special import expit
+
+from coombs.blas import serial
+from coombs.inference.kernel import Bumps, Kernel
+from coombs.inference.left_out import LeftOut
+from coombs.inference.process import ALONE, EFFECT, LAPSE, LINEAR, TOGETHER, Process, root_of
+from coombs.inference.variational import Design, Settled, Sites, settle, without_pairs
+from coombs.programs.program import Status
+
+if TYPE_CHECKING:
+    from coombs.data.answers import Answers
+    from coombs.data.graph import Index, Matrix, Vector
+
+
+MOST_LEARNED = 300
+"""Compared items from which sizes and relevances are learned."""
+MOST_ANSWERS = 1_000
+"""Answers among them, at most."""
+MOST_ITEMS = 600
+"""Compared items for which the posterior is exact; beyond, support points stand for them, without effects."""
+SUPPORT = 300
+"""Support points, at most."""
+MOST_SUPPORTED = 20_000
+"""Answers that are learned from where there are support points."""
+DRAWS = 4_096
+"""Draws of the posterior."""
+BLOCK = 20_000
+"""Items or answers that are predicted at once."""
+LEAST = 1e-7
+"""Directions with less than this share of the kernel's largest eigenvalue are left out."""
+
+
+class Draws(NamedTuple):
+    """Of a smooth taste: v of the linear part -2 v'x, weights of the basis, effects of the compared items."""
+
+    linear: Matrix
+    coefficients: Matrix
+    effects: Matrix
+    lapse: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """The Gaussian of the whitened unknowns, by its mean and the lower root of its precision.
+
+    The items' scores are root times those unknowns, `features` times standard normal weights plus effects;
+    without a root, the unknowns are those weights. The first d features are linear.
+    """
+
+    mean: Vector
+    lower: Matrix
+    features: Matrix
+    root: Matrix | None
+    d: int
+    linear_size: float
+    effect_size: float
+    lapse: float
+
+    def draws(self, count: int = DRAWS) -> Draws:
+        """Always the same, each with its mirror image."""
+        unknowns, effects = self._draw(np.random.default_rng(0), count)
+        linear, lapses = -self.linear_size * unknowns[:, : self.d] / 2, np.full(count, self.lapse)
+        return Draws(linear, unknowns[:, self.d :], effects, lapses)
+
+    def _draw(self, rng: np.random.Generator, count: int) -> tuple[Matrix, Matrix]:
+        """The features' weights and the items' effects.
+
+        Given scores of the items, weights and effects are drawn by Matheron's rule: from the prior, moved by
+        what the scores say more.
+        """
+        half = rng.standard_normal((count // 2, len(self.mean)))
+        moves = solve_triangular(self.lower, half.T, lower=True, trans=1, check_finite=False).T
+        if self.root is None:
+            return _mirrored(self.mean, moves), np.zeros((count, 0))
+        scores, mean = moves @ self.root.T, self.root @ self.mean
+        prior = rng.standard_normal((len(half), self.features.shape[1]))
+        noise = self.effect_size * rng.standard_normal(scores.shape)
+        weights = prior + self._weights(scores - prior @ self.features.T - noise)
+        mean_weights = self._weights(mean[None])[0]
+        effects = _mirrored(mean - self.features @ mean_weights, scores - weights @ self.features.T)
+        return _mirrored(mean_weights, weights), effects
+
+    def _weights(self, scores: Matrix) -> Matrix:
+        """The mean weights of the features, given scores."""
+        inner = solve_triangular(self.root, scores.T, lower=True, check_finite=False)
+        across = solve_triangular(self.root, inner, lower=True, trans=1, check_finite=False)
+        result: Matrix = across.T @ self.features
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Smooth:
+    """The posterior of a smooth taste, for standardised features.
+
+    Its scores are s(x) = -2 v'x + basis(x) c + effect, with draws of v, c and the effects. `bound` is that on
+    the evidence, `log_evidence` is over all sizes and relevances as well.
+    """
+
+    answers: Answers
+    basis: Bumps
+    posterior: Posterior
+    has_effects: bool
+    left: Vector
+    log_evidence: float
+    bound: float
+    status: Status
+    n_iter: int
+
+    name = "smooth"
+    sampled = True
+    rhat = 1.0
+
+    @cached_property
+    def draws(self) -> Draws:
+        """Of the posterior."""
+        return self.posterior.draws()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the draws, which can be made again."""
+        return {name: value for name, value in vars(self).items() if name != "draws"}
+
+    @property
+    def objective(self) -> float:
+        """What was minimised."""
+        return -self.bound
+
+    def leave_out(self) -> LeftOut:
+        """Every answer predicted from those about other pairs."""
+        return LeftOut(np.clip(self.left, 1e-9, 1 - 1e-9), self.answers.weights)
+
+    def of_items(self, items: Matrix) -> Matrix:
+        """(N, S) scores of items, without their effects."""
+        result: Matrix = -2 * (items @ self.draws.linear.T)
+        result += self.basis(items) @ self.draws.coefficients.T
+        return result
+
+    def of_compared(self) -> Matrix:
+        """(n, S) scores of the compared items, their effects included; of some where they are many."""
+        items = self.answers.items
+        if self.draws.effects.shape[1]:
+            return self.of_items(items) + self.draws.effects.T
+        return self.of_items(items[np.linspace(0, len(items) - 1, min(SUPPORT, len(items))).astype(int)])
+
+    def strangeness(self, items: Matrix) -> Vector:
+        """How far the scores of items that were never compared may be off, beyond what the draws say."""
+        known = np.empty(len(items))
+        for begin in range(0, len(items), BLOCK):
+            known[begin : begin + BLOCK] = (self.basis(items[begin : begin + BLOCK]) ** 2).sum(axis=1)
+        missing = np.maximum(self.basis.kernel.peak - known, 0.0)
+        result: Vector = np.sqrt(missing + self.posterior.effect_size**2 * self.has_effects)
+        return result
+
+
+def posterior_at(
+    place: Vector, answers: Answers, sites: Sites | None, exact: bool = True
+) -> tuple[Bumps, Posterior, Design, Settled]:
+    """The posterior with known sizes and relevances; if not `exact`, by support points without effects."""
+    n, d = answers.items.shape
+    support = answers.items
+    if n > SUPPORT:
+        support = support[np.sort(np.random.default_rng(0).choice(n, SUPPORT, replace=False))]
+    relevances, own = np.exp(place[5 : 5 + d]), np.exp(place[5 + d :])
+    kernel = Kernel(support, math.exp(place[TOGETHER]), math.exp(place[ALONE]), relevances, own)
+    values, vectors = np.linalg.eigh(kernel(support))
+    kept = values > LEAST * values[-1]
+    basis = Bumps(kernel, vectors[:, kept] / np.sqrt(values[kept]))
+    size, effect = math.exp(place[LINEAR]) / math.sqrt(d), math.exp(place[EFFECT])
+    features, root = np.hstack([size * answers.items, basis(answers.items)]), None
+    if exact:
+        whole = replace(kernel, support=answers.items)(answers.items)
+        root = root_of(whole + size**2 * (answers.items @ answers.items.T), effect**2)
+    design = Design(features if root is None else root, answers)
+    found = settle(design, float(expit(place[LAPSE])), sites)
+    posterior = Posterior(found.mean, found.lower, features, root, d, size, effect, found.lapse)
+    return basis, posterior, design, found
+
+
+def infer_smooth(answers: Answers, *, lapse: float | None = None, effects: bool = True) -> Smooth:
+    """The posterior of a smooth taste; without effects where compared items are many."""
+    n = len(answers.items)
+    effects = effects and n <= MOST_ITEMS
+    few = _some(answers)
+    with serial(n):
+        best, rows = Process(few, lapse, effects).learn(), np.arange(len(answers.winners))
+        if n > MOST_ITEMS and len(rows) > MOST_SUPPORTED:
+            rows = np.sort(np.random.default_rng(0).choice(rows, MOST_SUPPORTED, replace=False))
+        used = answers if len(rows) == len(answers.winners) else answers.only(rows)
+        place, sites = best.process.place(best.u), best.at.sites if used is few else None
+        basis, posterior, design, found = posterior_at(place, used, sites, exact=n <= MOST_ITEMS)
+        if used is few:
+            left, log_evidence = best.leave_out(), best.log_evidence
+        else:
+            whole = found if found.variance.any() else found._replace(variance=design.variances(found.lower))
+            whole = whole if used is answers else _of_all(whole, rows, answers, basis, posterior.linear_size)
+            left = without_pairs(whole, answers)[0]
+            log_evidence = found.bound + best.log_evidence - best.at.bound if used is answers else math.nan
+    ended = (log_evidence, found.bound, best.status, best.n_iter)
+    return Smooth(answers, basis, posterior, effects, left, *ended)
+
+
+def _of_all(found: Settled, rows: Index, answers: Answers, basis: Bumps, size: float) -> Settled:
+    """What was learned from some rows of the answers, as it is of all: those not used have empty sites."""
+    precision, shift = np.zeros((2, len(answers.winners)))
+    precision[rows], shift[rows] = found.sites
+    n, blocks = len(answers.items), range(0, len(answers.items), BLOCK)
+    scores, roots = np.empty(n), np.empty((n, len(found.mean)), dtype=np.float32)
+    for part in (slice(begin, begin + BLOCK) for begin in blocks):
+        features = np.hstack([size * answers.items[part], basis(answers.items[part])])
+        scores[part] = features @ found.mean
+        roots[part] = solve_triangular(found.lower, features.T, lower=True, check_finite=False).T
+    variance = np.empty(len(precision))
+    for begin in range(0, len(variance), BLOCK):
+        part = slice(begin, begin + BLOCK)
+        away = roots[answers.losers[part]] - roots[answers.winners[part]]
+        variance[part] = np.einsum("ij,ij->i", away, away)
+    variance[rows] = found.variance
+    margin = scores[answers.losers] - scores[answers.winners]
+    return found._replace(margin=margin, variance=variance, sites=Sites(precision, shift))
+
+
+def _some(answers: Answers) -> Answers:
+    """So few of the answers that sizes and relevances can be learned from them quickly."""
+    rng = np.random.default_rng(0)
+    if len(answers.items) > MOST_LEARNED:
+        ends = rng.permutation(len(answers.winners))
+        both = np.column_stack([answers.winners, answers.losers])[ends].ravel()
+        _, first = np.unique(both, return_index=True)
+        if len(first) > MOST_LEARNED:
+            enough = int(np.sort(first)[MOST_LEARNED]) // 2
+            answers = answers.only(np.sort(ends[:enough]))
+    return answers.some(MOST_ANSWERS, rng)
+
+
+def _mirrored(mean: Vector, moves: Matrix) -> Matrix:
+    return np.concatenate([mean + moves, mean - moves])

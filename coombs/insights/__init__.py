@@ -1,0 +1,21 @@
+"""What was learned, in words and tables: of a fitted estimator, or of a saved model alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from coombs.insights.explanation import Explanation
+
+if TYPE_CHECKING:
+    from coombs.insights.from_fit import explain
+
+__all__ = ["Explanation", "explain"]
+
+
+def __getattr__(name: str) -> Any:
+    # A model alone is told of without scikit-learn, which takes a second to import.
+    if name != "explain":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from coombs.insights.from_fit import explain
+
+    return explain

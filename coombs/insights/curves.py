@@ -1,0 +1,148 @@
+"""How much the average of the kinds likes each value of a feature, as numbers: a curve and its draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coombs.data.tables import FloatArray, InputError, TableLike, item_table
+from coombs.estimators.ideal_point import IdealPoint
+from coombs.inference.posterior import LEVEL, Posterior, quantiles
+from coombs.insights.plot_data import MOST_FEATURES, Feature, feature_names, feature_position, thin
+
+if TYPE_CHECKING:
+    from coombs.estimators.base import PairEstimator
+
+COUNTS = 0.1
+"""The weight of the smooth taste in the average from which on its curves are shown."""
+GRID = 41
+"""Values of a feature along a curve."""
+MOST_ITEMS = 60
+"""Items whose other features a curve is averaged over."""
+MOST_DRAWS = 200
+"""Draws of a curve."""
+MOST_NUMBERS = 10_000_000
+"""Draws times items times features that are held at once, for each value of the grid."""
+SWAPS = 2
+"""Other items whose value an item gets, to see how much a feature decides."""
+SAME = 0.25
+"""Log odds up to which two curves are drawn as one: an even chance, or 56 %."""
+
+
+@dataclass(frozen=True, eq=False)
+class TasteCurve:
+    """How much items are liked as one feature changes and their others stay: the average over the items.
+
+    Parameters
+    ----------
+    feature : name
+    xs : (g,) its values, from the lowest to the highest that items have
+    draws : (S, g) log odds by which it is liked more, of each draw of the average; their mean over xs is 0
+    described : (g,) the same of the ideal-point description, or None where there is no other than the average
+    points : (n,) values of the items
+    level : of the interval
+    """
+
+    feature: str
+    xs: FloatArray
+    draws: FloatArray
+    described: FloatArray | None
+    points: FloatArray
+    level: float
+
+    @property
+    def liking(self) -> FloatArray:
+        """(g,) the mean of the draws."""
+        result: FloatArray = self.draws.mean(axis=0)
+        return result
+
+    @property
+    def interval(self) -> FloatArray:
+        """(g, 2) lower and upper ends of the band."""
+        return quantiles(self.draws, self.level)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the ideal-point description has another curve."""
+        return self.described is not None and bool(np.abs(self.described - self.liking).max() > SAME)
+
+
+def smooth_weight(est: PairEstimator) -> float:
+    """The weight of a smooth taste in the average, from 0 to 1."""
+    weights = est.kind_weights_ if isinstance(est, IdealPoint) else {}
+    return float(sum(weight for name, weight in weights.items() if name.startswith("smooth")))
+
+
+def taste_curves_data(
+    est: PairEstimator,
+    *,
+    features: Sequence[Feature] | None = None,
+    items: TableLike = None,
+    level: float = LEVEL,
+) -> tuple[TasteCurve, ...]:
+    """Curves of the features asked for, by default of the six that decide most; see `taste_curves`.
+
+    With s_k the score of draw k, less being better, the curve of feature j is the mean over items i of
+    -s_k(x_i with x in place of x_ij), as a function of x and less its own mean.
+    """
+    if not isinstance(est, IdealPoint):
+        raise InputError(f"Taste curves are for a fitted IdealPoint; this is a {type(est).__name__}.")
+    table, names = item_table(est._given(items)), feature_names(est)
+    matrix = table.matrix[thin(len(table.matrix), MOST_ITEMS)]
+    posterior = _thinned(est._draws(), max(1, min(MOST_DRAWS, MOST_NUMBERS // matrix.size)))
+    if features is None:
+        chosen = _most_important(posterior, matrix)[:MOST_FEATURES]
+    else:
+        chosen = [feature_position(names, feature) for feature in features]
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise InputError("The features of the curves must be different ones, and at least one.")
+    model = est.described()[0]
+    is_other = smooth_weight(est) > 0 and model.bumps is None
+    curves = []
+    for j in chosen:
+        points = table.matrix[:, j]
+        xs = np.linspace(points.min(), points.max(), GRID)
+        draws = _centred_mean(posterior.scores, matrix, j, xs)
+        described = _centred_mean(model.distance, matrix, j, xs) if is_other else None
+        curves.append(TasteCurve(names[j], xs, draws, described, points, level))
+    return tuple(curves)
+
+
+def _centred_mean(
+    score: Callable[[FloatArray], FloatArray], items: FloatArray, j: int, xs: FloatArray
+) -> FloatArray:
+    """(..., g) minus the score's mean over the items when their feature j is x, less its mean over xs."""
+    liking = np.stack([-score(_moved(items, j, x)).mean(axis=-1) for x in xs], axis=-1)
+    result: FloatArray = liking - liking.mean(axis=-1, keepdims=True)
+    return result
+
+
+def _moved(items: FloatArray, j: int, values: FloatArray) -> FloatArray:
+    """The items with other values of a feature."""
+    result = items.copy()
+    result[:, j] = values
+    return result
+
+
+def _thinned(posterior: Posterior, most: int) -> Posterior:
+    """At most so many of its draws, evenly, without item effects."""
+    some = thin(len(posterior), most)
+    bumps = None if posterior.coefficients is None else posterior.coefficients[some]
+    drawn = {
+        name: getattr(posterior, name)[some] for name in ("metrics", "linears", "ideal_points", "lapses")
+    }
+    return replace(posterior, **drawn, effects=None, coefficients=bumps)
+
+
+def _most_important(posterior: Posterior, items: FloatArray) -> list[int]:
+    """Features that vary (all if none does); first those that change scores most when items swap them."""
+    score, changes = posterior.scores(items).mean(axis=0), np.zeros(items.shape[1])
+    varies = np.flatnonzero(np.ptp(items, axis=0) > 0).tolist()
+    for j in varies:
+        for shift in range(1, SWAPS + 1):
+            moved = posterior.scores(_moved(items, j, np.roll(items[:, j], shift))).mean(axis=0)
+            changes[j] += float(((moved - score) ** 2).mean())
+    return [int(j) for j in np.argsort(-changes, kind="stable") if j in varies or not varies]

@@ -1,0 +1,372 @@
+"""What a fit does not know, and how far to trust the rest."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from coombs.data.comparisons import Comparisons
+from coombs.data.graph import ComparisonGraph
+from coombs.inference.posterior import Posterior, quantiles
+from coombs.insights.curves import smooth_weight
+from coombs.insights.explanation import NOT_KNOWN, WORST, Direction, Ideal, Kind, Surprise, Trust, Unknown
+from coombs.model import Model
+from coombs.render.text import KINDS
+from coombs.words import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from coombs.data.tables import FloatArray
+    from coombs.estimators.description import Description
+    from coombs.estimators.ideal_point import Rung
+    from coombs.insights.from_fit import Case
+
+    Index: TypeAlias = NDArray[np.intp]
+
+COPY = 0.999
+"""Correlation from which two features are one."""
+ALIKE, CLEAR = 0.005, 0.02
+CHANCE, MORE_CHANCE = 0.25, 0.5
+"""Differences of log losses that say nothing, and that say something about people; with n answers,
+neither counts below the one or the other of these over sqrt n."""
+COIN = math.log(2)
+"""A coin's log loss."""
+RANDOM_PAIRS = 2_000
+"""Pairs that stand for new questions."""
+SOME_DRAWS = 500
+"""Draws of a kind that is not in the fit."""
+SURPRISING, MOST_SURPRISES = 0.2, 5
+EFFECTS_ODDS = math.log(10)
+"""log odds from which on items are said to have effects of their own."""
+CHAINS_APART = 1.05
+ENOUGH, AGREED = 30, 0.8
+"""From so many answers on, a model that agrees with less of them than this is doubtful."""
+GOOD_ENDS = ("optimal", "optimal_by_clarabel", "optimal_by_cvxpy", "converged")
+
+
+def unknowns(case: Case, ideal: tuple[Ideal, ...]) -> Iterator[Unknown]:
+    """What the answers do not tell."""
+    yield from _too_few(case)
+    yield from _pieces(case)
+    for feature in case.features:
+        if feature.distinct == 1:
+            text = f"{feature.name} is the same for all items, so nothing can be learned of it."
+            yield Unknown("constant", text)
+    yield from _copies_and_unseen(case)
+    yield from _vague(case, ideal)
+    if case.posterior is None:
+        text = (
+            "How sure any of this is: the fit is the optimum of a convex program, not a posterior, so that "
+            "there are no intervals; loss='logistic' with regularization='auto' has them."
+        )
+        yield Unknown("no intervals", text)
+
+
+def _vague(case: Case, ideal: tuple[Ideal, ...]) -> Iterator[Unknown]:
+    """Features of which the answers do not tell what is wanted."""
+    names = [one.feature for one in ideal if one.verdict == NOT_KNOWN]
+    if names and case.has_pattern:
+        between = ", less or something in between" if case.has_ideal else " or less"
+        text = f"It is not known yet whether more{between} is better: {', '.join(names)}."
+        yield Unknown("not known yet", text)
+
+
+def _too_few(case: Case) -> Iterator[Unknown]:
+    """Fewer answers than unknowns, which are d (d + 3) / 2 for any metric and an ideal point."""
+    d, n = int(case.varies.sum()), int((case.data.weights > 0).sum())
+    counts = {"items": 0, "none": d, "identity": d + 1, "diagonal": 2 * d}
+    needed = counts.get(case.rung, d * (d + 3) // 2)
+    if n < needed:
+        text = f"{count(n, 'answer')} for {needed} unknown numbers: too few, so that much here is a guess."
+        yield Unknown("few answers", text)
+
+
+def _pieces(case: Case) -> Iterator[Unknown]:
+    """Items that no chain of answers joins."""
+    winners, losers, _ = case.data.oriented()
+    sizes = ComparisonGraph(winners, losers, case.data.n_items).piece_sizes
+    joined, alone = np.sort(sizes[sizes > 1])[::-1], int((sizes == 1).sum())
+    if len(joined) > 1:
+        shown = ", ".join(map(str, joined[:5])) + (", ..." if len(joined) > 5 else "")
+        groups = f"The compared items fall into {len(joined)} groups (of {shown} items) without an answer"
+        rest = "; only the features tell how the groups compare" if case.has_pattern else ""
+        yield Unknown("pieces", f"{groups} between them{rest}.")
+    if alone:
+        were = "was" if alone == 1 else "were"
+        rest = "; only their features rank them" if case.has_pattern else ""
+        yield Unknown("never compared", f"{alone} of {case.data.n_items} items {were} never compared{rest}.")
+
+
+def _copies_and_unseen(case: Case) -> Iterator[Unknown]:
+    """Features that say the same, and directions along which the answers say nothing."""
+    copies = list(_copies(case))
+    for one, other, correlation in copies:
+        copy = f"a copy of {one}" if correlation > 0 else f"a copy of {one}, turned around"
+        text = f"{other} is as good as {copy}, so that how the two share their weight is not known."
+        yield Unknown("copies", text)
+    copied = {name for one, other, _ in copies for name in (one, other)}
+    for direction in _unseen(case):
+        if direction.loadings[0][0] not in copied:
+            what = "where the ideal is" if case.has_ideal else "what is better"
+            yield Unknown("unseen direction", f"Along {direction.text} no answer tells {what}.")
+
+
+def _copies(case: Case) -> Iterator[tuple[str, str, float]]:
+    """Each feature that follows an earlier one, with that one."""
+    columns, names = np.flatnonzero(case.varies), [feature.name for feature in case.features]
+    away = case.data.items[:, columns] - case.data.items[:, columns].mean(axis=0)
+    away = away / np.linalg.norm(away, axis=0)
+    correlations = np.triu(away.T @ away, 1)
+    for k in range(len(columns)):
+        alike = np.flatnonzero(np.abs(correlations[:, k]) > COPY)
+        if len(alike):
+            yield names[columns[alike[0]]], names[columns[k]], float(correlations[alike[0], k])
+
+
+def _unseen(case: Case) -> list[Direction]:
+    """The unidentified directions in units of the spreads, constant features apart."""
+    d = len(case.features)
+    metric = case.scaled_metric if case.has_ideal else np.eye(d)
+    basis = Model(metric, np.zeros(d)).unseen_directions(case.est._compared) * case.varies[:, None]
+    vectors, sizes, _ = np.linalg.svd(basis, full_matrices=False)
+    return [case.direction(vectors[:, k]) for k in np.flatnonzero(sizes > 0.5)]
+
+
+# How far to trust it.
+
+
+def trust(case: Case, ideal: tuple[Ideal, ...]) -> Trust:
+    """How well each kind of preference predicts answers, and what should make one careful."""
+    pairs, asked_again, contradicted, ties = _repeats(case.data)
+    described = case.est.description()
+    # A pair cannot be predicted from itself.
+    rungs = case.est.ladder() if case.compare else ()
+    kinds = tuple(_kind(case, rung) for rung in rungs) if pairs > 1 and not case.chosen else ()
+    warnings = dict([*_about_the_fit(case), *_about_the_taste(case, kinds, ideal)])
+    lapse_low, lapse_high = _lapse_interval(case)
+    accuracy, log_loss, basis = _on_new_answers(case) if pairs > 1 else (float("nan"), float("nan"), "none")
+    return Trust(
+        accuracy=accuracy,
+        log_loss=log_loss,
+        basis=basis,
+        smooth_weight=smooth_weight(case.est),
+        description_accuracy=_of_description(case, basis),
+        log_odds=float("nan") if described is None else described.log_odds,
+        kinds=kinds,
+        advice=_advice(kinds, len(case.data)) if case.compare else "",
+        agreement=case.est.score(case.data),
+        ceiling=_ceiling(case.data),
+        asked_again=asked_again,
+        contradicted=contradicted,
+        ties=ties,
+        lapse=float(case.est.lapse_),
+        lapse_low=lapse_low,
+        lapse_high=lapse_high,
+        effects=_effects(case),
+        surprises=_surprises(case),
+        warnings=tuple(warnings.values()),
+        cautions=tuple(warnings),
+    )
+
+
+def _on_new_answers(case: Case) -> tuple[float, float, str]:
+    """Accuracy and log loss on answers that were not learned from, and how they were found.
+
+    Where questions were chosen by their answers, an answer left out is no test: later questions depend on it.
+    There, the predictions q of random pairs are held against probabilities p in which a coin and a linear
+    kind have their share, as far as the evidence is for them.
+    """
+    described, posterior = case.est.description(), case.posterior
+    if described is None or posterior is None:
+        return float("nan"), float("nan"), "none"
+    if not case.chosen:
+        left = described.mixture.predicted
+        return left.accuracy, left.log_loss, "left out"
+    rng, n = np.random.default_rng(0), case.data.n_items
+    first = rng.integers(n, size=RANDOM_PAIRS)
+    second = (first + rng.integers(1, n, size=RANDOM_PAIRS)) % n
+    # Positions, which are not to be read as names.
+    pairs, ones = np.column_stack([first, second]), np.ones(RANDOM_PAIRS)
+    new = Comparisons.at_positions(case.data.item_table, pairs, ones.astype(np.int8), ones)
+    q = np.clip(case.est.predict_proba(new)[:, 1], 1e-9, 1 - 1e-9)
+    taste = 1 / (1 + math.exp(min(-described.log_odds, 700.0)))
+    p = taste * _by_evidence(described, q, first, second) + (1 - taste) / 2
+    log_loss = -(p * np.log(q) + (1 - p) * np.log(1 - q)).mean()
+    return float(np.where(q >= 0.5, p, 1 - p).mean()), float(log_loss), "evidence"
+
+
+def _of_description(case: Case, basis: str) -> float:
+    """The accuracy of what the words describe alone, where an average predicts; NaN where it is not known."""
+    described = case.est.description()
+    if basis != "left out" or described is None or case.est.model_.bumps is None or not case.has_ideal:
+        return float("nan")
+    return described.mixture.described.predicted.accuracy
+
+
+def _by_evidence(described: Description, q: FloatArray, first: Index, second: Index) -> FloatArray:
+    """Probabilities that the first is preferred: q, and those of kinds outside of the fit, by evidence."""
+    own = len(described.mixture.quadratic)
+    if own < len(described.mixture.parts):
+        # A smooth taste, linear ones included, is in the fit.
+        return q
+    p: FloatArray = described.weights[:own].sum() * q
+    for part, weight in zip(described.parts[own:], described.weights[own:], strict=True):
+        some = np.linspace(0, len(part.draws) - 1, min(SOME_DRAWS, len(part.draws))).astype(int)
+        at = replace(part, draws=part.draws[some]).scores()
+        draws = Posterior(np.zeros(described.items.shape[1]), at.metric, at.linear, at.linear, at.lapse)
+        scores = draws.scores(described.items)
+        p = p + weight * draws.probability(scores[:, first], scores[:, second])
+    return p
+
+
+def _lapse_interval(case: Case) -> tuple[float, float]:
+    """Ends of the share of answers given at random."""
+    draws = np.zeros(1) if case.posterior is None else case.posterior.lapses
+    low, high = quantiles(draws[:, None], case.level)[0]
+    return float(low), float(high)
+
+
+def _kind(case: Case, rung: Rung) -> Kind:
+    extra = rung.item_effects and rung.metric != "items"
+    effects = case.est.item_effects_ is not None and case.rung != "items"
+    name = KINDS[rung.metric] + (", and each item's own effect" if extra else "")
+    in_use = rung.metric == case.rung and extra == effects and len(case.est.kind_weights_) == 1
+    return Kind(name, rung.metric, rung.item_effects, float(rung.accuracy), float(rung.log_loss), in_use)
+
+
+def _advice(kinds: tuple[Kind, ...], n_answers: int) -> str:
+    """Whether a richer or a simpler kind predicts answers better."""
+    alike = max(ALIKE, CHANCE / math.sqrt(n_answers))
+    used = next((kind for kind in kinds if kind.in_use), None)
+    if used is None:
+        return ""
+    best = min(kinds, key=lambda kind: kind.log_loss)
+    if best.log_loss < used.log_loss - alike:
+        losses = f"(log loss {best.log_loss:.3f} against {used.log_loss:.3f})"
+        if best.metric == "items":
+            return f"Items by themselves predict answers better {losses}: the features miss something."
+        size = _size(best, used)
+        return f"A {size} kind, '{best.name}', predicts answers better {losses}: {_how(best)} fits it."
+    for kind in kinds:
+        simpler = kind.metric != "items" and _size(kind, used) == "simpler"
+        if simpler and kind.log_loss <= used.log_loss + ALIKE:
+            return f"A simpler kind, '{kind.name}', predicts answers as well: {_how(kind)} fits it."
+    return "No other kind predicts answers clearly better than the one in use."
+
+
+def _size(kind: Kind, used: Kind) -> str:
+    """Simpler or richer than the one in use; different where it is more in one way and less in another."""
+    order = list(KINDS)
+    steps = (order.index(kind.metric) - order.index(used.metric), kind.item_effects - used.item_effects)
+    if kind is used or (min(steps) < 0 < max(steps)):
+        return "different"
+    return "simpler" if min(steps) < 0 else "richer"
+
+
+def _how(kind: Kind) -> str:
+    return f"metric='{kind.metric}'" + (" with item_effects=True" if kind.item_effects else "")
+
+
+def _ceiling(data: Comparisons) -> float:
+    """The best accuracy any model can have: of each pair the more common answer; a tie is half of each."""
+    winners, losers, weights = data.oriented()
+    codes = np.minimum(winners, losers) * data.n_items + np.maximum(winners, losers)
+    _, pair = np.unique(codes, return_inverse=True)
+    one_way, other_way = (np.bincount(pair, weights * way) for way in (winners < losers, winners > losers))
+    return float(np.maximum(one_way, other_way).sum() / weights.sum())
+
+
+def _repeats(data: Comparisons) -> tuple[int, int, int, int]:
+    """Different pairs, those asked more than once, those answered both ways, and ties."""
+    used, tied = data.weights > 0, data.y == 0
+    low, high = np.sort(data.pairs, axis=1).T
+    pair = low * data.n_items + high
+    _, asked = np.unique(pair[used], return_counts=True)
+    lower_won = (data.y > 0) == (data.pairs[:, 0] == low)
+    both = np.intersect1d(pair[used & ~tied & lower_won], pair[used & ~tied & ~lower_won])
+    return len(asked), int((asked > 1).sum()), len(both), int((used & tied).sum())
+
+
+def _effects(case: Case) -> float | None:
+    """Spread of the items' own effects over that of what their features say; None if not borne out."""
+    described = case.est.description()
+    if case.est.item_effects_ is None or described is None or described.effects_log_odds < EFFECTS_ODDS:
+        return None
+    spread = float(case.model.distance(case.data.item_table).std())
+    return float(np.std(case.est.item_effects_)) / spread if spread > 0 else None
+
+
+def _surprises(case: Case) -> tuple[Surprise, ...]:
+    """The answers with the least probability, each once."""
+    data = case.data
+    first = case.est.predict_proba(data)[:, 1]
+    given = np.where(data.y > 0, first, 1 - first)
+    given = np.where((data.y != 0) & (data.weights > 0), given, 1.0)
+    wins = np.where(data.y[:, None] < 0, data.pairs[:, ::-1], data.pairs)
+    found: dict[tuple[int, int], Surprise] = {}
+    for k in np.argsort(given, kind="stable"):
+        if given[k] >= SURPRISING or len(found) == MOST_SURPRISES:
+            break
+        winner, loser = int(wins[k, 0]), int(wins[k, 1])
+        surprise = Surprise(case.compared[winner], case.compared[loser], float(given[k]))
+        found.setdefault((winner, loser), surprise)
+    return tuple(found.values())
+
+
+def _about_the_fit(case: Case) -> Iterator[tuple[str, str]]:
+    """Sentences of caution, each after its kind."""
+    posterior, status = case.posterior, case.est.status_
+    if posterior is not None and posterior.rhat > CHAINS_APART:
+        yield (
+            "chains apart",
+            (
+                f"The sampler's chains did not agree (R-hat {posterior.rhat:.2f}, 1 being perfect): "
+                "numbers here may change with random_state."
+            ),
+        )
+    elif status not in GOOD_ENDS:
+        yield "not converged", f"The fit did not converge (it ended as {status})."
+    if posterior is not None and not posterior.sampled:
+        text = "Answers are many, so that intervals come from a Gaussian about the best fit."
+        yield "not sampled", text
+
+
+def _about_the_taste(
+    case: Case, kinds: tuple[Kind, ...], ideal: tuple[Ideal, ...]
+) -> Iterator[tuple[str, str]]:
+    losses = {kind.metric: kind.log_loss for kind in kinds if not kind.item_effects}
+    worst = [one.feature for one in ideal if one.verdict == WORST]
+    if worst:
+        yield "anti-ideal", f"The middle is the worst, not the best: {', '.join(worst)}."
+    elif case.has_ideal and not case.is_average and _looks_anti_ideal(losses, len(case.data)):
+        yield (
+            "anti-ideal",
+            (
+                "Some direction looks anti-ideal, the middle being the worst: metric='signed' predicts "
+                f"answers clearly better (log loss {losses['signed']:.3f} against {losses[case.rung]:.3f})."
+            ),
+        )
+    if losses.get(case.rung, 0.0) > COIN - ALIKE and case.est.item_effects_ is None:
+        yield "coin", "The kind in use predicts answers no better than a coin does."
+    elif len(case.data) >= ENOUGH and case.est.score(case.data) < AGREED * _ceiling(case.data):
+        yield (
+            "several tastes",
+            (
+                "More than a fifth of the answers go against what was learned from them: several tastes or "
+                "people may be behind them, or something that no feature says."
+            ),
+        )
+
+
+def _looks_anti_ideal(losses: dict[str, float], n_answers: int) -> bool:
+    """Whether neither an ideal nor a slope will do."""
+    others = [loss for metric, loss in losses.items() if metric != "signed"]
+    if "signed" not in losses or not others:
+        return False
+    return losses["signed"] < min(others) - max(CLEAR, MORE_CHANCE / math.sqrt(n_answers))

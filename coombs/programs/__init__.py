@@ -1,0 +1,1 @@
+"""The convex programs of the paper, and how they are solved."""

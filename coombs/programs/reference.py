@@ -1,0 +1,112 @@
+"""The paper's programs written literally in CVXPY, P x P projector and all: the reference.
+
+Slow and hungry on purpose; nothing here is shared with the fast road. Needs the extra [cvxpy].
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coombs.programs.program import ConvergenceError
+
+if TYPE_CHECKING:
+    from coombs.data.answers import Answers
+    from coombs.data.graph import Matrix, Vector
+
+
+def solve_metric(
+    answers: Answers, loss: str, gammas: tuple[float, float, float], u: Vector | None, nonnegative: bool
+) -> tuple[Matrix, Vector, float]:
+    """(M, d, objective) of eq. (M_est), or of eq. (M_est2) when an ideal point u is given."""
+    problem, m, d = metric_problem(answers, loss, gammas, u, nonnegative)
+    value = _solve(problem)
+    return np.asarray(m.value), np.asarray(d.value), value
+
+
+def metric_problem(
+    answers: Answers, loss: str, gammas: tuple[float, float, float], u: Vector | None, nonnegative: bool
+) -> tuple[Any, Any, Any]:
+    """The problem of `solve_metric` and its unknowns M and d."""
+    cp = _cvxpy()
+    gamma1, gamma2, gamma3 = gammas
+    r, s, q = _matrices(answers)
+    m = cp.Variable((r.shape[1], r.shape[1]), PSD=True)
+    d, zeta = cp.Variable(len(answers.items)), cp.Variable(len(r))
+    residual = cp.sum(cp.multiply(s @ m, r), axis=1) - q @ d
+    residual = residual - 2 * r @ m @ u if u is not None else _projector(answers, r) @ residual
+    objective = _loss(loss, q @ d, answers.weights) + gamma1 * answers.weights @ zeta
+    objective += gamma2 * cp.sum_squares(m) + gamma3 * cp.sum_squares(d)
+    constraints = [-zeta <= residual, residual <= zeta, zeta >= 0] + [d >= 0] * nonnegative
+    return cp.Problem(cp.Minimize(objective), constraints), m, d
+
+
+def solve_euclidean(answers: Answers, loss: str, gamma1: float, gamma2: float) -> tuple[Vector, float]:
+    """(d, objective) of the paper's Euclidean Algorithm 1."""
+    cp = _cvxpy()
+    r, s, q = _matrices(answers)
+    d, zeta = cp.Variable(len(answers.items)), cp.Variable(len(r))
+    residual = _projector(answers, r) @ ((s * r).sum(axis=1) - q @ d)
+    objective = _loss(loss, q @ d, answers.weights) + gamma1 * answers.weights @ zeta
+    objective += gamma2 * cp.sum_squares(d)
+    value = _solve(cp.Problem(cp.Minimize(objective), [-zeta <= residual, residual <= zeta, zeta >= 0]))
+    return np.asarray(d.value), value
+
+
+def solve_compass(answers: Answers, loss: str, ridge: float) -> tuple[Vector, float]:
+    """(u, objective) of the paper's Euclidean Algorithm 2."""
+    cp = _cvxpy()
+    r, s, _ = _matrices(answers)
+    u = cp.Variable(r.shape[1])
+    margins = (s * r).sum(axis=1) - 2 * r @ u
+    value = _solve(cp.Problem(cp.Minimize(_loss(loss, margins, answers.weights) + ridge * cp.sum_squares(u))))
+    return np.asarray(u.value), value
+
+
+def _matrices(answers: Answers) -> tuple[Matrix, Matrix, Matrix]:
+    """R, S and Q, with rows oriented so that every y_k is +1."""
+    x, winners, losers = answers.items, answers.winners, answers.losers
+    q = np.zeros((len(winners), len(x)))
+    q[np.arange(len(winners)), losers] = 1.0
+    q[np.arange(len(winners)), winners] = -1.0
+    return x[losers] - x[winners], x[losers] + x[winners], q
+
+
+def _projector(answers: Answers, r: Matrix) -> Matrix:
+    """I - R R^+ in the inner product of the weights, for which repeats are weights."""
+    root = np.sqrt(answers.weights)[:, None]
+    result: Matrix = np.eye(len(r)) - r @ np.linalg.pinv(root * r) * root.T
+    return result
+
+
+def _loss(name: str, margins: Any, weights: Vector) -> Any:
+    cp = _cvxpy()
+    if name == "hinge":
+        return weights @ cp.pos(1 - margins)
+    if name == "squared_hinge":
+        return weights @ cp.square(cp.pos(1 - margins))
+    return weights @ cp.logistic(-margins)
+
+
+def _solve(problem: Any) -> float:
+    with warnings.catch_warnings():
+        # Of an inaccurate solution, which is refused below.
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            problem.solve(solver="CLARABEL")
+        except (_cvxpy().error.SolverError, ValueError) as error:
+            raise ConvergenceError(f"CVXPY failed ({error}); the reference has no answer to give.") from error
+    if problem.status != "optimal":
+        raise ConvergenceError(f"CVXPY ended as {problem.status}; the reference has no answer to give.")
+    return float(problem.value)
+
+
+def _cvxpy() -> Any:
+    try:
+        import cvxpy
+    except ImportError as error:
+        message = 'solver="cvxpy" needs the reference solver; install it with: pip install "coombs[cvxpy]"'
+        raise ImportError(message) from error
+    return cvxpy

@@ -1,0 +1,1 @@
+"""Text, HTML and plots of what was learned, from the records of `coombs.insights`."""

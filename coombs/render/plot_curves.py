@@ -1,0 +1,103 @@
+"""How taste curves are drawn: a panel for each feature, liked more upwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coombs.data.tables import TableLike
+from coombs.inference.posterior import LEVEL
+from coombs.insights.curves import TasteCurve, taste_curves_data
+from coombs.insights.plot_data import Feature
+from coombs.render.labels import shown
+from coombs.render.plots import BLUE, GREY, INK, RED, calm, new_figure, style
+from coombs.words import percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from coombs.estimators.base import PairEstimator
+
+NARROW = 4.0
+"""Inches of a figure below which its legend is a column."""
+COLUMNS = 3
+"""Panels side by side, at most."""
+RUG = 0.06
+"""Height of the strokes that stand for items, as part of a panel."""
+
+
+def taste_curves(
+    est: PairEstimator,
+    *,
+    features: Sequence[Feature] | None = None,
+    items: TableLike = None,
+    level: float = LEVEL,
+) -> Figure:
+    """Draw how much items are liked as each feature changes, as the average of the kinds has it.
+
+    The other pictures draw the ideal-point description; this one draws what predicts and ranks, with its band
+    and, dashed, the description where that is another curve. Each curve is averaged over the other features
+    of up to 60 items. A panel says in words which shape the answers bear out that no ideal point has.
+
+    Parameters
+    ----------
+    est : a fitted IdealPoint with a posterior
+    features : by name or position; by default the six that decide most
+    items : to average over and to show as strokes; by default the fitted ones
+    level : of the band
+    """
+    # It is built on these pictures' numbers.
+    from coombs.insights.shapes import shapes_of
+
+    curves = taste_curves_data(est, features=features, items=items, level=level)
+    words = {shape.feature: shape.words for shape in shapes_of(est, curves)}
+    columns = 2 if len(curves) == 4 else min(len(curves), COLUMNS)
+    rows = -(-len(curves) // columns)
+    with style():
+        figure = new_figure((0.8 + 2.4 * columns, 0.8 + 2.1 * rows))
+        grid: Any = figure.subplots(rows, columns, squeeze=False, sharey=True)
+        for ax in grid.flat[len(curves) :]:
+            ax.axis("off")
+        for ax, curve in zip(grid.flat, curves, strict=False):
+            _draw_curve(ax, curve, words.get(curve.feature, ""))
+        for ax in grid[:, 0]:
+            ax.set_ylabel("liked more (log odds)")
+        _legend(figure, any(curve.differs for curve in curves), level)
+    return figure
+
+
+def _draw_curve(ax: Axes, curve: TasteCurve, words: str) -> None:
+    """The curve with its band, the description beside it, and the items as a rug below."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.axhline(0, color="#E6E6E6", linewidth=0.8)
+    ax.fill_between(curve.xs, *curve.interval.T, color=BLUE, alpha=0.2, linewidth=0)
+    ax.plot(curve.xs, curve.liking, color=BLUE, linewidth=1.6)
+    if curve.differs:
+        ax.plot(curve.xs, np.asarray(curve.described), color=RED, linewidth=1.3, linestyle=(0, (4, 2)))
+    ax.vlines(curve.points, 0, RUG, transform=ax.get_xaxis_transform(), color=INK, linewidth=0.6, alpha=0.6)
+    ax.margins(x=0.02, y=0.12)
+    is_whole = bool((curve.points == np.round(curve.points)).all())
+    ax.xaxis.set_major_locator(MaxNLocator(5, prune=None if is_whole else "both", integer=is_whole))
+    ax.set_xlabel(shown(curve.feature))
+    ax.set_title(words, loc="left", fontsize=8, color=GREY)
+    calm(ax)
+
+
+def _legend(figure: Figure, differs: bool, level: float) -> None:
+    """What the lines mean, below the panels."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Any] = [
+        Line2D([], [], color=BLUE, linewidth=1.6, label="the taste that predicts"),
+        Patch(facecolor=BLUE, alpha=0.2, label=f"its {percent(level)} interval"),
+    ]
+    if differs:
+        dashes: Any = (0, (4, 2))
+        handles += [Line2D([], [], color=RED, linewidth=1.3, linestyle=dashes, label="the ideal alone")]
+    ncols = 1 if figure.get_figwidth() < NARROW else 3
+    figure.legend(handles=handles, loc="outside lower left", ncols=ncols, frameon=False, fontsize=8)
