@@ -146,7 +146,7 @@ def main() -> None:
         "Share of held-out answers foretold, mean of five folds, split by judge (coffee) or by pair.",
         "SingleStep learns from at most 3,000 answers.",
         "",
-        "| data | answers | items | linear | Bradley-Terry | SingleStep | IdealPoint | rung | s |",
+        "| data | answers | items | linear | Bradley-Terry | SingleStep | IdealPoint | kind | s |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for name, (load, by) in SETS.items():
@@ -168,18 +168,18 @@ def main() -> None:
 
 def table_row(name: str, items: np.ndarray, pairs: np.ndarray, group: np.ndarray, by: str, count: int) -> str:
     """A line of the table."""
-    rows, rungs = [], []
+    rows, kinds = [], []
     for test in folds(pairs, group, by, 5)[:count]:
         begin = time.perf_counter()
         est = IdealPoint(items, metric="auto").fit(pairs[~test])
         took = time.perf_counter() - begin
         rest = [f(items, pairs[~test], pairs[test]) for f in (linear, bradley_terry, single_step)]
         rows.append([*rest, est.score(pairs[test]), took])
-        rungs.append(est.rung_ + (" + effects" if est.item_effects_ is not None else ""))
+        kinds.append(est.kind_ + (" + effects" if est.item_effects_ is not None else ""))
     mean = np.mean(rows, axis=0)
     cells = " | ".join(f"{x:.4f}" for x in mean[:4])
-    kinds = ", ".join(sorted(set(rungs)))
-    return f"| {name} | {len(pairs)} | {len(items)} | {cells} | {kinds} | {mean[4]:.1f} |"
+    chosen = ", ".join(sorted(set(kinds)))
+    return f"| {name} | {len(pairs)} | {len(items)} | {cells} | {chosen} | {mean[4]:.1f} |"
 
 
 if __name__ == "__main__":

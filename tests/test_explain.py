@@ -323,7 +323,7 @@ def test_a_simpler_kind_that_predicts_better_is_advised(phones: IdealPoint, told
     """Linear answers: the least log loss decides, and the kind in use is marked."""
     kinds = {one.metric: one for one in told_phones.trust.kinds}
     assert [one.metric for one in told_phones.trust.kinds if one.in_use] == ["full"]
-    assert kinds["none"].log_loss == min(one.log_loss for one in phones.ladder())
+    assert kinds["none"].log_loss == min(one.log_loss for one in phones.kinds())
     assert "A simpler kind, 'more or less is better (linear)'," in told_phones.trust.advice
     assert "metric='none' fits it" in told_phones.trust.advice
 

@@ -361,7 +361,7 @@ def assert_finite(est: Any) -> None:
     pairs = est._data.pairs
     told = [est.metric_, est.distances_, est.distance(), est.predict_proba(pairs), est.lapse_]
     told += [est.distance_interval(), est.rank_interval(), est.top_probability(1)]
-    if est.rung_ not in ("none", "items"):
+    if est.kind_ not in ("none", "items"):
         told += [est.ideal_point_, est.ideal_point_interval()]
     assert all(np.isfinite(values).all() for values in told)
 
@@ -447,7 +447,7 @@ def test_very_many_answers_with_a_few_flipped_converge() -> None:
     assert est.status_ == "converged"
 
 
-# The ladder
+# Kinds of preference
 
 
 def weights_for(person: str, seed: int) -> dict[str, float]:
@@ -491,7 +491,7 @@ def test_auto_is_an_average_by_the_evidence() -> None:
     weights = est.kind_weights_
     assert tuple(weights) == ("full", "smooth") and sum(weights.values()) == pytest.approx(1.0)
     assert all(0.01 <= weight < 1 for weight in weights.values())
-    assert est.rung_ == "full" and est.status_ == "converged"
+    assert est.kind_ == "full" and est.status_ == "converged"
     assert est.slope_ is not None and est.model_.bumps is not None
     assert np.linalg.eigvalsh(est.metric_).min() >= -1e-9
     assert np.isfinite(est.ideal_point_).all() and est.item_effects_ is None
@@ -520,7 +520,7 @@ def test_two_seeds_give_the_same_average(truth: Preferences) -> None:
 
 
 def test_one_kind_has_all_the_weight(fitted: IdealPoint) -> None:
-    assert fitted.kind_weights_ == {"full": 1.0} and fitted.rung_ == "full"
+    assert fitted.kind_weights_ == {"full": 1.0} and fitted.kind_ == "full"
     assert fitted.slope_ is None and fitted.strength_ is None
     assert fitted.status_ == "converged" and fitted.n_iter_ > 0 and np.isfinite(fitted.objective_)
 
@@ -552,7 +552,7 @@ def test_features_that_do_not_vary_leave_a_coin_or_item_effects() -> None:
         assert coin.predict_proba([[0, 1]]) == pytest.approx(0.5)
         est = IdealPoint(items, lapse=lapse).fit([[0, 1], [0, 1], [2, 3]])
         assert est.predict_proba([[0, 1]])[0, 1] > 0.5
-        assert est.rung_ == "items"
+        assert est.kind_ == "items"
 
 
 def test_a_linear_preference_has_a_slope_and_no_ideal(truth: Preferences) -> None:
@@ -594,16 +594,20 @@ def test_a_signed_metric_has_a_direction_whose_middle_is_worst() -> None:
     assert kendall_tau_distance(est.distance(), scores) < 0.1
 
 
-def test_the_ladder_tells_how_well_each_rung_foretells() -> None:
-    """Bradley and Terry's first; for a person with an ideal point, a rung with one is best."""
+def test_kinds_tells_how_well_each_kind_predicts() -> None:
+    """Bradley and Terry's first; for a person with an ideal point, a kind with one is best."""
     truth = make_preferences(30, 2, 200, noise="logistic", random_state=1)
     est = IdealPoint(truth.items).fit(truth.pairs, truth.y)
-    ladder = est.ladder()
-    assert [rung.metric for rung in ladder] == ["items", *METRICS, "smooth"]
-    assert [rung.item_effects for rung in ladder] == [True] + 5 * [False] + [True]
-    assert all(0.4 < rung.accuracy <= 1 and 0 < rung.log_loss < 1.2 for rung in ladder)
-    assert min(ladder, key=lambda rung: rung.log_loss).metric in ("diagonal", "full", "signed")
-    assert est.ladder() is ladder
+    kinds = est.kinds()
+    assert [kind.metric for kind in kinds] == ["items", *METRICS, "smooth"]
+    assert [kind.item_effects for kind in kinds] == [True] + 5 * [False] + [True]
+    assert all(0.4 < kind.accuracy <= 1 and 0 < kind.log_loss < 1.2 for kind in kinds)
+    assert min(kinds, key=lambda kind: kind.log_loss).metric in ("diagonal", "full", "signed")
+    assert est.kinds() is kinds
+    with pytest.warns(FutureWarning, match="kinds"):
+        assert est.ladder() is kinds
+    with pytest.warns(FutureWarning, match="kind_"):
+        assert est.rung_ == est.kind_
 
 
 # Item effects
@@ -651,7 +655,7 @@ def test_item_effects_stay_off_where_features_tell_all(noise: Any) -> None:
 
 
 def test_item_effects_come_on_where_they_help(loved: Loved, with_effects: IdealPoint) -> None:
-    """And foretell pairs left out better, in accuracy and in log loss."""
+    """And predict pairs left out better, in accuracy and in log loss."""
     without = IdealPoint(loved.items, metric="none", item_effects=False).fit(loved.pairs, loved.y)
     assert with_effects.item_effects_ is not None and without.item_effects_ is None
     assert (
@@ -763,7 +767,7 @@ ANSWERS = 80
 
 @pytest.fixture(scope="module")
 def people() -> Sure:
-    """Thirty of them with 80 answers each, and 60 more answers to foretell."""
+    """Thirty of them with 80 answers each, and 60 more answers to predict."""
     truths = [
         make_preferences(60, 2, ANSWERS + 60, noise="logistic", random_state=seed) for seed in range(30)
     ]
@@ -893,7 +897,7 @@ def test_clone_and_pickle(truth: Preferences, fitted: IdealPoint) -> None:
 
 
 def test_cross_validation_and_grid_search_work(truth: Preferences) -> None:
-    """Over the ladder, as over any other parameter."""
+    """Over the kinds, as over any other parameter."""
     scores = cross_val_score(IdealPoint(truth.items, item_effects=False), truth.pairs, truth.y, cv=3)
     assert scores.mean() > 0.7
     grid = {"metric": ["none", "full"]}
@@ -964,7 +968,7 @@ def test_partial_fit_takes_names_and_every_metric(metric: str, truth: Preference
     est = IdealPoint(frame, metric=metric).fit(names[truth.pairs[:75]], truth.y[:75])
     before = est.predict_proba(names[truth.pairs[75:]])
     est.partial_fit(names[truth.pairs[75:]], truth.y[75:], sample_weight=np.full(5, 3.0))
-    assert est.rung_ == metric
+    assert est.kind_ == metric
     assert sorted(est.rank()) == sorted(names)
     after = est.predict_proba(names[truth.pairs[75:]])
     right = (truth.y[75:] > 0).astype(int)
@@ -1077,7 +1081,7 @@ def test_a_euclidean_metric_with_a_trace_penalty_chooses_its_strength(columns: l
 
 def test_what_the_convex_program_has_not_is_refused(truth: Preferences) -> None:
     """A diagonal metric, a smooth kind, item effects; auto is its full metric."""
-    assert IdealPoint(truth.items, loss="hinge").fit(truth.pairs, truth.y).rung_ == "full"
+    assert IdealPoint(truth.items, loss="hinge").fit(truth.pairs, truth.y).kind_ == "full"
     for metric in ("diagonal", "smooth"):
         with pytest.raises(InputError, match=f"^metric is '{metric}'; the convex program"):
             IdealPoint(truth.items, metric=metric, loss="hinge").fit(truth.pairs, truth.y)

@@ -88,13 +88,13 @@ def test_weights_of_other_answers_are_found_whatever_their_order(seed: int) -> N
 # The lifted convex program
 
 
-def by_cvxpy(answers: Answers, loss: str, strength: float, trace: bool, rung: str) -> float:
+def by_cvxpy(answers: Answers, loss: str, strength: float, trace: bool, kind: str) -> float:
     """The program's optimum by CVXPY, from its definition."""
     cp = pytest.importorskip("cvxpy")
     x, (winners, losers) = answers.items, (answers.winners, answers.losers)
     d = x.shape[1]
     away, constraints, linear = x[losers] - x[winners], [], 0
-    if rung == "full":
+    if kind == "full":
         z = np.hstack([x, np.ones((len(x), 1))])
         lifted_z = np.einsum("ni,nj->nij", z, z).reshape(len(z), -1)
         unknown = cp.Variable((d + 1, d + 1), PSD=True)
@@ -103,12 +103,12 @@ def by_cvxpy(answers: Answers, loss: str, strength: float, trace: bool, rung: st
     else:
         v, squares = cp.Variable(d), 0
         margins, free = -2 * away @ v, cp.sum_squares(v)
-    if rung == "identity":
+    if kind == "identity":
         size, lengths = cp.Variable(), (x**2).sum(axis=1)
         constraints = [size >= 0]
         margins = margins + size * (lengths[losers] - lengths[winners])
         squares, linear = cp.square(size), size
-    if rung == "signed":
+    if kind == "signed":
         metric = cp.Variable((d, d), symmetric=True)
         outer = np.einsum("ni,nj->nij", x, x).reshape(len(x), -1)
         margins = margins + (outer[losers] - outer[winners]) @ cp.vec(metric, order="C")
@@ -127,21 +127,21 @@ def by_cvxpy(answers: Answers, loss: str, strength: float, trace: bool, rung: st
     return float(problem.value)
 
 
-@pytest.mark.parametrize("rung", lifted.RUNGS)
+@pytest.mark.parametrize("kind", lifted.KINDS)
 @pytest.mark.parametrize("trace", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_lifted_program_has_the_optimum_that_cvxpy_finds(loss: str, trace: bool, rung: str) -> None:
+def test_the_lifted_program_has_the_optimum_that_cvxpy_finds(loss: str, trace: bool, kind: str) -> None:
     """Objective to 1e-6, and what the unknowns mean gives that objective too."""
     answers, strength = weighted(person(2, 40, 15, noise=0.1)), 0.1
-    program = lifted.program(answers, LOSSES[loss], strength, trace=trace, rung=rung)
+    program = lifted.program(answers, LOSSES[loss], strength, trace=trace, kind=kind)
     solution = minimise(program)
-    assert solution.objective == pytest.approx(by_cvxpy(answers, loss, strength, trace, rung), rel=1e-6)
-    metric, v = lifted.quadratic_of(solution.y, 2, rung)
+    assert solution.objective == pytest.approx(by_cvxpy(answers, loss, strength, trace, kind), rel=1e-6)
+    metric, v = lifted.quadratic_of(solution.y, 2, kind)
     s = np.einsum("ni,ij,nj->n", answers.items, metric, answers.items) - 2 * answers.items @ v
     value = LOSSES[loss].value(s[answers.losers] - s[answers.winners], answers.weights)
     penalty = program.penalty @ solution.y**2 + program.linear @ solution.y
     assert value + penalty == pytest.approx(solution.objective, rel=1e-9)
-    if rung in ("full", "identity"):
+    if kind in ("full", "identity"):
         assert np.linalg.eigvalsh(metric).min() >= -1e-9
 
 
@@ -155,7 +155,7 @@ def test_a_trace_penalty_gives_a_metric_of_lower_rank() -> None:
     flip = distances[pairs[:, 0]] > distances[pairs[:, 1]]
     answers = Answers.collect(items, *np.where(flip[:, None], pairs[:, ::-1], pairs).T, np.ones(len(pairs)))
     found = [
-        lifted.solve(answers, LOSSES["logistic"], strength, trace=trace, rung="full", tol=1e-8, max_iter=300)
+        lifted.solve(answers, LOSSES["logistic"], strength, trace=trace, kind="full", tol=1e-8, max_iter=300)
         for strength, trace in ((0.1, False), (3.0, True))
     ]
     least, most = np.array([np.linalg.eigvalsh(m)[[0, -1]] for m, _, _ in found]).T

@@ -282,7 +282,7 @@ def with_effects() -> IdealPoint:
 
 @pytest.mark.parametrize("strategy", list(STRATEGIES))
 @pytest.mark.parametrize("model", ["fitted", "with_effects"])
-def test_a_fitted_model_gives_a_question_and_foretells_its_answer(
+def test_a_fitted_model_gives_a_question_and_predicts_its_answer(
     model: str, strategy: str, request: pytest.FixtureRequest
 ) -> None:
     est = request.getfixturevalue(model)

@@ -221,7 +221,7 @@ def _print_json(est: Any, data: Comparisons, options: argparse.Namespace) -> Non
     show.as_json(
         {
             "estimator": options.estimator,
-            "metric": est.rung_ if ours else None,
+            "metric": est.kind_ if ours else None,
             "status": est.status_,
             "user": options.user,
             "users": _users(data),

@@ -201,7 +201,7 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         return np.column_stack([1 - first, first])
 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
-        """Weighted share of answers that the model foretells; a tie, like equal distances, counts half."""
+        """Weighted share of answers that the model predicts; a tie, like equal distances, counts half."""
         check_is_fitted(self)
         data = self._comparisons(X, y, sample_weight, self.item_table_)
         winners, losers, weights = data.oriented()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
@@ -47,8 +48,8 @@ NEWS = 0.1
 
 
 @dataclass(frozen=True)
-class Rung:
-    """How well one kind of preference foretells answers that it has not seen, by cross-validation.
+class KindScore:
+    """How well one kind of preference predicts answers that it has not seen, by cross-validation.
 
     A coin has an `accuracy` of 0.5 and a `log_loss` of 0.693.
     """
@@ -89,7 +90,7 @@ class IdealPoint(PairEstimator):
         describe the ideal-point part; with "none" and "smooth" there is no ideal point: it is NaN
     distances_ : of all items, item effects included
     posterior_ : a `Posterior` with draws, or None for a convex program
-    rung_, lapse_, item_effects_, strength_ : what was chosen
+    kind_, lapse_, item_effects_, strength_ : what was chosen
     objective_, status_, n_iter_, gap_ : how it ended
 
     Examples
@@ -140,11 +141,11 @@ class IdealPoint(PairEstimator):
                 raise InputError(f"{name} is {value!r}; it must be one of {', '.join(map(str, allowed))}.")
         _check_number("regularization", self.regularization, 0.0, np.inf, "a positive number")
         _check_number("lapse", self.lapse, -1e-300, 1.0, "a number from 0 to less than 1")
-        if self._convex and self._rung not in lifted.RUNGS:
+        if self._convex and self._kind not in lifted.KINDS:
             raise InputError(
                 f"metric is {self.metric!r}; the convex program that loss={self.loss!r}, "
                 f"regularization={self.regularization!r} and penalty={self.penalty!r} ask for "
-                f"has {', '.join(lifted.RUNGS)}."
+                f"has {', '.join(lifted.KINDS)}."
             )
         if self._convex and self.item_effects is True:
             raise InputError(
@@ -158,7 +159,7 @@ class IdealPoint(PairEstimator):
         return self.loss != "logistic" or self.regularization != "auto" or self.penalty != "frobenius"
 
     @property
-    def _rung(self) -> str:
+    def _kind(self) -> str:
         """Of the convex program, which has nothing to average."""
         return "full" if self.metric == "auto" else self.metric
 
@@ -204,29 +205,29 @@ class IdealPoint(PairEstimator):
         """The lifted convex program."""
         loss, trace = LOSSES[self.loss], self.penalty == "trace"
         if self.regularization == "auto":
-            strength = lifted.choose_strength(answers, loss, rng, trace=trace, rung=self._rung)
+            strength = lifted.choose_strength(answers, loss, rng, trace=trace, kind=self._kind)
         else:
             strength = float(self.regularization)
         metric, v, solution = lifted.solve(
-            answers, loss, strength, trace=trace, rung=self._rung, tol=self.tol, max_iter=self.max_iter
+            answers, loss, strength, trace=trace, kind=self._kind, tol=self.tol, max_iter=self.max_iter
         )
-        u = lifted.shrunk_ideal(metric, v) if self._rung != "none" else 0 * v
+        u = lifted.shrunk_ideal(metric, v) if self._kind != "none" else 0 * v
         fit = Fit.of(solution, metric, u, solution.distances)
-        return Learned(**vars(fit), rung=self._rung, linear=v, strength=strength)
+        return Learned(**vars(fit), kind=self._kind, linear=v, strength=strength)
 
     def _store(self, data: Comparisons, fit: Fit, scaler: Scaler) -> None:
         """Fitted attributes, in the user's units."""
         super()._store(data, fit, scaler)
         assert isinstance(fit, Learned) and fit.linear is not None
-        self.rung_, self.lapse_, self.strength_ = fit.rung, fit.lapse, fit.strength
+        self.kind_, self.lapse_, self.strength_ = fit.kind, fit.lapse, fit.strength
         self.item_effects_ = fit.effects
         self.kind_weights_ = _kind_weights(fit)
         self.slope_: FloatArray | None = None
         # Also where the ideal-point kind has no weight left, and only describes.
-        averaged = len(self.kind_weights_) > 1 or (fit.bumps is not None and fit.rung != "smooth")
-        if averaged or fit.rung in ("none", "signed", "items", "smooth") or without_ideal(fit):
+        averaged = len(self.kind_weights_) > 1 or (fit.bumps is not None and fit.kind != "smooth")
+        if averaged or fit.kind in ("none", "signed", "items", "smooth") or without_ideal(fit):
             self.slope_ = -2 * fit.linear / scaler.sizes
-            if fit.rung != "signed" and not (averaged and np.isfinite(self.ideal_point_).all()):
+            if fit.kind != "signed" and not (averaged and np.isfinite(self.ideal_point_).all()):
                 self.ideal_point_ = np.full_like(scaler.sizes, np.nan)
             predictor = fit.metric if fit.predictor is None else fit.predictor
             self.model_ = replace(
@@ -239,7 +240,7 @@ class IdealPoint(PairEstimator):
             )
         self._fit = fit
         self.posterior_ = self._posterior_of(fit.mixture, scaler, data)
-        self._ladder: tuple[Rung, ...] = ()
+        self._kind_scores: tuple[KindScore, ...] = ()
         self._description: Description | None = None
         self._description_of: tuple[Model, Posterior | None] | None = None
         self._mixture, self._data, self._scaler = fit.mixture, data, scaler
@@ -315,13 +316,13 @@ class IdealPoint(PairEstimator):
         self._store(data, embed(fit, answers, self._scaler.varies), self._scaler)
         return self
 
-    def ladder(self) -> tuple[Rung, ...]:
+    def kinds(self) -> tuple[KindScore, ...]:
         """How well each kind of preference predicts answers that it has not seen, simplest first.
 
         The first is Bradley and Terry's: nothing of the features, an effect of each item.
         """
         check_is_fitted(self)
-        if not self._ladder:
+        if not self._kind_scores:
             answers = self._answers(self._data)
             names = METRICS if answers.items.shape[1] else ()
             kinds = [("items", True), *((name, False) for name in names)]
@@ -337,9 +338,20 @@ class IdealPoint(PairEstimator):
                         settings = {"lapse": self._lapse, "start": start, "effort": QUICK}
                         known[kind] = infer(answers, kind[0], rng, effects=kind[1], **settings)  # type: ignore[arg-type]
                     left = known[kind].leave_out()
-                    self._ladder += (Rung(*kind, left.accuracy, left.log_loss),)
+                    self._kind_scores += (KindScore(*kind, left.accuracy, left.log_loss),)
                     progress.advance()
-        return self._ladder
+        return self._kind_scores
+
+    @property
+    def rung_(self) -> str:
+        """The old name of `kind_`."""
+        warnings.warn("rung_ is now kind_; the old name goes with 0.4.", FutureWarning, stacklevel=2)
+        return self.kind_
+
+    def ladder(self) -> tuple[KindScore, ...]:
+        """The old name of `kinds`."""
+        warnings.warn("ladder() is now kinds(); the old name goes with 0.4.", FutureWarning, stacklevel=2)
+        return self.kinds()
 
     def description(self) -> Description | None:
         """What the answers bear out, by Bayes factors; None of a convex program."""
@@ -496,7 +508,7 @@ def _kind_of(part: Inference | Smooth) -> tuple[str, bool]:
 def _kind_weights(fit: Learned) -> dict[str, float]:
     """The weight of each kind of preference in the average; with item effects it has a plus."""
     if fit.mixture is None:
-        return {fit.rung: 1.0}
+        return {fit.kind: 1.0}
     counted = fit.mixture.counted
     names = [name + "+" * effects for name, effects in map(_kind_of, counted.parts)]
     return dict(zip(names, counted.weights.tolist(), strict=True))

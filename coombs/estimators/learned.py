@@ -163,7 +163,7 @@ class Learned(Fit):
     `metric` and the ideal point describe them, and are the same where they can be.
     """
 
-    rung: str = "full"
+    kind: str = "full"
     linear: FloatArray | None = None
     predictor: FloatArray | None = None
     bumps: Bumps | None = None
@@ -245,7 +245,7 @@ def estimate(whole: Mixture) -> Learned:
         mixture.status,
         sum(part.n_iter for part in whole.parts),
         float("nan"),
-        rung=described.main.name,
+        kind=described.main.name,
         linear=scale * _mean(means, "linear", weights),
         predictor=scale * _mean(means, "metric", weights),
         bumps=bumps[0] if bumps else None,
@@ -423,4 +423,4 @@ def without_ideal(fit: Learned) -> bool:
     """Whether a Euclidean metric is so small that its ideal point is too far away to compute with."""
     assert fit.linear is not None
     short = np.linalg.norm(fit.metric @ fit.ideal_point - fit.linear) > 0.1 * np.linalg.norm(fit.linear)
-    return bool(fit.rung == "identity" and fit.mixture is None and short)
+    return bool(fit.kind == "identity" and fit.mixture is None and short)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from coombs.data.tables import FloatArray
     from coombs.estimators.description import Description
-    from coombs.estimators.ideal_point import Rung
+    from coombs.estimators.ideal_point import KindScore
     from coombs.insights.from_fit import Case
 
     Index: TypeAlias = NDArray[np.intp]
@@ -81,7 +81,7 @@ def _too_few(case: Case) -> Iterator[Unknown]:
     """Fewer answers than unknowns, which are d (d + 3) / 2 for any metric and an ideal point."""
     d, n = int(case.varies.sum()), int((case.data.weights > 0).sum())
     counts = {"items": 0, "none": d, "identity": d + 1, "diagonal": 2 * d}
-    needed = counts.get(case.rung, d * (d + 3) // 2)
+    needed = counts.get(case.kind, d * (d + 3) // 2)
     if n < needed:
         text = f"{count(n, 'answer')} for {needed} unknown numbers: too few, so that much here is a guess."
         yield Unknown("few answers", text)
@@ -146,8 +146,8 @@ def trust(case: Case, ideal: tuple[Ideal, ...]) -> Trust:
     pairs, asked_again, contradicted, ties = _repeats(case.data)
     described = case.est.description()
     # A pair cannot be predicted from itself.
-    rungs = case.est.ladder() if case.compare else ()
-    kinds = tuple(_kind(case, rung) for rung in rungs) if pairs > 1 and not case.chosen else ()
+    scores = case.est.kinds() if case.compare else ()
+    kinds = tuple(_kind(case, score) for score in scores) if pairs > 1 and not case.chosen else ()
     warnings = dict([*_about_the_fit(case), *_about_the_taste(case, kinds, ideal)])
     lapse_low, lapse_high = _lapse_interval(case)
     accuracy, log_loss, basis = _on_new_answers(case) if pairs > 1 else (float("nan"), float("nan"), "none")
@@ -232,12 +232,12 @@ def _lapse_interval(case: Case) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _kind(case: Case, rung: Rung) -> Kind:
-    extra = rung.item_effects and rung.metric != "items"
-    effects = case.est.item_effects_ is not None and case.rung != "items"
-    name = KINDS[rung.metric] + (", and each item's own effect" if extra else "")
-    in_use = rung.metric == case.rung and extra == effects and len(case.est.kind_weights_) == 1
-    return Kind(name, rung.metric, rung.item_effects, float(rung.accuracy), float(rung.log_loss), in_use)
+def _kind(case: Case, score: KindScore) -> Kind:
+    extra = score.item_effects and score.metric != "items"
+    effects = case.est.item_effects_ is not None and case.kind != "items"
+    name = KINDS[score.metric] + (", and each item's own effect" if extra else "")
+    in_use = score.metric == case.kind and extra == effects and len(case.est.kind_weights_) == 1
+    return Kind(name, score.metric, score.item_effects, float(score.accuracy), float(score.log_loss), in_use)
 
 
 def _advice(kinds: tuple[Kind, ...], n_answers: int) -> str:
@@ -349,10 +349,10 @@ def _about_the_taste(
             "anti-ideal",
             (
                 "Some direction looks anti-ideal, the middle being the worst: metric='signed' predicts "
-                f"answers clearly better (log loss {losses['signed']:.3f} against {losses[case.rung]:.3f})."
+                f"answers clearly better (log loss {losses['signed']:.3f} against {losses[case.kind]:.3f})."
             ),
         )
-    if losses.get(case.rung, 0.0) > COIN - ALIKE and case.est.item_effects_ is None:
+    if losses.get(case.kind, 0.0) > COIN - ALIKE and case.est.item_effects_ is None:
         yield "coin", "The kind in use predicts answers no better than a coin does."
     elif len(case.data) >= ENOUGH and case.est.score(case.data) < AGREED * _ceiling(case.data):
         yield (

@@ -112,9 +112,9 @@ class Case:
         return self.est.described()[0]
 
     @property
-    def rung(self) -> str:
+    def kind(self) -> str:
         """The kind of preference in use."""
-        return self.est.rung_
+        return self.est.kind_
 
     @property
     def is_average(self) -> bool:
@@ -129,7 +129,7 @@ class Case:
     @property
     def has_ideal(self) -> bool:
         """Whether there is an ideal point."""
-        return bool(np.isfinite(self.est.ideal_point_).all()) and self.rung != "items"
+        return bool(np.isfinite(self.est.ideal_point_).all()) and self.kind != "items"
 
     @property
     def scales(self) -> FloatArray:
@@ -192,7 +192,7 @@ def explain(
         n_people=1 if users is None else len(set(users.tolist())),
         n_answers=int((case.data.weights > 0).sum()),
         n_items=case.data.n_items,
-        metric=case.rung,
+        metric=case.kind,
         level=float(level),
         intervals=case.posterior is not None,
         features=case.features,
@@ -268,7 +268,7 @@ def _directions(case: Case) -> tuple[Direction, ...]:
 
 def _slopes(case: Case) -> tuple[Slope, ...]:
     """Of a linear preference, the strongest first."""
-    if case.rung != "none":
+    if case.kind != "none":
         return ()
     gains = _slope_of(case) * case.scales
     shares = _shares_of(gains)
@@ -295,7 +295,7 @@ def _shares_of(values: FloatArray) -> FloatArray:
 
 def _ideal(case: Case) -> tuple[Ideal, ...]:
     """What is wanted of each feature, where it is known, and how much the feature decides."""
-    if case.rung == "items":
+    if case.kind == "items":
         return ()
     # The same measure as in the pictures.
     matters = what_matters_data(case.est, items=case.data.item_table, level=case.level, wishes=False)

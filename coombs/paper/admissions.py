@@ -358,7 +358,7 @@ def _folds(pairs: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp
 
 
 def _fold(answers: Comparisons, folds: NDArray[np.intp], fold: int, rng: np.random.Generator) -> list[Row]:
-    """How many of a fold's answers each estimator foretells from the others."""
+    """How many of a fold's answers each estimator predicts from the others."""
     rows: list[Row] = []
     held_out = answers[np.flatnonzero(folds == fold)]
     for name, make in GRADCAFE_FITS.items():

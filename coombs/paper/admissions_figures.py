@@ -170,7 +170,7 @@ def gradcafe_summary(table: Table) -> Part:
 
 
 def _accuracies(folds: Table) -> Part:
-    """Shares of all held-out answers that each estimator foretells."""
+    """Shares of all held-out answers that each estimator predicts."""
     found: Part = {"answers": folds.rows[0]["answers"]}
     for name in COMPARED:
         rows = Table(row for row in folds.where(estimator=name).rows if row.get("accuracy", "") != "")

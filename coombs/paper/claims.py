@@ -255,7 +255,7 @@ UNRANKED = (
 )
 GRADCAFE = (
     *(_of_applicants("gradcafe", *one) for one in _LEARNED),
-    _of_applicants("gradcafe", *_RANKS, applicants.foretells_well),
+    _of_applicants("gradcafe", *_RANKS, applicants.predicts_well),
 )
 
 RANKED = (

@@ -275,7 +275,7 @@ def ranks_well(summary: Summary) -> Verdict:
     )
 
 
-def foretells_well(summary: Summary) -> Verdict:
+def predicts_well(summary: Summary) -> Verdict:
     """The share of held-out answers that come out right, on average over schools."""
     means = {}
     for name in ("SingleStep", "IdealPoint", "linear"):

@@ -4,7 +4,7 @@ With z = (x, 1) an item's score is z'Bz, B = [[M, -Mu], [-u'M, c]], linear in B,
 
     sum_k w_k loss(s_loser - s_winner) + strength |B|_F^2      (or strength trace B, for low rank)
 
-is convex over B >= 0. Other rungs of the ladder are the same with fewer entries or without the cone.
+is convex over B >= 0. Other kinds are the same with fewer entries or without the cone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from coombs.programs.losses import Loss
     from coombs.programs.program import Solution
 
-RUNGS = ("none", "identity", "full", "signed")
+KINDS = ("none", "identity", "full", "signed")
 TRACE_RIDGE = 1e-4
 """The share of the trace penalty that a ridge adds to it: the cone's bound needs a curvature."""
 SHRINK, FARTHEST = 0.01, 1e6
@@ -34,21 +34,21 @@ SPARSE = 40
 
 
 def program(
-    answers: Answers, loss: Loss, strength: float, *, trace: bool = False, rung: str = "full"
+    answers: Answers, loss: Loss, strength: float, *, trace: bool = False, kind: str = "full"
 ) -> Program:
-    """The program of one rung; see `quadratic_of` for what its unknowns mean."""
+    """The program of one kind of preference; see `quadratic_of` for what its unknowns mean."""
     graph = answers.graph()
     n, d = answers.items.shape
     # Its Laplacian is only multiplied with, never factored: sparse where answers are few for the items.
     graph.dense = graph.dense and n * n < SPARSE * graph.n_answers
     squares, order = np.zeros((n, 0)), 0
-    if rung == "full":
+    if kind == "full":
         features, order = outer_features(np.hstack([answers.items, np.ones((n, 1))])), d + 1
-    elif rung == "identity":
+    elif kind == "identity":
         squares, order = (answers.items**2).sum(axis=1, keepdims=True), 1
-    elif rung == "signed":
+    elif kind == "signed":
         squares = outer_features(answers.items)
-    if rung != "full":
+    if kind != "full":
         features = np.hstack([squares, -2 * answers.items])
     linear, n_psd = np.zeros(features.shape[1]), order * (order + 1) // 2
     penalty = np.full(len(linear), strength)
@@ -68,14 +68,14 @@ def program(
     )
 
 
-def quadratic_of(y: Vector, d: int, rung: str) -> tuple[Matrix, Vector]:
+def quadratic_of(y: Vector, d: int, kind: str) -> tuple[Matrix, Vector]:
     """(M, v) of scores x'Mx - 2 v'x, from the unknowns of a program."""
-    if rung == "full":
+    if kind == "full":
         lifted = smat(y, d + 1)
         return lifted[:d, :d], -lifted[:d, d]
-    if rung == "identity":
+    if kind == "identity":
         return y[0] * np.eye(d), y[1:]
-    return smat(y[:-d], d) if rung == "signed" else np.zeros((d, d)), y[-d:]
+    return smat(y[:-d], d) if kind == "signed" else np.zeros((d, d)), y[-d:]
 
 
 def shrunk_ideal(metric: Matrix, v: Vector, shrink: float = SHRINK) -> Vector:
@@ -91,20 +91,20 @@ def shrunk_ideal(metric: Matrix, v: Vector, shrink: float = SHRINK) -> Vector:
 
 
 def choose_strength(
-    answers: Answers, loss: Loss, rng: np.random.Generator, *, trace: bool = False, rung: str = "full"
+    answers: Answers, loss: Loss, rng: np.random.Generator, *, trace: bool = False, kind: str = "full"
 ) -> float:
     """The strength with the least loss on answers left out, cut by unordered pair."""
     folds = list(answers.folds(FOLDS, rng))
     totals = [
-        sum(_left_out(kept, left, loss, strength, trace, rung) for kept, left in folds)
+        sum(_left_out(kept, left, loss, strength, trace, kind) for kept, left in folds)
         for strength in STRENGTHS
     ]
     return float(STRENGTHS[int(np.argmin(totals))] if folds else STRENGTHS[len(STRENGTHS) // 2])
 
 
-def _left_out(kept: Answers, left: Answers, loss: Loss, strength: float, trace: bool, rung: str) -> float:
+def _left_out(kept: Answers, left: Answers, loss: Loss, strength: float, trace: bool, kind: str) -> float:
     """The loss on answers left out."""
-    whole = program(kept, loss, strength, trace=trace, rung=rung)
+    whole = program(kept, loss, strength, trace=trace, kind=kind)
     try:
         scores: Vector = whole.features @ minimise(whole, tol=1e-4).y
     except ConvergenceError:
@@ -113,8 +113,8 @@ def _left_out(kept: Answers, left: Answers, loss: Loss, strength: float, trace: 
 
 
 def solve(
-    answers: Answers, loss: Loss, strength: float, *, trace: bool, rung: str, tol: float, max_iter: int
+    answers: Answers, loss: Loss, strength: float, *, trace: bool, kind: str, tol: float, max_iter: int
 ) -> tuple[Matrix, Vector, Solution]:
     """(M, v) of the optimum, and how it ended."""
-    solution = minimise(program(answers, loss, strength, trace=trace, rung=rung), "auto", tol, max_iter)
-    return *quadratic_of(solution.y, answers.items.shape[1], rung), solution
+    solution = minimise(program(answers, loss, strength, trace=trace, kind=kind), "auto", tol, max_iter)
+    return *quadratic_of(solution.y, answers.items.shape[1], kind), solution

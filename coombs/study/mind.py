@@ -87,13 +87,13 @@ class Thinking(Protocol):
 class Mind:
     """Draws of what a respondent may want, given the answers that it was told."""
 
-    def __init__(self, items: FloatArray, rung: str, seed: Sequence[int]) -> None:
+    def __init__(self, items: FloatArray, metric: str, seed: Sequence[int]) -> None:
         """About standardised items."""
         self.rng = np.random.default_rng(list(seed))
         self._told: list[int] = []
         self._kept: list[tuple[int, Belief]] = []
-        kind = AveragedBelief if rung == "auto" else Belief
-        self.belief: Belief = kind.prior(items, "full" if rung == "auto" else rung, None, self.rng)
+        kind = AveragedBelief if metric == "auto" else Belief
+        self.belief: Belief = kind.prior(items, "full" if metric == "auto" else metric, None, self.rng)
 
     def think(
         self, answers: Sequence[AnswerRecord], asked: Collection[tuple[int, int]], strategy: str, k: int

@@ -102,9 +102,9 @@ class Helper:
 class FarMind:
     """A `Mind` in a helper."""
 
-    def __init__(self, helper: Helper, key: str, items: FloatArray, rung: str, seed: Sequence[int]) -> None:
+    def __init__(self, helper: Helper, key: str, items: FloatArray, metric: str, seed: Sequence[int]) -> None:
         self._helper, self._key = helper, key
-        self._items, self._made_of = items, (_digest(items), rung, seed)
+        self._items, self._made_of = items, (_digest(items), metric, seed)
 
     def think(
         self, answers: Sequence[AnswerRecord], asked: Collection[tuple[int, int]], strategy: str, k: int
@@ -135,12 +135,12 @@ class Minds:
         if key not in self._minds:
             if made_of is None:
                 return None
-            digest, rung, seed, items = made_of
+            digest, metric, seed, items = made_of
             if items is not None:
                 _keep(self._tables, digest, items, MOST_TABLES)
             if digest not in self._tables:
                 return None
-            self._minds[key] = Mind(self._tables[digest], rung, seed)
+            self._minds[key] = Mind(self._tables[digest], metric, seed)
         mind: Mind = _keep(self._minds, key, self._minds[key], MOST_MINDS)
         try:
             thought = mind.think(*about)
