@@ -7,7 +7,9 @@ import time
 from typing import TextIO
 
 PATIENCE = 2.0
+"""Seconds before a bar is shown."""
 WIDTH = 28
+"""Of the bar, in characters."""
 
 
 class Progress:

@@ -24,8 +24,12 @@ Names: TypeAlias = NDArray[np.object_]
 Columns: TypeAlias = dict[str, NDArray[Any]]
 Where: TypeAlias = Callable[[int], str]
 
-_WORDS = {"left": 1, "right": -1, "tie": 0, "skip": 2}
-_SKIP, _NEITHER = 2, 3
+_SKIP = 2
+"""The sign of a question that was not answered."""
+_NEITHER = 3
+"""The sign of a winner that is neither a word nor one of the two items."""
+_WORDS = {"left": 1, "right": -1, "tie": 0, "skip": _SKIP}
+"""Words for an answer, and the sign of each."""
 _WHOLE = re.compile(r"-?\d+")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 LARGEST_WEIGHT = 1e9

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 LARGEST_RATIO = 1e12
 """Features whose spreads differ by more lose their digits to each other."""
 BLOCK = 50_000
+"""Pairs whose differences are held at once."""
 
 
 @dataclass(frozen=True)

@@ -214,9 +214,7 @@ def _case(
 ) -> Case:
     """The parameters, checked."""
     if not isinstance(est, TasteEstimator):
-        raise InputError(
-            f"explain is for a fitted IdealPoint; this is a {type(est).__name__}."
-        )
+        raise InputError(f"explain is for a fitted IdealPoint; this is a {type(est).__name__}.")
     check_is_fitted(est)
     if not isinstance(level, Real) or isinstance(level, bool) or not 0 < float(level) < 1:
         raise InputError(f"level is {level!r}; it must be between 0 and 1, as 0.9.")

@@ -34,8 +34,9 @@ SHORTEST_STEP = 1e-7
 HALVINGS = 12
 """How often a step is halved at most for the curve of a smooth loss."""
 ROUGH = 1e-3
+"""Relative gap of the hinge program from which a smooth loss starts."""
 INSIDE = 0.1
-"""A smooth loss starts from the hinge program solved to ROUGH, moved INSIDE its bounds."""
+"""How far that start is moved inside of its bounds, as a share of their width."""
 HEAVY = 1e10
 """Weights above this make the reduced system inexact: then every direction is refined."""
 
