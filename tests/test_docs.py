@@ -105,9 +105,18 @@ def test_no_example_is_passed_over() -> None:
 
 
 def test_every_page_is_in_the_index() -> None:
-    """docs/README.md has all of them."""
-    index = (ROOT / "docs" / "README.md").read_text()
-    assert all(f"]({page.name})" in index for page in PAGES if page.name != "README.md")
+    """docs/README.md has all of them, and so has the site's index; two pages are the site's own."""
+    index, site = ((ROOT / "docs" / name).read_text() for name in ("README.md", "index.md"))
+    pages = [page for page in PAGES if page.name not in ("README.md", "index.md", "reference.md")]
+    assert all(f"]({page.name})" in index and f"\n{page.stem}\n" in site for page in pages)
+
+
+def test_the_reference_has_every_public_name() -> None:
+    """Of the package, its plots, its studies and its measures."""
+    reference = (ROOT / "docs" / "reference.md").read_text()
+    names = [f"coombs.{name}" for name in coombs.__all__ if not name.startswith("_")]
+    names += [f"coombs.plots.{name}" for name in coombs.plots.__all__ if name[0].islower()]
+    assert [name for name in names if f" {name}\n" not in reference] == []
 
 
 def test_readme_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -140,5 +149,5 @@ def test_links_between_documents_lead_somewhere() -> None:
 def test_extra_all_holds_every_optional_dependency_of_the_package() -> None:
     """What a user may want is in [all]; the reference solver, the peers and the tools are apart."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    wanted = [name for name in extras if name not in ("all", "cvxpy", "dev", "peers")]
+    wanted = [name for name in extras if name not in ("all", "cvxpy", "dev", "docs", "peers")]
     assert extras["all"] == [f"coombs[{','.join(wanted)}]"]

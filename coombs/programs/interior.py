@@ -234,7 +234,9 @@ class _State:
         if program.nonnegative:
             bound_price = (targets.bound - point.bound_price * dd) / point.distances
         scaled = self.scaling.to_scaled(smat(dy[: program.n_psd], program.order))
-        return SearchDirection(dy, drho, dnu, dd, multipliers, rows, bound_price, scaled, targets.cone - scaled)
+        return SearchDirection(
+            dy, drho, dnu, dd, multipliers, rows, bound_price, scaled, targets.cone - scaled
+        )
 
     def _newton(self, k: Matrix, targets: Targets) -> Step:
         """Right-hand sides of the Newton system, and its solution (dy, drho, dnu)."""
