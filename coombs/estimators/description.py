@@ -28,7 +28,7 @@ NEARLY_ALL = 0.95
 """More is better where it is for this share of the items."""
 LOG_ODDS = 0.4
 """Log odds, a taste against a coin, from which on there is a pattern, if answers are not few."""
-LOG_ODDS_FEW = 1.5
+LOG_ODDS_FEW = 2.5
 """The same of few answers, which may agree by accident."""
 FEW = 15
 """Answers up to which they are few."""
