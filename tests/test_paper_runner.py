@@ -68,7 +68,7 @@ def test_a_run_that_is_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> Non
     command = [
         sys.executable,
         "-m",
-        "coombs.cli",
+        "coombs",
         "reproduce",
         "proposition",
         "--out",

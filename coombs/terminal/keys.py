@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Literal, NamedTuple, NoReturn, Protocol, TextIO, TypeAlias
 
-from coombs.terminal.cells import harmless
+from coombs.terminal_text import terminal_safe
 
 Command: TypeAlias = Literal["left", "right", "tie", "skip", "undo", "quit", "help", "continue", "redraw"]
 
@@ -71,7 +71,7 @@ class Lines:
         return "quit"
 
     def _unknown(self, number: int, text: str) -> Unknown:
-        said = harmless(text[:40])
+        said = terminal_safe(text[:40])
         return Unknown(f"Line {number} is {said!r}; it must be left, right, tie, skip, undo or quit.")
 
 

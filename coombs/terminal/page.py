@@ -12,8 +12,8 @@ from typing import Any
 from coombs.data import naming
 from coombs.storage import is_memory
 from coombs.study import Progress, Respondent, Result
-from coombs.terminal.cells import cells, cut, harmless, wrap
 from coombs.terminal.look import Look
+from coombs.terminal_text import cells, cut, terminal_safe, wrap
 
 
 def fitted(page: str, look: Look) -> list[str]:
@@ -73,4 +73,4 @@ def come_back(storage: str, arguments: Sequence[str], more: str = "") -> str:
         return f"Nothing is kept, as the storage is {storage}."
     command = re.sub(r"(://[^:@/ ]*):[^@ ]*@", r"\1:...@", shlex.join(["coombs", *arguments]))
     with_more = f" with more {more}" if more else ""
-    return f"Everything is stored. To go on{with_more}: {harmless(command)}"
+    return f"Everything is stored. To go on{with_more}: {terminal_safe(command)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from coombs.data.catalogue import Catalogue
-from coombs.terminal.cells import harmless
+from coombs.terminal_text import terminal_safe
 from coombs.words import numbers
 
 
@@ -29,13 +29,13 @@ def rows(items: Catalogue, positions: tuple[int, int]) -> list[Row]:
     """The features of two items, then their details unless both are blank; all of it safe to print."""
     table, (first, second) = items.table.matrix, positions
     features = [
-        Row(harmless(name), numbers(left, right), (share(left, column), share(right, column)))
+        Row(terminal_safe(name), numbers(left, right), (share(left, column), share(right, column)))
         for name, column in zip(items.features, table.T.tolist(), strict=True)
         for left, right in [(column[first], column[second])]
     ]
     known = items.details[first], items.details[second]
-    texts = {name: (harmless(known[0][name]), harmless(known[1][name])) for name in known[0]}
-    return features + [Row(harmless(name), pair, None) for name, pair in texts.items() if any(pair)]
+    texts = {name: (terminal_safe(known[0][name]), terminal_safe(known[1][name])) for name in known[0]}
+    return features + [Row(terminal_safe(name), pair, None) for name, pair in texts.items() if any(pair)]
 
 
 def share(value: float, column: list[float]) -> float:

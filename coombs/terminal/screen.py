@@ -9,9 +9,9 @@ from typing import NamedTuple
 from coombs.data import naming
 from coombs.data.catalogue import Catalogue
 from coombs.study.records import Progress, Question
-from coombs.terminal.cells import cells, cut, harmless, pad, wrap
 from coombs.terminal.look import BOLD, CYAN, DIM, GREEN, MAGENTA, Look
 from coombs.terminal.pair import Row, rows
+from coombs.terminal_text import cells, cut, pad, terminal_safe, wrap
 from coombs.words import count
 
 NARROW, WIDEST = 60, 100
@@ -66,7 +66,7 @@ def question_screen(
     look = look._replace(width=min(look.width, WIDEST))
     head = [*progress_lines(found, look), *notice_lines(notice, look), ""]
     foot = ["", *keys_lines(KEYS, WORDS, look)]
-    names = harmless(naming.text(question.left)), harmless(naming.text(question.right))
+    names = terminal_safe(naming.text(question.left)), terminal_safe(naming.text(question.right))
     shown, room = rows(items, question.positions), look.height - len(head) - len(foot)
     if look.width >= NARROW:
         body = _side_by_side(names, shown, look, room)
@@ -92,7 +92,7 @@ def pause_screen(
     told = [look.style(line, BOLD) for line in wrap(" ".join(words), look.width)]
     foot = ["", *keys_lines([*[GO_ON] * more, *PAUSE_KEYS], PAUSE_WORDS[more], look)]
     room = max(look.height - len(head) - len(told) - len(foot), 0)
-    names = [] if doubts else [harmless(naming.text(name)) for name in found.top]
+    names = [] if doubts else [terminal_safe(naming.text(name)) for name in found.top]
     top = [cut(f"{k:>3}  {name}", look.width, look.ellipsis) for k, name in enumerate(names, 1)]
     return [*head, *told, *top[:room], *foot]
 
@@ -125,7 +125,7 @@ def progress_lines(found: Progress, look: Look) -> list[str]:
 
 def notice_lines(notice: str, look: Look) -> list[str]:
     """A sentence; in a window there is a line for it always, so that nothing below moves."""
-    lines = wrap(harmless(notice), look.width, MOST_LINES, look.ellipsis)
+    lines = wrap(terminal_safe(notice), look.width, MOST_LINES, look.ellipsis)
     return [look.style(line, DIM) for line in lines] or [""] * look.moves
 
 
