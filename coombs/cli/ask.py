@@ -37,7 +37,7 @@ def ask(**options: Any) -> None:
     """Ask about the items of a file until the best of them are known. Every answer is stored at once; the
     same command goes on where it was left.
     """
-    from coombs.terminal.session import Plan, ask
+    from coombs.terminal.question_loop import Plan, ask
 
     given = {name: options.pop(name) for name in ("strategy", "top", "certainty", "seed")}
     settings = {name: value for name, value in given.items() if value is not None}

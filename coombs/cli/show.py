@@ -24,10 +24,10 @@ def page(text: str) -> None:
     """Print a page: fitted to a narrow terminal, headings bold where there is colour, nothing commanded."""
     lines = [terminal_safe(line) for line in text.splitlines()]
     if sys.stdout.isatty() and max(map(len, lines), default=0) > shutil.get_terminal_size().columns:
-        from coombs.terminal.look import Look
+        from coombs.terminal.display import Display
         from coombs.terminal.page import fitted
 
-        lines = fitted("\n".join(lines), Look.of(sys.stdout))
+        lines = fitted("\n".join(lines), Display.of(sys.stdout))
     print("\n".join(_bold_headings(lines) if has_colour() else lines))
 
 

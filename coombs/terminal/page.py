@@ -12,11 +12,11 @@ from typing import Any
 from coombs.data import naming
 from coombs.storage import is_memory
 from coombs.study import Progress, Respondent, Result
-from coombs.terminal.look import Look
+from coombs.terminal.display import Display
 from coombs.terminal_text import cells, cut, terminal_safe, wrap
 
 
-def fitted(page: str, look: Look) -> list[str]:
+def fitted(page: str, look: Display) -> list[str]:
     """A page of an explanation, however narrow the terminal: sentences flow anew, rows of tables are cut."""
     lines = page.splitlines()
     if all(cells(line) <= look.width for line in lines):
@@ -38,7 +38,7 @@ def _blocks(lines: Sequence[str]) -> list[str]:
     return blocks[1:]
 
 
-def _fitted(block: str, look: Look) -> list[str]:
+def _fitted(block: str, look: Display) -> list[str]:
     if block.startswith("  "):
         return [cut(block, look.width, look.ellipsis)]
     if block.startswith("- "):
