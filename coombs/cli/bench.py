@@ -68,12 +68,12 @@ def measure(sizes: tuple[tuple[int, int], ...]) -> list[Timing]:
     """All timings, with a bar where it takes long."""
     from threadpoolctl import threadpool_limits
 
-    from coombs.progress import Progress
+    from coombs.progress import ProgressBar
     from coombs.simulate import make_preferences
 
     timings: list[Timing] = []
-    with Progress(len(TIMED) * len(sizes), "timing") as bar, threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    bar = ProgressBar(len(TIMED) * len(sizes), "timing")
+    with bar, threadpool_limits(1), warnings.catch_warnings(action="ignore"):
         for d, p in sizes:
             person = make_preferences(N_ITEMS, d, p, noise="logistic", random_state=0)
             for one in _timings(person, d, p):

@@ -24,7 +24,7 @@ from coombs.inference.smooth import Smooth, infer_smooth
 from coombs.programs import lifted
 from coombs.programs.losses import LOSSES
 from coombs.programs.program import Status
-from coombs.progress import Progress
+from coombs.progress import ProgressBar
 from coombs.random_state import generator
 
 if TYPE_CHECKING:
@@ -330,7 +330,7 @@ class IdealPoint(PairEstimator):
             known = {} if self._mixture is None else {_kind_of(part): part for part in self._mixture.parts}
             kinds += [kind for kind in known if kind not in kinds]
             rng, start = generator(0), rough(answers, generator(0))
-            with Progress(len(kinds), "comparing kinds of preference") as progress:
+            with ProgressBar(len(kinds), "comparing kinds of preference") as progress:
                 for kind in kinds:
                     if kind not in known and kind[0] == "smooth":
                         known[kind] = self._smooth(answers)
