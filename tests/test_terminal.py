@@ -158,6 +158,15 @@ def test_a_low_window_leaves_out_equal_features_first() -> None:
     assert "rent" not in text and "lift" not in text and "(and 2 more)" in text
 
 
+@pytest.mark.parametrize(("width", "height"), [(80, 7), (40, 11), (30, 12)])
+def test_a_low_window_shows_both_items_and_the_keys(width: int, height: int) -> None:
+    """Progress goes first, then rows."""
+    lines = screen(flats(("lift", "lift")), WINDOW._replace(width=width, height=height), "word " * 100)
+    text = "\n".join(map(plain, lines))
+    assert "A ← Elm" in text and "B → Mill" in text and "quit" in text and "44.5" in text
+    assert len(lines) <= height
+
+
 def test_nothing_but_ascii_goes_where_nothing_else_can_be_shown() -> None:
     """Arrows, bars and rules have their likenesses."""
     assert all(line.isascii() for line in screen(flats(), Display(unicode=False, full_screen=True)))

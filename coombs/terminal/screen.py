@@ -16,6 +16,10 @@ from coombs.words import count
 
 NARROW = 60
 """Columns below which items stand one above the other."""
+LEAST_LINES = 4
+"""Lines of items side by side, below which the progress goes, and all but a line of the notice."""
+LEAST_STACKED_LINES = 7
+"""The same of items one above the other."""
 WIDEST = 100
 """Columns above which nothing gets wider."""
 PROGRESS_WIDTH = 24
@@ -74,6 +78,9 @@ def question_screen(
     display = display._replace(width=min(display.width, WIDEST))
     head = [*progress_lines(progress, display), *notice_lines(notice, display), ""]
     foot = ["", *keys_lines(KEYS, WORDS, display)]
+    least = LEAST_LINES if display.width >= NARROW else LEAST_STACKED_LINES
+    if display.height - len(head) - len(foot) < least:
+        head = notice_lines(notice, display)[:1]
     names = terminal_safe(naming.text(question.left)), terminal_safe(naming.text(question.right))
     shown, room = comparison_rows(items, question.positions), display.height - len(head) - len(foot)
     if display.width >= NARROW:
