@@ -42,7 +42,7 @@ COMMANDS = (
 """In the order of the help. Commands import what is heavy when they run, so that help comes at once."""
 
 
-class InOrder(click.Group):
+class OrderedGroup(click.Group):
     """A group that names its commands in their own order."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -50,7 +50,7 @@ class InOrder(click.Group):
         return list(self.commands)
 
 
-group = InOrder(
+group = OrderedGroup(
     "coombs",
     commands={str(command.name): command for command in COMMANDS},
     no_args_is_help=False,

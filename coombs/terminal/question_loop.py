@@ -69,7 +69,7 @@ def ask(plan: Plan) -> None:
     # Both refuse what is wrong before there is a database.
     items, _ = catalogue(plan.items, plan.features), Settings(**plan.settings)
     with closing(open_storage(plan.storage)) as storage:
-        study, is_new = open_study(plan, items, storage)
+        study, is_new = _open_study(plan, items, storage)
         respondent = study.respondent(plan.respondent)
         with suppress(KeyboardInterrupt), _terminal(sys.stdin, screen) as (reader, show):
             QuestionLoop(respondent, plan, reader, show, _welcome(respondent, is_new)).run()
@@ -86,7 +86,7 @@ def _terminal(keyboard: TextIO | None, screen: TextIO) -> Iterator[tuple[Reader,
         yield keys, partial(write_screen, screen)
 
 
-def open_study(plan: Plan, items: Catalogue, storage: Storage) -> tuple[Study, bool]:
+def _open_study(plan: Plan, items: Catalogue, storage: Storage) -> tuple[Study, bool]:
     """The study, and whether it is new."""
     name = Path(plan.items).stem if plan.name is None else plan.name
     with suppress(StudyExistsError):
@@ -113,7 +113,7 @@ class QuestionLoop:
     ) -> None:
         self.respondent, self.plan = respondent, plan
         self.reader, self.show, self.notice = reader, show, notice
-        self.goes_on = False
+        self.past_goal = False
 
     def run(self) -> None:
         """Question after question."""
@@ -123,7 +123,7 @@ class QuestionLoop:
             if self.plan.is_done(progress):
                 return
             # Without an answer, nothing that is certain is about this person.
-            if progress.n_answers and progress.probability >= progress.goal and not self.goes_on:
+            if progress.n_answers and progress.probability >= progress.goal and not self.past_goal:
                 going = self._pause(f"The goal is reached: {progress}.", progress)
             elif (question := self.respondent.current()) is None:
                 going = self._pause("Every pair has been asked.", progress, more=False)
@@ -132,44 +132,46 @@ class QuestionLoop:
 
     def _question(self, question: Question, progress: Progress) -> bool:
         items = self.respondent.study.catalogue
-        said = self._said(lambda display: question_screen(question, items, progress, display, self.notice))
-        if said == "undo":
+        action = self._next_action(
+            lambda display: question_screen(question, items, progress, display, self.notice)
+        )
+        if action == "undo":
             self._undo()
-        elif said == "continue":
+        elif action == "continue":
             self.notice = "This question waits for an answer; ? shows how to give one."
-        elif said != "quit":
-            self._tell(question, said)
-        return said != "quit"
+        elif action != "quit":
+            self._tell(question, action)
+        return action != "quit"
 
     def _pause(self, sentence: str, progress: Progress, more: bool = True) -> bool:
         """Without a question; whether there are more of them."""
         doubts = self.respondent.doubts()
-        said = self._said(
+        action = self._next_action(
             lambda display: pause_screen(sentence, progress, display, self.notice, more, doubts)
         )
-        if said == "undo":
+        if action == "undo":
             self._undo()
-        elif said == "continue" and more:
-            self.goes_on = True
-        elif said != "quit":
+        elif action == "continue" and more:
+            self.past_goal = True
+        elif action != "quit":
             self.notice = "There is no question here to answer."
-        return said != "quit"
+        return action != "quit"
 
-    def _said(self, draw: Draw) -> Action:
-        """What is said to a screen, other than how to see it."""
+    def _next_action(self, draw: Draw) -> Action:
+        """The next action other than one about the screen itself."""
         while True:
             self.show(draw)
-            said = self.reader.read()
-            if isinstance(said, UnknownInput):
-                self.notice = said.sentence
-            elif said == "help":
+            action = self.reader.read()
+            if isinstance(action, UnknownInput):
+                self.notice = action.sentence
+            elif action == "help":
                 self.notice = ""
                 # In a window the help is in the way of the question, until the next key.
                 if self.show(help_screen).full_screen:
                     self.reader.read()
-            elif said != "redraw":
+            elif action != "redraw":
                 self.notice = ""
-                return said
+                return action
 
     def _tell(self, question: Question, choice: Action) -> None:
         try:
