@@ -19,8 +19,8 @@ from coombs.inference.smooth import Smooth, infer_smooth
 if TYPE_CHECKING:
     from coombs.data.answers import Answers
     from coombs.data.graph import Matrix, Vector
-    from coombs.estimators.learned import Mixture
     from coombs.inference.infer import Inference
+    from coombs.inference.mixture import Mixture
 
 MORE, LESS, PEAK, VALLEY = range(4)
 """Shapes: more is better, less is better, the best is within the items' range, the worst is."""

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs.data import files, naming, tables
+from coombs.data import checking, files, naming, tables
 from coombs.data.tables import Columns, InputError, Names, Where
 from coombs.progress import ProgressBar
 from coombs.storage.records import AnswerRecord, Choice, QuestionRecord, new_token
@@ -200,7 +200,7 @@ def _told(study: Study, columns: Columns, where: Where) -> list[Told]:
 
 def _choices(columns: Columns, where: Where) -> tuple[Names, Names, list[Choice]]:
     """The items of each row by name, and which was chosen."""
-    given = tables.answer_columns(columns, where)
+    given = checking.answer_columns(columns, where)
     if given.y is None:
         sides, words = ("winner", "loser"), ["left"] * len(given.rows)
     else:
