@@ -19,7 +19,7 @@ from coombs.data.tables import InputError
 from coombs.paper.experiment import Cell, Row, Table, stream
 from coombs.paper.proposition import PROPOSITION
 from coombs.paper.runner import Run, reproduce
-from coombs.progress import Progress, duration
+from coombs.progress import ProgressBar, duration
 
 pytest.importorskip("matplotlib")
 
@@ -68,7 +68,7 @@ def test_a_run_that_is_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> Non
     command = [
         sys.executable,
         "-m",
-        "coombs.cli",
+        "coombs",
         "reproduce",
         "proposition",
         "--out",
@@ -145,7 +145,7 @@ def test_the_quick_run_of_everything_ends_in_a_report(
 
 def test_a_bar_says_how_far_and_how_long_still() -> None:
     """After a quarter of the work, three times as long."""
-    bar = Progress(8, "cells")
+    bar = ProgressBar(8, "cells")
     bar.done = 2
     assert bar.text(10.0) == "[#######                     ]  25%, 30 s left  cells"
     assert [duration(s) for s in (5, 65, 3720)] == ["5 s", "1 min 5 s", "1 h 2 min"]

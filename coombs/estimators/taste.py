@@ -18,7 +18,7 @@ from coombs.inference.kinds import METRICS
 from coombs.inference.posterior import Posterior
 from coombs.inference.smooth import Smooth, infer_smooth
 from coombs.model import Model
-from coombs.progress import Progress
+from coombs.progress import ProgressBar
 from coombs.random_state import generator
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class TasteEstimator(PairEstimator):
             known = {} if self._mixture is None else {kind_of(part): part for part in self._mixture.parts}
             kinds += [kind for kind in known if kind not in kinds]
             rng, start = generator(0), rough(answers, generator(0))
-            with Progress(len(kinds), "comparing kinds of preference") as progress:
+            with ProgressBar(len(kinds), "comparing kinds of preference") as progress:
                 for kind in kinds:
                     if kind not in known and kind[0] == "smooth":
                         known[kind] = self._smooth(answers)

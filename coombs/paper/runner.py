@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from coombs.data.tables import InputError
 from coombs.paper.experiment import Cell, Experiment, Row, Table
-from coombs.progress import Progress
+from coombs.progress import ProgressBar
 
 QUICK_TRIALS = 3
 BATCH = 4
@@ -52,7 +52,7 @@ def reproduce(experiments: Sequence[Experiment], run: Run) -> dict[str, Table]:
     todo = [(one, cell) for one in able for cell in one.cells(run.quick)]
     total = sum(run.trials_of(one) for one, _ in todo)
     rows: dict[str, list[Row]] = {one.name: [] for one in able}
-    with _pool(run.jobs) as pool, Progress(total) as progress:
+    with _pool(run.jobs) as pool, ProgressBar(total) as progress:
         for experiment, cell in todo:
             progress.advance(0, f"{experiment.name} {cell.name}")
             rows[experiment.name] += _cell(experiment, cell, run, pool, progress)
@@ -82,7 +82,7 @@ def _claim(run: Run) -> None:
 
 
 def _cell(
-    experiment: Experiment, cell: Cell, run: Run, pool: ProcessPoolExecutor | None, progress: Progress
+    experiment: Experiment, cell: Cell, run: Run, pool: ProcessPoolExecutor | None, progress: ProgressBar
 ) -> list[Row]:
     """The rows of a cell, from its file if there is one."""
     folder = run.out / experiment.name / "cells"

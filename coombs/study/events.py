@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, get_args, get_origin
 
 from coombs.data import files, naming, tables
 from coombs.data.tables import InputError
-from coombs.progress import Progress
+from coombs.progress import ProgressBar
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.records import AnswerRecord, Item, QuestionRecord, StudyRecord, new_token
 from coombs.study.study import DEFAULT_STORAGE, Settings, Study, load_study, store_study, stored_catalogue
@@ -93,7 +93,7 @@ def import_events(
     called = files.path_text(path)
     lines = [(number, line) for number, line in files.numbered_lines(path) if line.strip()]
     place = open_storage(storage)
-    with Progress(len(lines), "events") as bar, place.batch():
+    with ProgressBar(len(lines), "events") as bar, place.batch():
         replay = Replay(place, name)
         for number, line in lines:
             with _placed(f"Line {number} of {called}"):

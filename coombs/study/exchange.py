@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from coombs.data import checking, files, naming, tables
 from coombs.data.tables import Columns, InputError, Names, Where
-from coombs.progress import Progress
+from coombs.progress import ProgressBar
 from coombs.storage.records import AnswerRecord, Choice, QuestionRecord, new_token
 from coombs.study.log import Log
 from coombs.study.study import ME, Study
@@ -90,7 +90,7 @@ def import_answers(study: Study, path: files.PathType) -> int:
     storage, people = study.storage, dict[str, int]()
     with storage.batch():
         told = _not_standing(study, told)
-        with Progress(len(told), "answers") as bar:
+        with ProgressBar(len(told), "answers") as bar:
             for user, left, right, choice, weight, at in told:
                 if user not in people:
                     people[user] = storage.add_respondent(study.record.id, user, new_token()).id
