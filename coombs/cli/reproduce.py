@@ -51,9 +51,8 @@ def run(options: argparse.Namespace) -> None:
         return
     need_matplotlib()
     plan = Run(options.out, options.seed, options.trials, options.quick, options.jobs)
-    experiments = chosen(options.experiments)
+    experiments = with_earlier(chosen(options.experiments), options.out)
     for one in experiments:
         if (reason := one.needs()) is not None:
             print(f"coombs: {one.name} is left out: {reason}", file=sys.stderr)
-    reproduce(experiments, plan)
-    print(write_report(with_earlier(experiments, options.out), options.out, plan))
+    print(write_report(experiments, reproduce(experiments, plan), plan))
