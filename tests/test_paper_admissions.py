@@ -13,7 +13,7 @@ from coombs.datasets import EIGENVALUES, FEATURES
 from coombs.estimators.single_step import SingleStep
 from coombs.paper import admissions, admissions_figures
 from coombs.paper.experiment import Experiment, Tables, Trials
-from coombs.paper.runner import Result, Run, reproduce
+from coombs.paper.runner import ExperimentResult, Run, reproduce
 from coombs.programs.program import ConvergenceError
 
 pytestmark = pytest.mark.slow
@@ -32,7 +32,7 @@ def summary_in(folder: Path) -> dict:
     return json.loads((folder / "summary.json").read_text(), parse_constant=refuse)
 
 
-def run_quickly(experiment: Experiment, out: Path, jobs: int = 1) -> tuple[Result, dict, Path]:
+def run_quickly(experiment: Experiment, out: Path, jobs: int = 1) -> tuple[ExperimentResult, dict, Path]:
     result = reproduce([experiment], Run(out, quick=True, jobs=jobs))[experiment.name]
     return result, summary_in(out / experiment.name), out / experiment.name
 

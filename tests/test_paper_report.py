@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from coombs.paper import chosen, with_earlier
-from coombs.paper.claims import CLAIMS, judge_all
+from coombs.paper import chosen
+from coombs.paper.claims import CLAIMS
 from coombs.paper.experiment import Cell, Experiment, Trials
 from coombs.paper.judging import Check, Claim, Measured, Outcome
 from coombs.paper.report import MARKS, write_report
-from coombs.paper.runner import Result, Run, reproduce
+from coombs.paper.runner import ExperimentResult, Run, reproduce
 
 HOLDS, PART, NOT, NOT_RUN = Outcome
 MEASURES = ("ur", "wer", "wer_authors", "kendall", "kendall_authors", "top5", "top10", "top20")
@@ -566,7 +566,7 @@ FIGURES = {name: PNG + name.encode() for name in ("another", "main", "supplement
 
 def result(key, tables=None):
     """What the runner returns of an experiment."""
-    return Result(Trials([]), GOOD[key], FIGURES, tables or {})
+    return ExperimentResult(Trials([]), GOOD[key], FIGURES, tables or {})
 
 
 @pytest.fixture
@@ -643,7 +643,7 @@ def test_experiments_that_the_folder_has_are_told_again(tmp_path):
     """A later command for one experiment does not make the report forget the others."""
     (tmp_path / "single-step").mkdir()
     (tmp_path / "single-step" / "summary.json").write_text("{}")
-    assert [one.name for one in with_earlier(chosen(["proposition"]), tmp_path)] == [
+    assert [one.name for one in chosen(["proposition"], tmp_path)] == [
         "single-step",
         "proposition",
     ]
@@ -651,11 +651,11 @@ def test_experiments_that_the_folder_has_are_told_again(tmp_path):
 
 def test_report_of_a_real_quick_run(tmp_path):
     pytest.importorskip("matplotlib")
-    experiments, run = chosen(["proposition"]), Run(tmp_path, quick=True, trials=2)
+    experiments, run = chosen(["proposition"], tmp_path), Run(tmp_path, quick=True, trials=2)
     results = reproduce(experiments, run)
     page = Page(write_report(experiments, results, run).read_text(encoding="utf-8"))
     assert len(page.images) == 1 and experiments[0].title in page.text and "2 of each cell" in page.text
     summary = json.loads((tmp_path / "proposition" / "summary.json").read_text())
     assert summary == results["proposition"].summary
-    verdicts = [found for _, found in judge_all({"proposition": summary}, {}) if found.outcome != NOT_RUN]
-    assert len(verdicts) == 4 and all(found.measured in page.text for found in verdicts)
+    claims = [one for one in CLAIMS if one.experiment == "proposition"]
+    assert len(claims) == 4 and all(one.judge(summary).measured in page.text for one in claims)

@@ -40,7 +40,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run the experiments, or name them."""
-    from coombs.paper import all_experiments, chosen, with_earlier
+    from coombs.paper import all_experiments, chosen
     from coombs.paper.report import write_report
     from coombs.paper.runner import Run, reproduce
     from coombs.render.plots import need_matplotlib
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
         return
     need_matplotlib()
     plan = Run(options.out, options.seed, options.trials, options.quick, options.jobs)
-    experiments = with_earlier(chosen(options.experiments), options.out)
+    experiments = chosen(options.experiments, options.out)
     for one in experiments:
         if (reason := one.needs()) is not None:
             print(f"coombs: {one.name} is left out: {reason}", file=sys.stderr)

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 import coombs.paper.admissions_figures as shown
 from coombs.data.comparisons import Comparisons
 from coombs.data.tables import FloatArray
-from coombs.datasets import FEATURES, Admissions, Candidates, make_admissions, read_gradcafe
+from coombs.datasets import FEATURES, SCALES, Admissions, Candidates, make_admissions, read_gradcafe
 from coombs.estimators.base import PairEstimator
 from coombs.estimators.ideal_point import IdealPoint
 from coombs.estimators.single_step import SingleStep
@@ -28,6 +28,8 @@ from coombs.paper.admissions_figures import BY_MODEL, POOLED, STANDARDIZED, TOP
 from coombs.paper.experiment import Cell, Experiment, Row, stream
 from coombs.programs.program import ConvergenceError
 
+SPREADS = dict(zip(FEATURES, SCALES, strict=True))
+"""Of simulated applicants, in whose units their committee's metric was made."""
 VANISHING = 1e-6
 """A metric with a diagonal below this, in units of spreads, is zero but for rounding errors."""
 NO_OPTIMUM = "no_optimum"
@@ -111,14 +113,6 @@ def _fit(name: str, est: PairEstimator, answers: Comparisons, spreads: FloatArra
     return row
 
 
-def _spreads(applicants: Admissions, features: Sequence[str]) -> FloatArray:
-    """Of simulated applicants, in whose units their committee's metric was made."""
-    truth = applicants.truth
-    assert truth is not None and truth.scales is not None and truth.feature_names is not None
-    sizes = dict(zip(truth.feature_names, truth.scales, strict=True))
-    return np.array([sizes[name] for name in features])
-
-
 # Unranked Candidates
 
 COUNTS = (33, 33, 34)
@@ -145,7 +139,7 @@ def unranked_trial(cell: Cell, seed: int, number: int) -> list[Row]:
     applicants = make_admissions("unranked", random_state=stream(seed, "unranked", number))
     everyone = applicants.clean(features)
     drawn = everyone.sample(COUNTS, stream(seed, "unranked", number, cell.name))
-    answers, spreads = drawn.comparisons(), _spreads(applicants, features)
+    answers, spreads = drawn.comparisons(), np.array([SPREADS[name] for name in features])
     common: Row = {
         "candidates": len(drawn),
         "answers": len(answers),
@@ -224,13 +218,12 @@ def ranked_cells(quick: bool) -> list[Cell]:
 
 def ranked_trial(cell: Cell, seed: int, number: int) -> list[Row]:
     """How well some of the comparisons rank the candidates, by an estimator's distances and by (M, u)."""
-    applicants = make_admissions("ranked", random_state=stream(seed, "ranked"))
-    candidates = applicants.clean()
+    candidates = make_admissions("ranked", random_state=stream(seed, "ranked")).clean()
     everything = candidates.comparisons()
     rng = stream(seed, "ranked", cell.name, number)
     answers = everything[np.sort(rng.choice(len(everything), cell["answers"], replace=False))]
     features = _names(candidates)
-    spreads = _spreads(applicants, features)
+    spreads = np.array([SPREADS[name] for name in features])
     assert candidates.truth is not None
     rows = [
         *_ranked_fits(candidates, answers, spreads),

@@ -43,13 +43,14 @@ def _part(row: Row) -> Part:
 
 
 def _pairs(rows: Sequence[Row]) -> Part:
-    """Of the rows about two features, by their names."""
-    parts = {row["features"]: _part(row) for row in rows if row["features"].count(",") == 1}
-    return {name: one | {"inside": _inside(one["ideal"])} for name, one in parts.items() if "ideal" in one}
-
-
-def _inside(ideal: Mapping[str, float]) -> bool:
-    return all(LIMITS[name][0] <= value <= LIMITS[name][1] for name, value in ideal.items())
+    """Of the rows about two features, by their names; and whether the ideal is in the allowed range."""
+    found = {}
+    for row in rows:
+        if row["features"].count(",") == 1 and "learned" in row:
+            ideal = row["learned"]["ideal"].items()
+            inside = all(LIMITS[name][0] <= value <= LIMITS[name][1] for name, value in ideal)
+            found[row["features"]] = _part(row) | {"inside": inside}
+    return found
 
 
 def _statuses(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
@@ -159,13 +160,18 @@ def _views(summary: Part) -> dict[str, Part]:
     return {"SingleStep": summary} | {name: summary[key] for name, key in keys.items() if key in summary}
 
 
+def _all_pairs(views: Mapping[str, Part]) -> list[str]:
+    """Of features, that any of the views has."""
+    return list(dict.fromkeys(pair for view in views.values() for pair in view["pairs"]))
+
+
 def unranked_figures(summary: Part, trials: Trials) -> dict[str, Figure]:
     """Level sets for every pair of features."""
     views = _views(summary)
     candidates = trials.where(trial=0, record="candidate")
     return {
         f"level-sets-{pair.replace(',', '-')}": _level_sets(pair, views, candidates.where(features=pair))
-        for pair in dict.fromkeys(pair for view in views.values() for pair in view["pairs"])
+        for pair in _all_pairs(views)
     }
 
 
@@ -306,11 +312,9 @@ def _interactions(parts: Mapping[str, Part]) -> list[list[str]]:
 
 def _ideals(parts: Mapping[str, Part], features: Sequence[str]) -> list[list[str]]:
     """A column for each part."""
-    rows = [["feature", *parts]]
-    for feature in features:
-        values = [one.get("ideal", {}).get(feature) for one in parts.values()]
-        rows.append([WORDS[feature], *(_number(value, ".2f") for value in values)])
-    return rows
+    ideals = [one.get("ideal", {}) for one in parts.values()]
+    rows = [[WORDS[name], *(_number(ideal.get(name), ".2f") for ideal in ideals)] for name in features]
+    return [["feature", *parts], *rows]
 
 
 def _ends(summary: Part) -> list[list[str]]:
@@ -323,16 +327,15 @@ def _ends(summary: Part) -> list[list[str]]:
 def _pair_rows(views: Mapping[str, Part]) -> list[list[str]]:
     """Of every pair by every estimator."""
     rows = [["features", "estimator", "ideal", "in the allowed range", "interactions", "right by (M, u)"]]
-    for pair in dict.fromkeys(pair for view in views.values() for pair in view["pairs"]):
+    for pair in _all_pairs(views):
         for name, view in views.items():
-            one = view["pairs"].get(pair)
-            if one is None:
-                continue
-            both = ", ".join(WORDS[feature] for feature in one["ideal"])
-            ideal = ", ".join(f"{value:.4g}" for value in one["ideal"].values())
-            words = "; ".join(_weighted(one))
-            found = [ideal, ("no", "yes")[one["inside"]], words, _number(one.get("accuracy"))]
-            rows.append([both, name, *(["-", "-", "none: M = 0", "-"] if one["vanishes"] else found)])
+            if (one := view["pairs"].get(pair)) is not None:
+                ideal = ", ".join(f"{value:.4g}" for value in one["ideal"].values())
+                inside, words = ("no", "yes")[one["inside"]], "; ".join(_weighted(one))
+                found = [ideal, inside, words, _number(one.get("accuracy"))]
+                nothing = ["-", "-", "none: M = 0", "-"]
+                both = ", ".join(WORDS[feature] for feature in one["ideal"])
+                rows.append([both, name, *(nothing if one["vanishes"] else found)])
     return rows
 
 

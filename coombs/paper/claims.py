@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
 from coombs.paper import applicant_quantities as applicants
 from coombs.paper import sweep_quantities as sweeps
-from coombs.paper.judging import NOT_ASKED, Claim, ClaimVerdict, Summary
+from coombs.paper.judging import Claim
 from coombs.paper.sweep_quantities import ENDS, FIRST, LAST, MAIN, TOPS, each
 
 PAPERS_MOST = 500
@@ -220,13 +219,4 @@ BY_EXPERIMENT = {
     "proposition": PROPOSITION,
 }
 CLAIMS = tuple(replace(one, experiment=name) for name, claims in BY_EXPERIMENT.items() for one in claims)
-
-
-def judge_all(
-    summaries: Mapping[str, Summary], reasons: Mapping[str, str]
-) -> list[tuple[Claim, ClaimVerdict]]:
-    """Every claim with its verdict; `reasons` says of an experiment without summary why there is none."""
-    return [
-        (one, one.judge(summaries.get(one.experiment), reasons.get(one.experiment, NOT_ASKED)))
-        for one in CLAIMS
-    ]
+"""All of them, in the order of the experiments."""

@@ -52,18 +52,12 @@ def trial(cell: Cell, seed: int, number: int) -> list[Row]:
 
 def summary(trials: Trials) -> dict[str, Any]:
     """Medians for each smallest eigenvalue."""
-    parts = {value: trials.where(smallest=value) for value in trials.distinct("smallest")}
-    return {
-        "cells": [
-            {
-                "smallest": value,
-                "trials": len(part),
-                "error_along": float(np.median(part["along"])),
-                "error_across": float(np.median(part["across"])),
-            }
-            for value, part in parts.items()
-        ]
-    }
+    cells = []
+    for value in trials.distinct("smallest"):
+        part = trials.where(smallest=value)
+        errors = {f"error_{key}": float(np.median(part[key])) for key in ("along", "across")}
+        cells.append({"smallest": value, "trials": len(part), **errors})
+    return {"cells": cells}
 
 
 def figures(summary: dict[str, Any], _: Trials) -> dict[str, Figure]:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import coombs
-from coombs.paper.claims import judge_all
+from coombs.paper.claims import CLAIMS
 from coombs.paper.experiment import Experiment
 from coombs.paper.judging import NOT_ASKED, Claim, ClaimVerdict, Outcome, Summary, three_decimals
-from coombs.paper.runner import QUICK_TRIALS, Result, Run
+from coombs.paper.runner import QUICK_TRIALS, ExperimentResult, Run
 from coombs.paper.sweep_quantities import ORACLE, OWN, START
 from coombs.render.html import document, write
 
@@ -67,7 +67,9 @@ dt { color: var(--quiet); } dd { margin: 0; }
 """
 
 
-def write_report(experiments: Sequence[Experiment], results: Mapping[str, Result], run: Run) -> Path:
+def write_report(
+    experiments: Sequence[Experiment], results: Mapping[str, ExperimentResult], run: Run
+) -> Path:
     """Write `report.html` and `claims.json` into the folder of a run.
 
     Parameters
@@ -82,7 +84,10 @@ def write_report(experiments: Sequence[Experiment], results: Mapping[str, Result
     """
     reasons = {one.name: reason for one in experiments if (reason := one.needs()) is not None}
     summaries = {name: result.summary for name, result in results.items()}
-    judged = judge_all(summaries, reasons)
+    judged = [
+        (one, one.judge(summaries.get(one.experiment), reasons.get(one.experiment, NOT_ASKED)))
+        for one in CLAIMS
+    ]
     records = [
         {"experiment": claim.experiment, "where": claim.where, "claim": claim.text, **verdict._asdict()}
         for claim, verdict in judged
@@ -133,7 +138,7 @@ def _contents(sections: Mapping[tuple[str, str], str]) -> str:
     return f'<nav aria-label="Contents">\n<ol>{items}</ol>\n</nav>\n<main>\n{parts}\n</main>'
 
 
-def _experiment(experiment: Experiment, result: Result, run: Run) -> str:
+def _experiment(experiment: Experiment, result: ExperimentResult, run: Run) -> str:
     """Description, figures and tables."""
     count = run.trials_of(experiment)
     each = "One trial" if count == 1 else f"{count} trials"
@@ -160,8 +165,12 @@ def _figure(experiment: Experiment, name: str, image: bytes, k: int) -> str:
 def _claims(titles: Mapping[str, str], judged: Sequence[tuple[Claim, ClaimVerdict]]) -> str:
     """Every claim under its experiment."""
     groups: dict[str, list[str]] = {}
-    for claim, verdict in judged:
-        groups.setdefault(claim.experiment, []).append(_claim(claim, verdict))
+    for claim, (outcome, measured, reason) in judged:
+        numbers = f"{escape(measured)}<br>" if measured else ""
+        groups.setdefault(claim.experiment, []).append(
+            f"<tr><td>{_mark(outcome)}</td><td>{escape(claim.text)}</td><td>{escape(claim.where)}</td>"
+            f'<td>{numbers}<span class="quiet">{escape(reason)}</span></td></tr>'
+        )
     bodies = []
     for name, rows in groups.items():
         title = titles.get(name, name.replace("-", " ").capitalize())
@@ -170,14 +179,6 @@ def _claims(titles: Mapping[str, str], judged: Sequence[tuple[Claim, ClaimVerdic
     head = _row(("Outcome", "Claim", "In the paper", "What we measured, and what counts"), "th")
     table = "\n".join(['<table class="claims">', f"<thead>{head}</thead>", *bodies, "</table>"])
     return f"<p>{escape(INTRODUCTION)}</p>\n{table}"
-
-
-def _claim(claim: Claim, verdict: ClaimVerdict) -> str:
-    measured = f"{escape(verdict.measured)}<br>" if verdict.measured else ""
-    return (
-        f"<tr><td>{_mark(verdict.outcome)}</td><td>{escape(claim.text)}</td><td>{escape(claim.where)}</td>"
-        f'<td>{measured}<span class="quiet">{escape(verdict.reason)}</span></td></tr>'
-    )
 
 
 def _mark(outcome: Outcome) -> str:

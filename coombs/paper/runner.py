@@ -50,7 +50,7 @@ class Run:
         return {"seed": self.seed, "trials": self.trials, "quick": self.quick}
 
 
-class Result(NamedTuple):
+class ExperimentResult(NamedTuple):
     """What came out of an experiment: its rows, their summary, figures as PNG by name, and tables."""
 
     trials: Trials
@@ -59,7 +59,7 @@ class Result(NamedTuple):
     tables: Tables
 
 
-def reproduce(experiments: Sequence[Experiment], run: Run) -> dict[str, Result]:
+def reproduce(experiments: Sequence[Experiment], run: Run) -> dict[str, ExperimentResult]:
     """What came out of each experiment that can run here; cells that an earlier run has left are kept."""
     _take_folder(run)
     able = [one for one in experiments if one.needs() is None]
@@ -114,7 +114,7 @@ def _rows(
     return rows
 
 
-def _finish(experiment: Experiment, trials: Trials, folder: Path) -> Result:
+def _finish(experiment: Experiment, trials: Trials, folder: Path) -> ExperimentResult:
     """Raw trials, summary and figures, in files and for the report."""
     trials.write(folder / "trials.csv")
     summary = experiment.summary(trials)
@@ -128,7 +128,7 @@ def _finish(experiment: Experiment, trials: Trials, folder: Path) -> Result:
         (folder / f"{name}.png").write_bytes(images[name])
         # No date, so that the same numbers give the same file.
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
-    return Result(trials, summary, images, experiment.tables(summary, trials))
+    return ExperimentResult(trials, summary, images, experiment.tables(summary, trials))
 
 
 @contextmanager

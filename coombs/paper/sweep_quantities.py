@@ -140,8 +140,8 @@ def losses(summary: Summary) -> Measured:
     """Behind the better Euclidean algorithm by each measure."""
     found = {measure: _losses(summary, measure) for measure in ("ur", "kendall", "top10")}
     checks = [Check(f"{LABELS[key]} at {p}", lost) for key, one in found.items() for p, lost in one.items()]
-    worst = {key: max(one, key=lambda p, one=one: one[p]) for key, one in found.items()}  # type: ignore[misc]
-    text = ", ".join(f"{LABELS[key]} {found[key][p]:+.3f} at {p}" for key, p in worst.items())
+    worst = {key: max(one.items(), key=lambda pair: pair[1]) for key, one in found.items()}
+    text = ", ".join(f"{LABELS[key]} {lost:+.3f} at {p}" for key, (p, lost) in worst.items())
     return Measured(checks, f"Largest loss: {text}.")
 
 
@@ -281,13 +281,10 @@ def if_definite(summary: Summary) -> Measured:
 def if_ill_conditioned(summary: Summary) -> Measured:
     """Where M is nearly singular: how many times the error at the largest smallest eigenvalue."""
     errors = _errors(summary, "along")
-    largest = max(errors)
-    shown = {
-        smallest: error for smallest, error in errors.items() if 0 < smallest <= WEAK or smallest == largest
-    }
-    text = ", ".join(f"{three_decimals(error)} at {smallest:g}" for smallest, error in shown.items())
-    times = {smallest: error / max(errors[largest], TINY) for smallest, error in shown.items()}
-    checks = [Check(f"at {smallest:g}", value) for smallest, value in times.items() if smallest < largest]
+    largest, weak = max(errors), [smallest for smallest in errors if 0 < smallest <= WEAK]
+    text = ", ".join(f"{three_decimals(errors[smallest])} at {smallest:g}" for smallest in (*weak, largest))
+    least = max(errors[largest], TINY)
+    checks = [Check(f"at {smallest:g}", errors[smallest] / least) for smallest in weak]
     return Measured(checks, f"Error along the weakest direction: {text}.")
 
 
@@ -295,5 +292,5 @@ def rest_of_u(summary: Summary) -> Measured:
     """The error across the weakest direction, whatever its eigenvalue."""
     errors = _errors(summary, "across")
     low, high = (three_decimals(end(errors.values())) for end in (min, max))
-    checks = [Check(f"at {smallest:g}", error) for smallest, error in errors.items()]
+    checks = [Check(f"at {smallest:g}", value) for smallest, value in errors.items()]
     return Measured(checks, f"Error of u across the weakest direction: from {low} to {high}.")

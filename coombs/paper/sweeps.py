@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from scipy.stats import kendalltau
@@ -25,6 +25,9 @@ from coombs.simulate import Preferences, draw_answers, draw_pairs, make_preferen
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Plans: TypeAlias = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
+"""Figures by name: a panel for each of these measures, a curve for each of these estimators."""
+
 N_ITEMS = 100
 N_TRIALS = 100
 ANSWERS = (10, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500)
@@ -33,14 +36,6 @@ QUICK_ANSWERS = (20, 100, 300)
 TOP = (5, 10, 20)
 KEYS = ("d", "estimator", "answers")
 """Columns that a row of the summary is about."""
-
-
-class CurveFigure(NamedTuple):
-    """One figure of the paper: a panel for each measure, a curve for each estimator."""
-
-    name: str
-    panels: tuple[str, ...]
-    estimators: tuple[str, ...]
 
 
 def cells(features: Sequence[int], answers: Sequence[int], quick: bool) -> list[Cell]:
@@ -133,28 +128,26 @@ def _summary_of(part: Trials) -> dict[str, Any]:
     return found
 
 
-def figures(plans: Sequence[CurveFigure], summary: dict[str, Any], _: Trials) -> dict[str, Figure]:
+def figures(plans: Plans, summary: dict[str, Any], _: Trials) -> dict[str, Figure]:
     """The paper's figures, a colour for each number of features or for each estimator."""
-    return {one.name: curves(summary["cells"], one.panels, one.estimators) for one in plans}
+    return {name: curves(summary["cells"], *plan) for name, plan in plans.items()}
 
 
 _BOTH = ("SingleStep", "IdealPoint")
 _TEXT_AND_CODE = ("SingleStep", "SingleStep, authors' code")
 _EUCLIDEAN = ("SingleStep", "Euclidean 1", "Euclidean 2", "IdealPoint")
 _ALTERNATING = ("start", "Alternating, oracle stop", "Alternating, our stop", "IdealPoint")
-_SINGLE_STEP_FIGURES = (
-    CurveFigure("main", ("ur", "wer", "top10"), _BOTH),
-    CurveFigure("supplement", ("kendall", "top5", "top20"), _BOTH),
-    CurveFigure("authors", ("ur", "kendall_authors", "wer_authors"), _TEXT_AND_CODE),
-)
-_EUCLIDEAN_FIGURES = (
-    CurveFigure("main", ("ur", "kendall", "top10"), _EUCLIDEAN),
-    CurveFigure("supplement", ("top5", "top20"), _EUCLIDEAN),
-)
-_ALTERNATING_FIGURES = (
-    CurveFigure("main", ("ur",), _ALTERNATING),
-    CurveFigure("supplement", ("wer", "kendall", "top5", "top10", "top20"), _ALTERNATING),
-)
+_SINGLE_STEP_FIGURES: Plans = {
+    "main": (("ur", "wer", "top10"), _BOTH),
+    "supplement": (("kendall", "top5", "top20"), _BOTH),
+    "authors": (("ur", "kendall_authors", "wer_authors"), _TEXT_AND_CODE),
+}
+_EUCLIDEAN_FIGURES: Plans = {"main": (("ur", "kendall", "top10"), _EUCLIDEAN)}
+_IDENTITY_FIGURES = _EUCLIDEAN_FIGURES | {"supplement": (("top5", "top20"), _EUCLIDEAN)}
+_ALTERNATING_FIGURES: Plans = {
+    "main": (("ur",), _ALTERNATING),
+    "supplement": (("wer", "kendall", "top5", "top10", "top20"), _ALTERNATING),
+}
 
 SINGLE_STEP = Experiment(
     "single-step",
@@ -176,7 +169,7 @@ EUCLIDEAN = Experiment(
     partial(cells, (2,), ANSWERS),
     partial(euclidean_trial, False),
     summary,
-    partial(figures, _EUCLIDEAN_FIGURES[:1]),
+    partial(figures, _EUCLIDEAN_FIGURES),
 )
 IDENTITY = Experiment(
     "identity",
@@ -186,7 +179,7 @@ IDENTITY = Experiment(
     partial(cells, (2,), ANSWERS),
     partial(euclidean_trial, True),
     summary,
-    partial(figures, _EUCLIDEAN_FIGURES),
+    partial(figures, _IDENTITY_FIGURES),
 )
 ALTERNATING = Experiment(
     "alternating",
