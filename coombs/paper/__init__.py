@@ -27,9 +27,9 @@ def all_experiments() -> tuple[Experiment, ...]:
 
 def chosen(names: Sequence[str], out: Path) -> tuple[Experiment, ...]:
     """The experiments of these names ("all": every one), and those that are finished in the folder."""
-    known = {one.name: one for one in all_experiments()}
+    known = {each.name: each for each in all_experiments()}
     for name in names:
         if name != "all" and name not in known:
             raise InputError(f"There is no experiment {name!r}; there are {', '.join(known)}, and all.")
     finished = [name for name in known if (out / name / "summary.json").exists()]
-    return tuple(one for name, one in known.items() if "all" in names or name in (*names, *finished))
+    return tuple(each for name, each in known.items() if "all" in names or name in (*names, *finished))

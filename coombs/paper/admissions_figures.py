@@ -26,7 +26,9 @@ Part: TypeAlias = dict[str, Any]
 WORDS = dict(zip(FEATURES, ("GRE verbal", "GRE quant", "GRE writing", "GPA", "letters"), strict=True))
 STANDARDIZED = "SingleStep, standardized"
 BY_MODEL = ", by (M, u)"
+"""What follows an estimator's name where items are ranked by its model alone."""
 TOP = (11, 17, 22)
+"""Numbers of best candidates whose share is measured."""
 TOPS = tuple(f"top{k}" for k in TOP)
 KENDALL = f"kendall{TOP[0]}"
 POOLED = "pooled"

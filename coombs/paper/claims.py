@@ -8,7 +8,7 @@ from functools import partial
 from coombs.paper import applicant_quantities as applicants
 from coombs.paper import sweep_quantities as sweeps
 from coombs.paper.judging import Claim
-from coombs.paper.sweep_quantities import ENDS, FIRST, LAST, MAIN, TOPS, each
+from coombs.paper.sweep_quantities import ENDS, FIRST, LAST, MAIN, TOPS, single_step
 
 PAPERS_MOST = 500
 """Comparisons, where the paper's sweeps end."""
@@ -29,26 +29,26 @@ HELPS = "Helps: a better median at every number of comparisons from 40 to 200."
 # the claim in our words; the rule in words.
 
 SINGLE_STEP = (
-    Claim("Section 4.1, Fig. 1", partial(each, sweeps.first_error, MAIN, FIRST), ">=", LARGE,
+    Claim("Section 4.1, Fig. 1", partial(single_step, sweeps.first_error, MAIN, FIRST), ">=", LARGE,
           "With few comparisons UR and WER are large, and few of the top 10 are found.",
           "Large: UR at least 0.5, WER at least 0.2; few: at most 0.5 of the top 10."),
-    Claim("Section 4.1, Fig. 1", partial(each, sweeps.share_left, MAIN, ENDS), "<=", sweeps.HALF,
+    Claim("Section 4.1, Fig. 1", partial(single_step, sweeps.share_left, MAIN, ENDS), "<=", sweeps.HALF,
           "From 10 to 500 comparisons UR and WER fall rapidly, and the share of the top 10 rises rapidly.",
           "Rapidly: by 150 comparisons at most half is left of the first error (1 - share for the top 10)."),
-    Claim("Fig. 1, caption", partial(each, sweeps.last_error, MAIN, LAST), "<=", NEARLY_NONE,
+    Claim("Fig. 1, caption", partial(single_step, sweeps.last_error, MAIN, LAST), "<=", NEARLY_NONE,
           "UR and WER go to 0 and the share of the top 10 to 1, for every d, by 500 comparisons.",
           "Towards 0 and 1: at the most comparisons UR and WER at most 0.05, at least 0.9 of the top 10.",
           comparisons=PAPERS_MOST),
-    Claim("Supplement B, Fig. 6", partial(each, sweeps.change, ("kendall",), ENDS), "<", 0.0,
+    Claim("Supplement B, Fig. 6", partial(single_step, sweeps.change, ("kendall",), ENDS), "<", 0.0,
           "Kendall's tau distance falls for d = 2, 5 and 10.",
           "Falls: lower at the most comparisons than at the fewest."),
     Claim("Supplement B, Fig. 6", sweeps.kendall_left, ">", sweeps.HALF,
           "Kendall's tau distance falls slowly.",
           "Slowly: by 150 comparisons more than half is left of the first value."),
-    Claim("Supplement B", partial(each, sweeps.last_error, ("kendall",), LAST), ">=", 0.1,
+    Claim("Supplement B", partial(single_step, sweeps.last_error, ("kendall",), LAST), ">=", 0.1,
           "That is because many items are about equally far from u, and the order of all is hard to find.",
           "Hard: at the most comparisons a tenth of all pairs or more is still in the wrong order."),
-    Claim("Supplement B, Fig. 6", partial(each, sweeps.last_error, TOPS, LAST), "<=", 0.2,
+    Claim("Supplement B, Fig. 6", partial(single_step, sweeps.last_error, TOPS, LAST), "<=", 0.2,
           "The top 5, 10 and 20 are found well nevertheless.",
           "Well: a share of at least 0.8 at the most comparisons, for every d.", comparisons=PAPERS_MOST),
 )

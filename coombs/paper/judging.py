@@ -106,12 +106,12 @@ class Claim:
         if summary is None:
             return ClaimVerdict(Outcome.NOT_RUN, "", reason)
         try:
-            found = self._verdict(summary) if self.any_data else self._of_views(summary)
+            verdict = self._verdict(summary) if self.any_data else self._of_views(summary)
         except MissingError as error:
             return ClaimVerdict(Outcome.NOT_RUN, "", str(error))
         except KeyError as error:
             return ClaimVerdict(Outcome.NOT_RUN, "", f"The summary has no {error.args[0]!r}.")
-        return found._replace(reason=f"{found.reason}{_few_trials(summary)}")
+        return verdict._replace(reason=f"{verdict.reason}{_few_trials(summary)}")
 
     def _verdict(self, view: Summary) -> ClaimVerdict:
         """By the rule alone."""
@@ -122,19 +122,19 @@ class Claim:
             return ClaimVerdict(Outcome.NOT, text, "Not without a metric.")
         if not checks:
             raise MissingError("The summary has nothing to judge it by.")
-        rule, passed = self.rule.format(aim=aim), [self._passes(one, self.threshold) for one in checks]
+        rule, passed = self.rule.format(aim=aim), [self._passes(check, self.threshold) for check in checks]
         if self.in_part is not None:
             partly = self._passes(checks[0], self.in_part)
             return ClaimVerdict(outcome_of([passed[0], passed[0] or partly]), text, rule)
-        failed = [one.name for one, is_so in zip(checks, passed, strict=True) if not is_so]
-        found = ClaimVerdict(outcome_of(passed), text, f"{rule}{_named(failed, len(checks))}{note}")
-        if not self.comparisons or found.outcome is Outcome.HOLDS:
-            return found
+        failed = [check.name for check, is_so in zip(checks, passed, strict=True) if not is_so]
+        verdict = ClaimVerdict(outcome_of(passed), text, f"{rule}{_named(failed, len(checks))}{note}")
+        if not self.comparisons or verdict.outcome is Outcome.HOLDS:
+            return verdict
         last = max(cell["answers"] for cell in view["cells"])
         if last >= self.comparisons:
-            return found
+            return verdict
         why = f" This run ends at {last} comparisons; the claim is about {self.comparisons}."
-        return found._replace(outcome=Outcome.NOT_RUN, reason=found.reason + why)
+        return verdict._replace(outcome=Outcome.NOT_RUN, reason=verdict.reason + why)
 
     def _passes(self, check: Check, threshold: float | Mapping[str, float]) -> bool:
         limit = threshold[check.kind] if isinstance(threshold, Mapping) else threshold
@@ -143,18 +143,20 @@ class Claim:
     def _of_views(self, summary: Summary) -> ClaimVerdict:
         """Beside what others learned; on other applicants than the paper's it holds in part at best."""
         key = self._fair_view(summary)
-        found = self._verdict(summary if key is None else summary[key])
-        others = {name: self._outcome(summary.get(one)) for one, name in VIEWS.items() if one != key}
-        told = [f"{name} it {outcome}" for name, outcome in others.items() if outcome is not Outcome.NOT_RUN]
+        verdict = self._verdict(summary if key is None else summary[key])
+        others = {name: self._outcome(summary.get(view)) for view, name in VIEWS.items() if view != key}
+        beside = [
+            f"{name} it {outcome}" for name, outcome in others.items() if outcome is not Outcome.NOT_RUN
+        ]
         private = PRIVATE.get(summary.get("data", ""), "")
         reasons = (
-            found.reason,
+            verdict.reason,
             "" if key is None else f"Judged {VIEWS[key]}: in their own units not even the truth has it.",
-            f"Beside it: {', '.join(told)}." if told else "",
+            f"Beside it: {', '.join(beside)}." if beside else "",
             private,
         )
-        capped = Outcome.PART if private and found.outcome is Outcome.HOLDS else found.outcome
-        return ClaimVerdict(capped, found.measured, " ".join(filter(None, reasons)))
+        capped = Outcome.PART if private and verdict.outcome is Outcome.HOLDS else verdict.outcome
+        return ClaimVerdict(capped, verdict.measured, " ".join(filter(None, reasons)))
 
     def _fair_view(self, summary: Summary) -> str | None:
         """The standardised view, if the truth has what is claimed in units of spreads only."""

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from coombs.data.tables import FloatArray
 
 SMALLEST = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""Smallest eigenvalues of M, the others being 1 and 2."""
 D = 3
+"""Features."""
 N_ITEMS = 100
 N_ANSWERS = 500
 
@@ -62,16 +64,16 @@ def summary(trials: Trials) -> dict[str, Any]:
 
 def figures(summary: dict[str, Any], _: Trials) -> dict[str, Figure]:
     """Both errors against the smallest eigenvalue; zero has a place of its own at the left."""
-    found = summary["cells"]
+    cells = summary["cells"]
     figure = new_figure((5.2, 3.6))
     ax = figure.subplots()
-    places = [max(cell["smallest"], SMALLEST[1] / 3) for cell in found]
+    places = [max(cell["smallest"], SMALLEST[1] / 3) for cell in cells]
     for key, label, colour, mark in (
         ("error_along", "along the weakest direction", COLOURS[1], "o"),
         ("error_across", "across it", COLOURS[0], "s"),
     ):
-        ax.loglog(places, [cell[key] for cell in found], color=colour, marker=mark, label=label)
-    ax.set_xticks(places, [f"{cell['smallest']:g}" for cell in found])
+        ax.loglog(places, [cell[key] for cell in cells], color=colour, marker=mark, label=label)
+    ax.set_xticks(places, [f"{cell['smallest']:g}" for cell in cells])
     ax.minorticks_off()
     ax.set(
         xlabel="smallest eigenvalue of M (the others are 1 and 2)",

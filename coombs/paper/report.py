@@ -82,23 +82,23 @@ def write_report(
     -------
     The path of the report
     """
-    reasons = {one.name: reason for one in experiments if (reason := one.needs()) is not None}
+    reasons = {each.name: reason for each in experiments if (reason := each.needs()) is not None}
     summaries = {name: result.summary for name, result in results.items()}
     judged = [
-        (one, one.judge(summaries.get(one.experiment), reasons.get(one.experiment, NOT_ASKED)))
-        for one in CLAIMS
+        (claim, claim.judge(summaries.get(claim.experiment), reasons.get(claim.experiment, NOT_ASKED)))
+        for claim in CLAIMS
     ]
     records = [
         {"experiment": claim.experiment, "where": claim.where, "claim": claim.text, **verdict._asdict()}
         for claim, verdict in judged
     ]
     write(run.out / "claims.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n")
-    titles = {one.name: one.title for one in experiments}
+    titles = {each.name: each.title for each in experiments}
     left_out = [f"{titles[name]}: {reason}" for name, reason in reasons.items()]
     sections = {
-        (one.name, one.title): _experiment(one, results[one.name], run)
-        for one in experiments
-        if one.name in results
+        (each.name, each.title): _experiment(each, results[each.name], run)
+        for each in experiments
+        if each.name in results
     }
     if left_out:
         items = "".join(f"<li>{escape(text)}</li>" for text in left_out)
@@ -121,7 +121,7 @@ def _header(run: Run, verdicts: Sequence[ClaimVerdict]) -> str:
     }
     rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items())
     counts = Counter(verdict.outcome for verdict in verdicts)
-    shown = ", ".join(f"{_mark(one)} {counts[one]}" for one in Outcome if counts[one])
+    shown = ", ".join(f"{_mark(outcome)} {counts[outcome]}" for outcome in Outcome if counts[outcome])
     return (
         f"<header>\n<h1>{escape(TITLE)}</h1>\n<p>{escape(PAPER)}</p>\n<dl>{rows}</dl>\n"
         f'<p>Of {len(verdicts)} <a href="#claims">claims</a> in the text: {shown}.</p>\n</header>'
@@ -197,7 +197,8 @@ class CodeDifference(NamedTuple):
     """Heading, estimator and measure."""
 
 
-_TEXT, _CODE = "SingleStep", "SingleStep, authors' code"
+_TEXT = "SingleStep"
+_CODE = "SingleStep, authors' code"
 
 DIFFERENCES = (
     CodeDifference(
@@ -245,21 +246,22 @@ DIFFERENCES = (
 
 def _differences(summaries: Mapping[str, Summary]) -> str:
     parts = []
-    for one in DIFFERENCES:
-        rows = _both(one, summaries.get(one.experiment, {}))
+    for difference in DIFFERENCES:
+        rows = _side_by_side(difference, summaries.get(difference.experiment, {}))
         shown = _table(rows) if len(rows) > 1 else f'<p class="quiet">{escape(NOT_ASKED)}</p>'
-        parts.append(f'<h3>{escape(one.title)}</h3>\n<p class="differ">{escape(one.words)}</p>\n{shown}')
+        about = f'<p class="differ">{escape(difference.words)}</p>'
+        parts.append(f"<h3>{escape(difference.title)}</h3>\n{about}\n{shown}")
     return "\n".join(parts)
 
 
-def _both(one: CodeDifference, summary: Summary) -> list[list[str]]:
+def _side_by_side(difference: CodeDifference, summary: Summary) -> list[list[str]]:
     """Medians side by side at the fewest, a middle and the most comparisons."""
     cells = {(cell["d"], cell["answers"], cell["estimator"]): cell for cell in summary.get("cells", ())}
-    rows = [["d", "comparisons", *(heading for heading, _, _ in one.columns)]]
+    rows = [["d", "comparisons", *(heading for heading, _, _ in difference.columns)]]
     for d in dict.fromkeys(key[0] for key in cells):
         answers = sorted({p for dd, p, _ in cells if dd == d})
         for p in dict.fromkeys((answers[0], answers[len(answers) // 2], answers[-1])):
-            found = [(cells.get((d, p, estimator)), measure) for _, estimator, measure in one.columns]
+            found = [(cells.get((d, p, estimator)), measure) for _, estimator, measure in difference.columns]
             values = [
                 "-" if cell is None else three_decimals(cell[measure]["median"]) for cell, measure in found
             ]

@@ -62,14 +62,14 @@ class ExperimentResult(NamedTuple):
 def reproduce(experiments: Sequence[Experiment], run: Run) -> dict[str, ExperimentResult]:
     """What came out of each experiment that can run here; cells that an earlier run has left are kept."""
     _take_folder(run)
-    able = [one for one in experiments if one.needs() is None]
-    todo = [(one, cell) for one in able for cell in one.cells(run.quick)]
-    rows: dict[str, list[Row]] = {one.name: [] for one in able}
-    with _pool(run.jobs) as pool, Progress(sum(run.trials_of(one) for one, _ in todo)) as progress:
+    able = [each for each in experiments if each.needs() is None]
+    todo = [(each, cell) for each in able for cell in each.cells(run.quick)]
+    rows: dict[str, list[Row]] = {each.name: [] for each in able}
+    with _pool(run.jobs) as pool, Progress(sum(run.trials_of(each) for each, _ in todo)) as progress:
         for experiment, cell in todo:
             progress.advance(0, f"{experiment.name} {cell.name}")
             rows[experiment.name] += _rows(experiment, cell, run, pool, progress)
-    return {one.name: _finish(one, Trials(rows[one.name]), run.out / one.name) for one in able}
+    return {each.name: _finish(each, Trials(rows[each.name]), run.out / each.name) for each in able}
 
 
 def _take_folder(run: Run) -> None:
@@ -81,12 +81,12 @@ def _take_folder(run: Run) -> None:
     path = run.out / "run.json"
     if path.exists():
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            earlier = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise InputError(f"{str(path)!r} is not what a run writes; take another folder.") from error
-        if found != run.settings():
+        if earlier != run.settings():
             raise InputError(
-                f"The folder {str(run.out)!r} holds a run with {found}; this one has {run.settings()}. "
+                f"The folder {str(run.out)!r} holds a run with {earlier}; this one has {run.settings()}. "
                 "Take another folder, or the same settings to go on with it."
             )
     path.write_text(json.dumps(run.settings()), encoding="utf-8")
@@ -103,10 +103,10 @@ def _rows(
         progress.advance(len(numbers))
         earlier: list[Row] = json.loads(path.read_text(encoding="utf-8"))
         return earlier
-    one = partial(experiment.trial, cell, run.seed)
-    found = map(one, numbers) if pool is None else pool.map(one, numbers, chunksize=BATCH)
+    trial = partial(experiment.trial, cell, run.seed)
+    results = map(trial, numbers) if pool is None else pool.map(trial, numbers, chunksize=BATCH)
     rows: list[Row] = []
-    for number, result in enumerate(found):
+    for number, result in enumerate(results):
         rows += [{**cell.settings, "trial": number, **row} for row in result]
         progress.advance()
     with replacing(path) as part:

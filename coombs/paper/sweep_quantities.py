@@ -60,7 +60,7 @@ def error(measure: str, value: float) -> float:
 # Single-step estimation
 
 
-def each(
+def single_step(
     value: Callable[[str, Curve], float],
     measures: Sequence[str],
     shown: Sequence[Callable[[Curve], int]],
@@ -71,11 +71,10 @@ def each(
     texts = []
     for d in dict.fromkeys(cell["d"] for cell in summary["cells"]):
         curves = {measure: curve(summary, "SingleStep", measure, d) for measure in measures}
-        checks += [Check(f"{LABELS[key]} at d = {d}", value(key, one), key) for key, one in curves.items()]
-        at = [place(curves[measures[0]]) for place in shown]
-        numbers = (
-            f"{LABELS[key]} {' to '.join(three_decimals(one[p]) for p in at)}" for key, one in curves.items()
-        )
+        at, numbers = [place(curves[measures[0]]) for place in shown], []
+        for key, values in curves.items():
+            checks.append(Check(f"{LABELS[key]} at d = {d}", value(key, values), key))
+            numbers.append(f"{LABELS[key]} {' to '.join(three_decimals(values[p]) for p in at)}")
         texts.append(f"d = {d} at {' and '.join(map(str, at))}: {', '.join(numbers)}")
     return Measured(checks, "; ".join(texts) + ".")
 
@@ -103,11 +102,11 @@ def change(_: str, values: Curve) -> float:
 
 def kendall_left(summary: Summary) -> Measured:
     """What is left of the real measure soon; and whether the authors' falls slowly."""
-    both = each(share_left, ("kendall", "kendall_authors"), ENDS, summary)
-    real = [one for one in both.checks if one.kind == "kendall"]
-    authors = outcome_of([one.value > HALF for one in both.checks if one.kind != "kendall"])
+    measured = single_step(share_left, ("kendall", "kendall_authors"), ENDS, summary)
+    real = [check for check in measured.checks if check.kind == "kendall"]
+    authors = outcome_of([check.value > HALF for check in measured.checks if check.kind != "kendall"])
     note = f" By the measure of the authors' code, which is not Kendall's tau, the claim {authors}."
-    return Measured(real, both.text, note)
+    return Measured(real, measured.text, note)
 
 
 # Against Euclidean algorithms
@@ -138,11 +137,14 @@ def loss(measure: str, summary: Summary) -> Measured:
 
 def losses(summary: Summary) -> Measured:
     """Behind the better Euclidean algorithm by each measure."""
-    found = {measure: _losses(summary, measure) for measure in ("ur", "kendall", "top10")}
-    checks = [Check(f"{LABELS[key]} at {p}", lost) for key, one in found.items() for p, lost in one.items()]
-    worst = {key: max(one.items(), key=lambda pair: pair[1]) for key, one in found.items()}
-    text = ", ".join(f"{LABELS[key]} {lost:+.3f} at {p}" for key, (p, lost) in worst.items())
-    return Measured(checks, f"Largest loss: {text}.")
+    checks: list[Check] = []
+    texts = []
+    for measure in ("ur", "kendall", "top10"):
+        lost = _losses(summary, measure)
+        checks += [Check(f"{LABELS[measure]} at {p}", value) for p, value in lost.items()]
+        worst = max(lost, key=lambda p: lost[p])
+        texts.append(f"{LABELS[measure]} {lost[worst]:+.3f} at {worst}")
+    return Measured(checks, f"Largest loss: {', '.join(texts)}.")
 
 
 def beyond_quartile(summary: Summary) -> Measured:
@@ -205,24 +207,27 @@ def _cut(before: float, after: float) -> float:
     return (before - after) / max(before, TINY)
 
 
-def _told(measure: str, found: Mapping[int, tuple[float, float]]) -> str:
-    ends = {p: [three_decimals(error(measure, value)) for value in pair] for p, pair in found.items()}
+def _in_words(measure: str, steps: Mapping[int, tuple[float, float]]) -> str:
+    ends = {p: [three_decimals(error(measure, value)) for value in pair] for p, pair in steps.items()}
     return f"{LABELS[measure]} " + ", ".join(f"{a} to {b} at {p}" for p, (a, b) in ends.items())
 
 
 def fall(low: int, high: int, summary: Summary) -> Measured:
     """Of UR, in units of a small one or of a small share, whichever is less."""
-    found = _steps(summary, "ur", low, high)
-    falls = {p: min((a - b) / SMALL_FALL, _cut(a, b) / SMALL_SHARE) for p, (a, b) in found.items()}
-    return Measured([Check(f"at {p}", value) for p, value in falls.items()], _told("ur", found) + ".")
+    steps = _steps(summary, "ur", low, high)
+    falls = {p: min((a - b) / SMALL_FALL, _cut(a, b) / SMALL_SHARE) for p, (a, b) in steps.items()}
+    return Measured([Check(f"at {p}", value) for p, value in falls.items()], _in_words("ur", steps) + ".")
 
 
 def rise(measures: Sequence[str], summary: Summary) -> Measured:
     """Of errors by alternating, at each number of comparisons from 40 to 200."""
-    found = {measure: _steps(summary, measure, 40, 200) for measure in measures}
-    steps = [(key, p, b - a) for key, one in found.items() for p, (a, b) in one.items()]
-    text = "; ".join(_told(key, one) for key, one in found.items())
-    return Measured([Check(f"{LABELS[key]} at {p}", more) for key, p, more in steps], f"{text}.")
+    checks: list[Check] = []
+    texts = []
+    for measure in measures:
+        steps = _steps(summary, measure, 40, 200)
+        checks += [Check(f"{LABELS[measure]} at {p}", after - before) for p, (before, after) in steps.items()]
+        texts.append(_in_words(measure, steps))
+    return Measured(checks, "; ".join(texts) + ".")
 
 
 def largest_cut(summary: Summary) -> Measured:
@@ -236,9 +241,9 @@ def largest_cut(summary: Summary) -> Measured:
 
 def ur_before(low: int, high: int, summary: Summary) -> Measured:
     """UR before alternating."""
-    found = {p: a for p, (a, _) in _steps(summary, "ur", low, high).items()}
-    text = ", ".join(f"{three_decimals(value)} at {p}" for p, value in found.items())
-    checks = [Check(f"at {p}", value) for p, value in found.items()]
+    errors = {p: a for p, (a, _) in _steps(summary, "ur", low, high).items()}
+    text = ", ".join(f"{three_decimals(value)} at {p}" for p, value in errors.items())
+    checks = [Check(f"at {p}", value) for p, value in errors.items()]
     return Measured(checks, f"UR before alternating: {text}.")
 
 

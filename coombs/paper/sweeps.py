@@ -30,10 +30,13 @@ Plans: TypeAlias = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
 
 N_ITEMS = 100
 N_TRIALS = 100
+"""Of each cell."""
 ANSWERS = (10, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500)
 ALTERNATING_ANSWERS = (10, 20, 30, 40, 60, 80, 100, 150, 200, 300)
 QUICK_ANSWERS = (20, 100, 300)
+"""Numbers of comparisons: of the paper's sweeps, of alternating, and of a quick run."""
 TOP = (5, 10, 20)
+"""Numbers of nearest items whose share is measured."""
 KEYS = ("d", "estimator", "answers")
 """Columns that a row of the summary is about."""
 
@@ -46,21 +49,21 @@ def cells(features: Sequence[int], answers: Sequence[int], quick: bool) -> list[
 
 def measures(est: PairEstimator, truth: Preferences) -> Row:
     """Of a fit against the truth behind it; the ranking is by (M, u), as an item may never be compared."""
-    found, true = est.distance(truth.items), truth.distances
+    learned, true = est.distance(truth.items), truth.distances
     wer = wer_error(est.metric_, truth.metric)
     return {
         "ur": ur_error(est.ideal_point_, truth.ideal_point, truth.metric),
         "wer": wer,
         "wer_authors": float(np.sqrt(wer)),
-        "kendall": kendall_tau_distance(found, true),
-        "kendall_authors": authors_kendall(found, true),
-        **{f"top{k}": top_k_fraction(found, true, k) for k in TOP},
+        "kendall": kendall_tau_distance(learned, true),
+        "kendall_authors": authors_kendall(learned, true),
+        **{f"top{k}": top_k_fraction(learned, true, k) for k in TOP},
     }
 
 
-def authors_kendall(found: FloatArray, true: FloatArray) -> float:
+def authors_kendall(learned: FloatArray, true: FloatArray) -> float:
     """What the authors' code computes: tau of the two sorting permutations, not of the ranks."""
-    tau = kendalltau(np.argsort(found, kind="stable"), np.argsort(true, kind="stable")).statistic
+    tau = kendalltau(np.argsort(learned, kind="stable"), np.argsort(true, kind="stable")).statistic
     return float((1 - tau) / 2)
 
 
@@ -118,14 +121,14 @@ def summary(trials: Trials) -> dict[str, Any]:
 
 
 def _summary_of(part: Trials) -> dict[str, Any]:
-    found: dict[str, Any] = {"trials": len(part)}
+    cell: dict[str, Any] = {"trials": len(part)}
     for measure in part.rows[0]:
         if measure not in (*KEYS, "trial"):
             values = part[measure]
             middle = interpolated_median(values) if measure.startswith("top") else float(np.median(values))
             low, high = np.quantile(values, [0.25, 0.75]).tolist()
-            found[measure] = {"median": middle, "low": low, "high": high, "mean": float(values.mean())}
-    return found
+            cell[measure] = {"median": middle, "low": low, "high": high, "mean": float(values.mean())}
+    return cell
 
 
 def figures(plans: Plans, summary: dict[str, Any], _: Trials) -> dict[str, Figure]:
