@@ -46,22 +46,22 @@ def _part(row: Row) -> Part:
 
 def _pairs(rows: Sequence[Row]) -> Part:
     """Of the rows about two features, by their names; and whether the ideal is in the allowed range."""
-    found = {}
+    pairs = {}
     for row in rows:
         if row["features"].count(",") == 1 and "learned" in row:
             ideal = row["learned"]["ideal"].items()
             inside = all(LIMITS[name][0] <= value <= LIMITS[name][1] for name, value in ideal)
-            found[row["features"]] = _part(row) | {"inside": inside}
-    return found
+            pairs[row["features"]] = _part(row) | {"inside": inside}
+    return pairs
 
 
 def _statuses(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
     """How the solves of each estimator ended."""
-    found: dict[str, Counter[str]] = {}
+    statuses: dict[str, Counter[str]] = {}
     for row in rows:
         if ends := [row[name] for name in ("status", "status_kendall") if name in row]:
-            found.setdefault(row["estimator"], Counter()).update(ends)
-    return {name: dict(counts) for name, counts in found.items()}
+            statuses.setdefault(row["estimator"], Counter()).update(ends)
+    return {name: dict(counts) for name, counts in statuses.items()}
 
 
 def _truths(trials: Trials) -> dict[str, Part]:
@@ -110,19 +110,19 @@ def ranked_summary(trials: Trials) -> Part:
     }
 
 
-def _ranked_cell(some: Trials) -> Part:
+def _ranked_cell(trials: Trials) -> Part:
     """One estimator at one number of comparisons, over the trials that have an optimum."""
-    row, failed = some.rows[0], 0
-    found: Part = {"answers": row["answers"], "share": row["answers"] / row["comparisons"]}
+    row, failed = trials.rows[0], 0
+    cell: Part = {"answers": row["answers"], "share": row["answers"] / row["comparisons"]}
     for name in (*TOPS, KENDALL):
-        values = np.array([one[name] for one in some.rows if name in one])
-        failed = max(failed, len(some) - len(values))
+        values = np.array([trial[name] for trial in trials.rows if name in trial])
+        failed = max(failed, len(trials) - len(values))
         if len(values) and name in TOPS:
-            found[name] = {"mean": float(values.mean()), "deviation": float(values.std())}
+            cell[name] = {"mean": float(values.mean()), "deviation": float(values.std())}
         elif len(values):
             low, middle, high = np.quantile(values, [0.25, 0.5, 0.75]).tolist()
-            found[name] = {"median": middle, "low": low, "high": high}
-    return found | {"estimator": row["estimator"], "trials": len(some), "failed": failed}
+            cell[name] = {"median": middle, "low": low, "high": high}
+    return cell | {"estimator": row["estimator"], "trials": len(trials), "failed": failed}
 
 
 def gradcafe_summary(trials: Trials) -> Part:
@@ -137,7 +137,7 @@ def gradcafe_summary(trials: Trials) -> Part:
         **parts["SingleStep"],
         "overlap": fits.rows[0]["overlap"],
         "pooled": schools.pop(POOLED),
-        "schools": [{"school": school} | found for school, found in schools.items()],
+        "schools": [{"school": school} | accuracies for school, accuracies in schools.items()],
         "statuses": _statuses(trials.rows),
         "IdealPoint": parts["IdealPoint"],
     }
@@ -145,12 +145,12 @@ def gradcafe_summary(trials: Trials) -> Part:
 
 def _accuracies(folds: Trials) -> Part:
     """Shares of all held-out answers that each estimator predicts."""
-    found: Part = {"answers": folds.rows[0]["answers"]}
+    accuracies: Part = {"answers": folds.rows[0]["answers"]}
     for name in COMPARED:
         solved = Trials(row for row in folds.where(estimator=name).rows if "accuracy" in row)
         if len(solved):
-            found[name] = float(np.average(solved["accuracy"], weights=solved["held_out"]))
-    return found
+            accuracies[name] = float(np.average(solved["accuracy"], weights=solved["held_out"]))
+    return accuracies
 
 
 # Figures
@@ -196,9 +196,9 @@ def _level_sets(pair: str, views: Mapping[str, Part], candidates: Trials) -> Fig
     return figure
 
 
-def _lines(ax: Axes, found: Part, points: FloatArray) -> None:
+def _lines(ax: Axes, learned: Part, points: FloatArray) -> None:
     """Level lines of (x - u)' M (x - u) over the items' range, and where the ideal is."""
-    ideal, metric = np.array(list(found["ideal"].values())), np.array(found["metric"])
+    ideal, metric = np.array(list(learned["ideal"].values())), np.array(learned["metric"])
     low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.08 * (high - low)
     near = ((ideal > low - 4 * margin) & (ideal < high + 4 * margin)).all()
@@ -209,14 +209,14 @@ def _lines(ax: Axes, found: Part, points: FloatArray) -> None:
     away = np.stack(plane, axis=-1) - ideal
     distance = np.einsum("abi,ij,abj->ab", away, metric, away)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    if not found["vanishes"]:
+    if not learned["vanishes"]:
         levels = np.unique(np.quantile(distance, np.linspace(0.05, 0.95, 10)))
         ax.contour(*plane, distance, levels=levels, cmap="Greys_r", linewidths=0.9, zorder=1)
         if near:
             ax.scatter(ideal[0], ideal[1], s=120, marker="*", color="black", zorder=4)
         else:
             _towards(ax, (ideal - (low + high) / 2) / (high - low))
-    ax.text(0, -0.2, _caption(found), transform=ax.transAxes, fontsize=8, va="top")
+    ax.text(0, -0.2, _caption(learned), transform=ax.transAxes, fontsize=8, va="top")
 
 
 def _towards(ax: Axes, direction: FloatArray) -> None:
@@ -227,13 +227,13 @@ def _towards(ax: Axes, direction: FloatArray) -> None:
     ax.annotate("", tuple(edge), tuple(tail), "axes fraction", "axes fraction", arrowprops=arrow, zorder=4)
 
 
-def _caption(found: Part) -> str:
+def _caption(learned: Part) -> str:
     """The ideal and the eigenvectors in words."""
-    if found["vanishes"]:
+    if learned["vanishes"]:
         return "M = 0: the features are not used,\nand there is neither ideal nor level"
-    place = ", ".join(f"{WORDS[name]} {value:.4g}" for name, value in found["ideal"].items())
-    units = "features' units" if found["units"] == "own" else "units of spreads"
-    return "\n".join([f"ideal: {place}", f"eigenvectors, in {units}:", *_weighted(found)])
+    place = ", ".join(f"{WORDS[name]} {value:.4g}" for name, value in learned["ideal"].items())
+    units = "features' units" if learned["units"] == "own" else "units of spreads"
+    return "\n".join([f"ideal: {place}", f"eigenvectors, in {units}:", *_weighted(learned)])
 
 
 def ranked_figures(summary: Part, _: Trials) -> dict[str, Figure]:
@@ -291,7 +291,7 @@ def _words(interaction: Mapping[str, Any]) -> str:
 
 def _weighted(part: Part) -> list[str]:
     """Each eigenvalue and its interaction."""
-    return [f"{one['eigenvalue']:.3g}: {_words(one)}" for one in part["interactions"]]
+    return [f"{interaction['eigenvalue']:.3g}: {_words(interaction)}" for interaction in part["interactions"]]
 
 
 def _number(value: float | None, form: str = ".3f") -> str:
@@ -301,10 +301,10 @@ def _number(value: float | None, form: str = ".3f") -> str:
 def _interactions(parts: Mapping[str, Part]) -> list[list[str]]:
     """Of each part that has any, beside the truth where it has one."""
     rows = []
-    for name, one in parts.items():
-        known = one.get("truth", {}).get("interactions", ())
-        for k, found in enumerate(one.get("interactions", ())):
-            both = (found, *known[k : k + 1])
+    for name, part in parts.items():
+        known = part.get("truth", {}).get("interactions", ())
+        for k, interaction in enumerate(part.get("interactions", ())):
+            both = (interaction, *known[k : k + 1])
             rows.append(
                 [name, *(text for each in both for text in (f"{each['eigenvalue']:.4g}", _words(each)))]
             )
@@ -314,7 +314,7 @@ def _interactions(parts: Mapping[str, Part]) -> list[list[str]]:
 
 def _ideals(parts: Mapping[str, Part], features: Sequence[str]) -> list[list[str]]:
     """A column for each part."""
-    ideals = [one.get("ideal", {}) for one in parts.values()]
+    ideals = [part.get("ideal", {}) for part in parts.values()]
     rows = [[WORDS[name], *(_number(ideal.get(name), ".2f") for ideal in ideals)] for name in features]
     return [["feature", *parts], *rows]
 
@@ -331,13 +331,13 @@ def _pair_rows(views: Mapping[str, Part]) -> list[list[str]]:
     rows = [["features", "estimator", "ideal", "in the allowed range", "interactions", "right by (M, u)"]]
     for pair in _all_pairs(views):
         for name, view in views.items():
-            if (one := view["pairs"].get(pair)) is not None:
-                ideal = ", ".join(f"{value:.4g}" for value in one["ideal"].values())
-                inside, words = ("no", "yes")[one["inside"]], "; ".join(_weighted(one))
-                found = [ideal, inside, words, _number(one.get("accuracy"))]
+            if (learned := view["pairs"].get(pair)) is not None:
+                ideal = ", ".join(f"{value:.4g}" for value in learned["ideal"].values())
+                inside, words = ("no", "yes")[learned["inside"]], "; ".join(_weighted(learned))
+                cells = [ideal, inside, words, _number(learned.get("accuracy"))]
                 nothing = ["-", "-", "none: M = 0", "-"]
-                both = ", ".join(WORDS[feature] for feature in one["ideal"])
-                rows.append([both, name, *(nothing if one["vanishes"] else found)])
+                features = ", ".join(WORDS[feature] for feature in learned["ideal"])
+                rows.append([features, name, *(nothing if learned["vanishes"] else cells)])
     return rows
 
 
@@ -355,7 +355,7 @@ def unranked_tables(summary: Part, trials: Trials) -> Tables:
         "Ideal scores": _ideals({"truth (learned by the paper)": summary["truth"]} | views, features),
         "Share of the comparisons that come out right": [
             ["estimator", "by (M, u)", "by its own distances, free to follow the answers"],
-            *([name, *(_number(one.get(key)) for key in accuracies)] for name, one in views.items()),
+            *([name, *(_number(view.get(key)) for key in accuracies)] for name, view in views.items()),
         ],
         "Pairs of features": _pair_rows(views),
         f"What cleaning left out of {summary['applicants']} applicants": [
@@ -376,9 +376,9 @@ def ranked_tables(summary: Part, _: Trials) -> Tables:
     }
     with_truth = {"truth": truth} | parts
     orders = [
-        [name, *(", ".join(WORDS[each] for each in one[key]) for key in ("order", "order_in_spreads"))]
-        for name, one in with_truth.items()
-        if "order" in one
+        [name, *(", ".join(WORDS[each] for each in part[key]) for key in ("order", "order_in_spreads"))]
+        for name, part in with_truth.items()
+        if "order" in part
     ]
     return {
         "Shares of the top, mean and deviation, and Kendall's distance of the top 11, median and quartiles": [
@@ -409,8 +409,8 @@ def gradcafe_tables(summary: Part, _: Trials) -> Tables:
         "Accuracy on held-out comparisons": [
             ["school", "comparisons", "SingleStep", "IdealPoint", "linear preference"],
             *(
-                [one["school"], str(one["answers"]), *(_number(one.get(name)) for name in COMPARED)]
-                for one in _schools(summary)
+                [school["school"], str(school["answers"]), *(_number(school.get(name)) for name in COMPARED)]
+                for school in _schools(summary)
             ),
         ],
         "Feature interactions from all schools together": _interactions(views),
