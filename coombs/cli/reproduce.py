@@ -41,7 +41,7 @@ def reproduce(
     """Remake the experiments of Xu & Davenport (2020), with IdealPoint beside theirs. A run that was stopped
     goes on where it was.
     """
-    from coombs.paper import all_experiments, chosen, with_earlier
+    from coombs.paper import all_experiments, chosen
     from coombs.paper.report import write_report
     from coombs.paper.runner import Run, reproduce
     from coombs.render.plots import need_matplotlib
@@ -52,9 +52,8 @@ def reproduce(
         return
     need_matplotlib()
     plan = Run(out, seed, trials, quick, jobs or os.cpu_count() or 1)
-    wanted = chosen(experiments)
+    wanted = chosen(experiments, out)
     for one in wanted:
         if (reason := one.needs()) is not None:
             print(f"coombs: {one.name} is left out: {reason}", file=sys.stderr)
-    reproduce(wanted, plan)
-    print(write_report(with_earlier(wanted, out), out, plan))
+    print(write_report(wanted, reproduce(wanted, plan), plan))

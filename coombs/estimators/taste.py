@@ -119,10 +119,6 @@ class TasteEstimator(PairEstimator):
             return None
         return posterior_of(mixture, self._answers(self._data), self._scaler, self._data.items)
 
-    def _fitted_model(self) -> Model:
-        """The description: `transform` and what else is about the metric."""
-        return self.described()[0]
-
     def described(self) -> tuple[Model, Posterior | None]:
         """The ideal-point description, which words, weights and trade-offs are about: no smooth part."""
         check_is_fitted(self)
