@@ -134,6 +134,16 @@ def test_docs_show_what_the_demo_prints(capsys: pytest.CaptureFixture[str], tmp_
     assert found == re.findall(headings, shown, re.MULTILINE)
 
 
+def test_contributing_maps_the_package() -> None:
+    """Every folder and module at the top of it, and nothing that does not exist."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    named = set(re.findall(r"`((?:coombs|tests|benchmarks|docs|examples)/[\w/.]*)`", text))
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    top = [one for one in (ROOT / "coombs").iterdir() if not one.name.startswith(("_", "py.typed"))]
+    there = {f"coombs/{one.name}" + "/" * one.is_dir() for one in top}
+    assert there - named == set()
+
+
 def test_changelog_has_this_version() -> None:
     """The version in the package is the newest in the changelog."""
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
