@@ -984,19 +984,17 @@ def test_an_old_question_can_be_told_and_an_old_answer_undone(monkeypatch: pytes
 # Several at once.
 
 
-class Meanwhile:
+class Meanwhile(Storage):
     """A storage where something happens just before the next question is added."""
 
     def __init__(self, storage: Storage, happens: Callable[[], Any]) -> None:
-        self._storage, self._happens = storage, happens
+        super().__init__(storage.database)
+        self._happens = happens
 
     def add_question(self, *args: Any, **more: Any) -> Any:
         happens, self._happens = self._happens, lambda: None
         happens()
-        return self._storage.add_question(*args, **more)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._storage, name)
+        return super().add_question(*args, **more)
 
 
 def test_a_pair_that_another_process_asks_first_is_not_asked_again(place: Storage) -> None:

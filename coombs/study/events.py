@@ -15,11 +15,13 @@ from coombs.data.tables import InputError
 from coombs.progress import Progress
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.records import AnswerRecord, Item, QuestionRecord, StudyRecord, new_token
+from coombs.storage.timestamps import read_time, time_text
 from coombs.study.study import DEFAULT_STORAGE, Settings, Study, load_study, store_study, stored_catalogue
-from coombs.study.times import read_time, time_text
 
-FORMAT, VERSION = "coombs study", 1
-"""What the first line of a file of events says of it."""
+FORMAT = "coombs study"
+"""What the first line of such a file says that it is."""
+VERSION = 2
+"""Of the format; in version 1, `predicted` was called `foretold`."""
 
 Entry: TypeAlias = dict[str, Any]
 
@@ -31,7 +33,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "item": {"name": Name, "features": list[float], "details": dict[str, str]},
     "respondent": {"id": int, "name": str, "created": datetime},
     "question": dict.fromkeys(["id", "respondent", "left", "right"], int)
-    | {"purpose": str, "foretold": float | None, "asked": datetime},
+    | {"purpose": str, "predicted": float | None, "asked": datetime},
     "answer": dict.fromkeys(["id", "respondent", "left", "right"], int)
     | {"question": int | None, "choice": str, "weight": float, "told": datetime},
     "undo": {"answer": int, "told": datetime},
@@ -140,7 +142,7 @@ def _entries(study: Study) -> Iterator[Entry]:
 def _question_entry(question: QuestionRecord, respondent: int, number: int) -> Entry:
     """The line of a question."""
     about = {"respondent": respondent, "left": question.left, "right": question.right}
-    why = {"purpose": question.purpose, "foretold": question.foretold}
+    why = {"purpose": question.purpose, "predicted": question.predicted}
     return {"kind": "question", "id": number, **about, **why, "asked": time_text(question.asked)}
 
 
@@ -251,6 +253,8 @@ def _parsed(line: str) -> tuple[str, Entry]:
         )
     if kind == "study":
         _check_version(entry.get("format"), entry.get("version"))
+    if "foretold" in entry:
+        entry.setdefault("predicted", entry["foretold"])
     return kind, {name: _field(kind, entry, name) for name in _FIELDS[kind]}
 
 

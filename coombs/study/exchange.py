@@ -15,14 +15,18 @@ from coombs.data import files, naming, tables
 from coombs.data.tables import Columns, InputError, Names, Where
 from coombs.progress import Progress
 from coombs.storage.records import AnswerRecord, Choice, QuestionRecord, new_token
+from coombs.storage.timestamps import read_time, time_text
 from coombs.study.log import Log
 from coombs.study.study import ME, Study
-from coombs.study.times import read_time, time_text
 
 _PARQUET = (".parquet", ".pq")
 _COLUMNS = ["user", "left", "right", "winner", "choice", "weight", "question"]
-_COLUMNS += ["purpose", "foretold", "asked", "told"]
-_TYPES = dict.fromkeys(_COLUMNS, "string") | {"weight": "float64", "question": "Int64", "foretold": "float64"}
+_COLUMNS += ["purpose", "predicted", "asked", "told"]
+_TYPES = dict.fromkeys(_COLUMNS, "string") | {
+    "weight": "float64",
+    "question": "Int64",
+    "predicted": "float64",
+}
 _OTHER_SIDE: dict[Choice, Choice] = {"left": "right", "right": "left"}
 _CHOICE_OF = {1: "left", -1: "right", 0: "tie", None: "skip"}
 
@@ -36,7 +40,7 @@ def export_answers(study: Study, path: files.PathType) -> None:
     """Write the standing answers of all respondents as a table, CSV or Parquet by the path's suffix.
 
     The columns are user, left, right, winner (an item's name, tie or skip), choice (left, right, tie or
-    skip), weight, question, purpose, foretold (the probability of left), asked and told (times in UTC).
+    skip), weight, question, purpose, predicted (the probability of left), asked and told (times in UTC).
     `import_answers` and `Comparisons.read_csv` take the file as it is. In CSV an apostrophe stands
     before text that a spreadsheet would run as a formula; both take it off.
 
@@ -160,10 +164,10 @@ def winner_text(choice: Choice, left: str, right: str) -> str:
 
 
 def _asked(question: QuestionRecord | None) -> tuple[Any, Any, Any]:
-    """Why, what was foretold, and when."""
+    """Why, what was predicted, and when."""
     if question is None:
         return None, None, None
-    return question.purpose, question.foretold, time_text(question.asked)
+    return question.purpose, question.predicted, time_text(question.asked)
 
 
 def _read(path: files.PathType) -> tuple[Columns, Where]:

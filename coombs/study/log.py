@@ -101,10 +101,10 @@ class Log:
         total = 0.0
         for number, answer_id in self._answer_of.items():
             question, answer = self.questions.get(number), self.answers.get(answer_id)
-            if question is None or answer is None or question.foretold is None:
+            if question is None or answer is None or question.predicted is None:
                 continue
             if answer.choice in ("left", "right"):
-                p = question.foretold if answer.choice == "left" else 1 - question.foretold
+                p = question.predicted if answer.choice == "left" else 1 - question.predicted
                 total += math.log(2 * max(p, 1e-9))
         return total
 

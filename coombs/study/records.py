@@ -18,7 +18,7 @@ class Question:
     """Two items by name and by position, and why they are asked about.
 
     `purpose` is a strategy's name, "probe" (a random pair, kept as a test) or "check" (asked again on
-    purpose); `probability` is that of left, as foretold before the answer.
+    purpose); `probability` is that of left, as predicted before the answer.
     """
 
     id: int

@@ -25,7 +25,7 @@ from coombs.study.result import Result
 
 if TYPE_CHECKING:
     from coombs.data.tables import FloatArray
-    from coombs.storage.contract import Storage
+    from coombs.storage import Storage
     from coombs.study.study import Study
 
 MakeMind = Callable[["FloatArray", str, Sequence[int]], Thinking]
@@ -130,8 +130,8 @@ class Respondent:
             chosen = self._next(thought, again)
             if chosen is None:
                 return None
-            left, right, purpose, foretold = chosen
-            record = self._storage.add_question(self.record.id, left, right, purpose, foretold, progress=far)
+            left, right, purpose, predicted = chosen
+            record = self._storage.add_question(self.record.id, left, right, purpose, predicted, progress=far)
             if record is not None:
                 # Others may have asked meanwhile.
                 self._sync()
@@ -420,7 +420,7 @@ class Respondent:
             names[record.right],
             (record.left, record.right),
             record.purpose,
-            record.foretold,
+            record.predicted,
             record.asked,
         )
 
@@ -438,5 +438,5 @@ class Respondent:
             record.weight,
             record.told,
             None if asked is None else asked.purpose,
-            None if asked is None else asked.foretold,
+            None if asked is None else asked.predicted,
         )

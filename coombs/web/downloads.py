@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from coombs.data import files, naming
+from coombs.storage.timestamps import time_text
 from coombs.study import Respondent, Study
 from coombs.study.exchange import winner_text
 from coombs.study.study import ME
-from coombs.study.times import time_text
 from coombs.web.findings import Findings
 
 ANSWER_COLUMNS = ("user", "left", "right", "winner", "choice", "weight", "question", "purpose", "told")
