@@ -21,9 +21,9 @@ from coombs.data import files
 from coombs.data.comparisons import Comparisons, InputError
 from coombs.storage import AnswerRecord, Storage, StudyExistsError, open_storage
 from coombs.study import Study, create_study, import_study
-from coombs.study.events import export_events, import_events
-from coombs.study.exchange import export_answers, import_answers
-from coombs.study.log import Log
+from coombs.study.answer_files import export_answers, import_answers
+from coombs.study.history import History
+from coombs.study.study_jsonl import export_study
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -97,8 +97,8 @@ def happen(draw: st.DrawFn, storage: Storage, respondent: int, n_items: int) -> 
         storage.add_answer(respondent, left, right, choice, **more)
 
 
-def log_of(storage: Storage, respondent: int) -> Log:
-    log = Log()
+def log_of(storage: Storage, respondent: int) -> History:
+    log = History()
     log.add(storage.questions(respondent), storage.events(respondent))
     return log
 
@@ -383,8 +383,8 @@ def test_a_study_goes_through_every_kind_of_storage(study: Study) -> None:
             urls.insert(1, postgres.fresh_url())
         last = study
         for url in urls:
-            export_events(last, here / "study.jsonl")
-            last = import_events(here / "study.jsonl", storage=url)
+            export_study(last, here / "study.jsonl")
+            last = import_study(here / "study.jsonl", storage=url)
         assert state(last) == state(study)
 
 
@@ -722,7 +722,7 @@ def test_a_study_that_create_study_refuses_cannot_be_imported(
 def test_names_that_are_not_of_their_kind_are_refused(
     changes: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    export_events(create_study(frame(["a", "b"]), storage="memory:"), tmp_path / "s.jsonl")
+    export_study(create_study(frame(["a", "b"]), storage="memory:"), tmp_path / "s.jsonl")
     first, *others = (tmp_path / "s.jsonl").read_text().splitlines()
     head = json.loads(first)
     head["settings"] |= changes

@@ -15,7 +15,7 @@ from typing import Literal
 from scipy.special import betainc
 
 from coombs.storage.records import Choice
-from coombs.study.records import Answer
+from coombs.study.ask_tell import Answer
 
 SIGNIFICANCE = 0.001
 """The probability, two-sided, below which a share of sides is not random."""

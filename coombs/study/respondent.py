@@ -17,10 +17,10 @@ from coombs.data import tables
 from coombs.data.comparisons import Comparisons
 from coombs.data.tables import InputError
 from coombs.storage.records import CHOICES, AnswerRecord, Choice, QuestionRecord, RespondentRecord
+from coombs.study.ask_tell import Answer, Progress, Question
 from coombs.study.conduct import Conduct, conduct_of
-from coombs.study.log import Log, unordered
+from coombs.study.history import History, unordered
 from coombs.study.mind import Mind, Thinking, Thought, Way
-from coombs.study.records import Answer, Progress, Question
 from coombs.study.result import Result
 
 if TYPE_CHECKING:
@@ -62,7 +62,9 @@ class Respondent:
         self._rng = np.random.default_rng(self._seed)
         # Whoever thinks may take the other lock, not the other way around: answers do not wait for thoughts.
         self._thinking, self._lock = threading.Lock(), threading.RLock()
-        self._log, self._read, self._whole = Log(), False, False
+        self._history, self._read, self._whole = History(), False, False
+        # Whether this object added something that it has not read back.
+        self._stale = True
         self._earlier = 0
         self._thought: Thought | None = None
         self._heard: list[int] = []
@@ -84,11 +86,16 @@ class Respondent:
 
     def think(self) -> Thought:
         """What all answers say: the next questions and the best items. At once if nothing is new."""
+        with self._lock:
+            self._sync()
+        return self._think()
+
+    def _think(self) -> Thought:
+        """The same of what was read last."""
         settings = self.study.settings
         with self._thinking:
             with self._lock:
-                self._sync()
-                answers, asked = list(self._log.answers.values()), self._log.pairs
+                answers, asked = list(self._history.answers.values()), self._history.pairs
             heard = [answer.id for answer in answers]
             if self._thought is None or heard != self._heard:
                 k, _ = settings.goal(self.study.n_items)
@@ -101,9 +108,11 @@ class Respondent:
 
         Two calls never give the same new pair, whichever processes make them.
         """
-        thought = self.think()
+        return self._ask(self.think())
+
+    def _ask(self, thought: Thought) -> Question | None:
         with self._lock:
-            record = self._log.reopened or self._ask_new(thought) or self._log.unanswered
+            record = self._history.reopened or self._ask_new(thought) or self._history.unanswered
             return None if record is None else self._question(record)
 
     def turn(self) -> tuple[Question | None, Progress]:
@@ -111,7 +120,7 @@ class Respondent:
         with self._lock:
             self._sync()
             thought = self._thought
-            record = self._log.open or self._ask_new(thought, again=False) or self._log.unanswered
+            record = self._history.open or self._ask_new(thought, again=False) or self._history.unanswered
             found = self._progress(thought, *self.study.settings.goal(self.study.n_items))
             if record is None:
                 return None, replace(found, far=1.0)
@@ -126,22 +135,21 @@ class Respondent:
         far = self._far(thought, *goal)[1] if goal == self.study.stored_goal else None
         for refused in range(self.study.n_pairs):
             if refused == REFUSED:
-                self._log.asked |= self._storage.pairs(self.record.id)
+                self._history.asked |= self._storage.pairs(self.record.id)
             chosen = self._next(thought, again)
             if chosen is None:
                 return None
             left, right, purpose, predicted = chosen
             record = self._storage.add_question(self.record.id, left, right, purpose, predicted, progress=far)
             if record is not None:
-                # Others may have asked meanwhile.
-                self._sync()
+                self._history.note(record)
                 return record
-            self._log.asked.add(unordered(left, right))
+            self._history.asked.add(unordered(left, right))
         return None
 
     def _next(self, thought: Thought | None, again: bool) -> tuple[int, int, str, float | None] | None:
         """Left, right, the purpose, and the probability of left, if there is a pair to ask about."""
-        study, asked = self.study, self._log.pairs
+        study, asked = self.study, self._history.pairs
         if thought is None:
             pairs = questions.random_pairs(study.n_items, asked, self._rng).tolist()
             return (*pairs[0], "random", None) if pairs else None
@@ -167,27 +175,27 @@ class Respondent:
         Answers to chosen questions are open by design: they teach much, and say nothing about whether there
         is a taste to learn. So, until that is settled, every so many questions test what was learned.
         """
-        settings, log = self.study.settings, self._log
+        settings, log = self.study.settings, self._history
         if not settings.probes or settings.strategy == "random":
             return False
         count = len(log.answers)
         return count >= FIRST_CONFIRMATION and count % CONFIRM_EVERY == 0 and log.log_odds < CONFIRMED
 
     def last_answer(self) -> Answer | None:
-        """The latest that stands, which `undo` takes back."""
+        """The latest that stands, by what was read with the last question or told since."""
         with self._lock:
-            self._sync()
-            last = self._log.last_answer
+            self._refresh()
+            last = self._history.last_answer
             return None if last is None else self._answer(last)
 
     def current(self) -> Question | None:
         """The question that waits for an answer, after coming back or an undo; a new one if none does."""
         with self._lock:
             self._sync()
-            waiting = self._log.open
+            waiting = self._history.open
             if waiting is not None:
                 return self._question(waiting)
-        return self.ask()
+        return self._ask(self._think())
 
     def check(self, answer: Answer | int) -> Question:
         """Ask a pair again on purpose, to see whether its answer is the same, the two in a random order."""
@@ -196,7 +204,7 @@ class Respondent:
             left, right = self._rng.permutation([record.left, record.right]).tolist()
             asked = self._storage.add_question(self.record.id, left, right, "check", again=True)
             assert asked is not None
-            self._sync()
+            self._history.note(asked)
             return self._question(asked)
 
     def tell(
@@ -230,7 +238,8 @@ class Respondent:
                 question_id=number,
                 weight=weight,
             )
-            if number is not None and number not in self._log.questions:
+            self._stale = True
+            if number is not None and number not in self._history.questions:
                 self._sync()
             return self._answer(record)
 
@@ -241,17 +250,18 @@ class Respondent:
         """
         with self._lock:
             self._sync()
-            record = self._log.last_answer if answer is None else self._answer_record(answer)
+            record = self._history.last_answer if answer is None else self._answer_record(answer)
             if record is None:
                 return None
             self._storage.add_undo(self.record.id, record.id)
+            self._stale = True
             return self._answer(record)
 
     def history(self) -> tuple[Answer, ...]:
         """All standing answers in the order they were given."""
         with self._lock:
             self._read_all()
-            return tuple(map(self._answer, self._log.answers.values()))
+            return tuple(map(self._answer, self._history.answers.values()))
 
     def progress(self, k: int | None = None, certainty: float | None = None) -> Progress:
         """How sure the best k items are, and about how many more questions it takes."""
@@ -261,7 +271,7 @@ class Respondent:
             return self._progress(thought, *goal)
 
     def _progress(self, thought: Thought | None, k: int, goal: float) -> Progress:
-        count = self._earlier + sum(one.choice != "skip" for one in self._log.answers.values())
+        count = self._earlier + sum(one.choice != "skip" for one in self._history.answers.values())
         left, far = self._far(thought, k, goal)
         if thought is None:
             return Progress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1)
@@ -292,12 +302,12 @@ class Respondent:
             left, far = way.step(thought.n_heard, thought.top(k), goal)
         if (k, goal) != self.study.stored_goal:
             return left, far
-        shown = self._log.open_progress
-        return left, max(far if shown is None else shown, self._log.progress)
+        shown = self._history.open_progress
+        return left, max(far if shown is None else shown, self._history.progress)
 
     def _next_gain(self, thought: Thought) -> float | None:
         """What the question that waits would tell, or else the next one; None where there is none."""
-        waiting, log = self._log.open, self._log
+        waiting, log = self._history.open, self._history
         if waiting is not None:
             return thought.gain(waiting.left, waiting.right)
         new = (one.gain for one in thought.choices if unordered(*one[:2]) not in log.pairs)
@@ -335,25 +345,34 @@ class Respondent:
 
         It takes no fit, so that it can be asked for with every question; `result` knows better.
         """
-        conduct = self.conduct()
-        if conduct.is_mechanical:
-            return conduct.sentences()
         with self._lock:
-            return () if self._log.log_odds >= EVIDENT else (UNPREDICTED,)
+            self._refresh()
+            if not self._whole:
+                self._read_all()
+            conduct = conduct_of(tuple(map(self._answer, self._history.answers.values())))
+            if conduct.is_mechanical:
+                return conduct.sentences()
+            return () if self._history.log_odds >= EVIDENT else (UNPREDICTED,)
 
     def result(self) -> Result:
         """What the answers say: the ranking, the ideal, what trades off against what; a whole new fit."""
         return Result.of(self)
 
+    def _refresh(self) -> None:
+        """Read what came since, unless all that was added here is read: one read serves a whole turn."""
+        if self._stale:
+            self._sync()
+
     def _sync(self) -> None:
         """Read what came since, from this process or others."""
         first = not self._read
         latest = MOST_ANSWERS if first else None
-        number, log = self.record.id, self._log
+        number, log = self.record.id, self._history
         # Events first: the question of each is there by then.
         events = self._storage.events(number, after=log.last_event, latest=latest)
         asked = self._storage.questions(number, after=log.last_question, latest=latest)
         log.add(asked, events)
+        self._stale = False
         if first:
             self._read, self._whole = True, max(len(asked), len(events)) < MOST_ANSWERS
             self._earlier = 0 if self._whole else self._stored() - len(log.answers)
@@ -368,7 +387,7 @@ class Respondent:
         """Read everything, however old."""
         self._sync()
         if not self._whole:
-            self._log, self._whole, self._earlier = Log(), True, 0
+            self._history, self._whole, self._earlier = History(), True, 0
             self._sync()
 
     def _asked(self, question: Question | int) -> tuple[int, int, int]:
@@ -376,11 +395,11 @@ class Respondent:
         if isinstance(question, Question):
             return *question.positions, question.id
         number = int(question)
-        if number not in self._log.questions:
+        if number not in self._history.questions:
             self._sync()
-        if number not in self._log.questions:
+        if number not in self._history.questions:
             self._read_all()
-        record = self._log.questions.get(number)
+        record = self._history.questions.get(number)
         if record is None:
             raise InputError(f"{self.name!r} was never asked question {number}.")
         return record.left, record.right, record.id
@@ -404,9 +423,9 @@ class Respondent:
             raise InputError(f"{answer!r} is no answer; take one of history(), or its id.")
         number = answer.id if isinstance(answer, Answer) else int(answer)
         self._sync()
-        if number not in self._log.answers:
+        if number not in self._history.answers:
             self._read_all()
-        record = self._log.answers.get(number)
+        record = self._history.answers.get(number)
         if record is None:
             raise InputError(f"There is no standing answer {number} of {self.name!r}.")
         return record
@@ -426,7 +445,7 @@ class Respondent:
 
     def _answer(self, record: AnswerRecord) -> Answer:
         names = self.study.catalogue.labels
-        asked = None if record.question_id is None else self._log.questions.get(record.question_id)
+        asked = None if record.question_id is None else self._history.questions.get(record.question_id)
         return Answer(
             record.id,
             self.name,

@@ -16,7 +16,7 @@ from coombs.words import NO_PATTERN, count
 if TYPE_CHECKING:
     from coombs.estimators.ideal_point import IdealPoint
     from coombs.insights import Explanation
-    from coombs.study.records import Answer
+    from coombs.study.ask_tell import Answer
     from coombs.study.respondent import Respondent
 
 

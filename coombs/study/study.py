@@ -22,7 +22,7 @@ from coombs.inference.kinds import METRICS
 from coombs.questions import STRATEGIES
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.records import Item, StudyRecord, StudySummary, new_token
-from coombs.study.records import Answer, Progress, Question
+from coombs.study.ask_tell import Answer, Progress, Question
 from coombs.study.respondent import Respondent
 from coombs.study.result import Result
 
@@ -213,18 +213,18 @@ class Study:
     def export(self, path: str | PathLike[str]) -> None:
         """Write a file: .csv or .parquet for the standing answers, .jsonl for all there is.
 
-        See `coombs.study.exchange` and `events`; `import_answers` and `import_study` read them.
+        See `coombs.study.answer_files` and `study_jsonl`; `import_answers` and `import_study` read them.
         """
-        from coombs.study import events, exchange
+        from coombs.study import answer_files, study_jsonl
 
         whole = str(path).lower().endswith(".jsonl")
-        (events.export_events if whole else exchange.export_answers)(self, path)
+        (study_jsonl.export_study if whole else answer_files.export_answers)(self, path)
 
     def import_answers(self, path: str | PathLike[str]) -> int:
-        """Add the answers in a CSV or Parquet file; see `coombs.study.exchange.import_answers`."""
-        from coombs.study import exchange
+        """Add the answers in a CSV or Parquet file; see `coombs.study.answer_files.import_answers`."""
+        from coombs.study import answer_files
 
-        return exchange.import_answers(self, path)
+        return answer_files.import_answers(self, path)
 
     def __repr__(self) -> str:
         return f"Study({self.name!r}, {self.n_items} items)"

@@ -11,7 +11,7 @@ from typing import Any
 from coombs.data import files, naming
 from coombs.storage.timestamps import time_text
 from coombs.study import Respondent, Study
-from coombs.study.exchange import winner_text
+from coombs.study.answer_files import winner_text
 from coombs.study.study import ME
 from coombs.web.findings import Findings
 

@@ -48,7 +48,7 @@ _CALLED = {
 }
 
 
-def export_events(study: Study, path: files.PathType) -> None:
+def export_study(study: Study, path: files.PathType) -> None:
     """Write all of a study as lines of JSON: its items, and whatever was asked, answered and undone.
 
     The tokens of the respondents' links are secrets and left out.
@@ -60,7 +60,7 @@ def export_events(study: Study, path: files.PathType) -> None:
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "study.jsonl"
     >>> study = create_study([[0.0], [1.0]], storage="memory:")
     >>> _ = study.tell((1, 0))
-    >>> export_events(study, path)
+    >>> export_study(study, path)
     >>> [json.loads(line)["kind"] for line in path.read_text().splitlines()]
     ['study', 'item', 'item', 'respondent', 'answer']
     """
@@ -68,10 +68,10 @@ def export_events(study: Study, path: files.PathType) -> None:
         file.writelines(f"{json.dumps(entry, allow_nan=False)}\n" for entry in _entries(study))
 
 
-def import_events(
+def import_study(
     path: files.PathType, *, storage: str | Storage = DEFAULT_STORAGE, name: str | None = None
 ) -> Study:
-    """Make the study that `export_events` wrote, in any storage, all of it or nothing.
+    """Make the study that `export_study` wrote, in any storage, all of it or nothing.
 
     Everything is as it was, but for the tokens of the respondents' links, which are new.
 
@@ -88,8 +88,8 @@ def import_events(
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "study.jsonl"
     >>> study = create_study([[0.0], [1.0]], storage="memory:")
     >>> _ = study.tell((1, 0))
-    >>> export_events(study, path)
-    >>> import_events(path, storage="memory:").history()[0].winner
+    >>> export_study(study, path)
+    >>> import_study(path, storage="memory:").history()[0].winner
     '1'
     """
     called = files.path_text(path)

@@ -16,7 +16,7 @@ from coombs.data.tables import Columns, InputError, Names, Where
 from coombs.progress import Progress
 from coombs.storage.records import AnswerRecord, Choice, QuestionRecord, new_token
 from coombs.storage.timestamps import read_time, time_text
-from coombs.study.log import Log
+from coombs.study.history import History
 from coombs.study.study import ME, Study
 
 _PARQUET = (".parquet", ".pq")
@@ -129,7 +129,7 @@ def _standing(study: Study, users: set[str]) -> Iterator[tuple[str, AnswerRecord
     """The answers of these users that stand."""
     for respondent, count in study.storage.respondents(study.record.id):
         if count and respondent.name in users:
-            log = Log()
+            log = History()
             log.add((), study.storage.events(respondent.id))
             yield from ((respondent.name, answer) for answer in log.answers.values())
 
@@ -146,7 +146,7 @@ def _rows(study: Study) -> Iterator[tuple[Any, ...]]:
     names, storage = study.catalogue.names, study.storage
     for respondent, _ in storage.respondents(study.record.id):
         # Events are read first: whatever they answer was asked before.
-        log, events = Log(), storage.events(respondent.id)
+        log, events = History(), storage.events(respondent.id)
         log.add(storage.questions(respondent.id), events)
         for answer in log.answers.values():
             left, right = names[answer.left], names[answer.right]

@@ -10,10 +10,11 @@ from heapq import merge
 from coombs.storage.records import AnswerRecord, Event, QuestionRecord
 
 
-class Log:
+class History:
     """The questions and the standing answers of one respondent, in their order.
 
-    `asked` are the pairs of questions, and of earlier rows that were not read.
+    `asked` are the pairs of questions, and of earlier rows that were not read; `last_event` and
+    `last_question` are the ids up to which everything was read.
     """
 
     def __init__(self) -> None:
@@ -29,7 +30,8 @@ class Log:
         """More of both, in the storage's order."""
         for row in merge(events, questions, key=_when):
             if isinstance(row, QuestionRecord):
-                self._asked(row)
+                self.note(row)
+                self.last_question = max(self.last_question, row.id)
                 continue
             if isinstance(row, AnswerRecord):
                 self._answered(row)
@@ -37,11 +39,12 @@ class Log:
                 self._undone(row.answer_id)
             self.last_event = max(self.last_event, row.id)
 
-    def _asked(self, question: QuestionRecord) -> None:
+    def note(self, question: QuestionRecord) -> None:
+        """A question just asked; it is read again with those that others asked before it."""
+        self.questions.pop(question.id, None)
         self.questions[question.id] = question
         self._stood[question.id] = len(self.answers)
         self.asked.add(unordered(question.left, question.right))
-        self.last_question = max(self.last_question, question.id)
 
     def _answered(self, answer: AnswerRecord) -> None:
         self.answers[answer.id] = answer
@@ -72,7 +75,7 @@ class Log:
         """The question to show: one reopened, or the last one asked if it has no answer."""
         if self.reopened is not None or not self.questions:
             return self.reopened
-        last = self.questions[self.last_question]
+        last = self.questions[next(reversed(self.questions))]
         return last if last.id not in self._answer_of else None
 
     @property
