@@ -76,7 +76,7 @@ def studies(draw: st.DrawFn) -> Study:
 
 def happen(draw: st.DrawFn, storage: Storage, respondent: int, n_items: int) -> None:
     """Something that may happen to a respondent."""
-    log = log_of(storage, respondent)
+    log = History.of(storage, respondent)
     left = draw(st.integers(0, n_items - 1))
     right = (left + draw(st.integers(1, n_items - 1))) % n_items
     what = draw(st.sampled_from(["ask", "tell", "answer", "undo"]))
@@ -97,15 +97,11 @@ def happen(draw: st.DrawFn, storage: Storage, respondent: int, n_items: int) -> 
         storage.add_answer(respondent, left, right, choice, **more)
 
 
-def log_of(storage: Storage, respondent: int) -> History:
-    log = History()
-    log.add(storage.questions(respondent), storage.events(respondent))
-    return log
-
-
 def standing(study: Study) -> dict[str, list[tuple[Any, ...]]]:
     """What each respondent says, in order."""
-    logs = {who.name: log_of(study.storage, who.id) for who, _ in study.storage.respondents(study.record.id)}
+    logs = {
+        who.name: History.of(study.storage, who.id) for who, _ in study.storage.respondents(study.record.id)
+    }
     return {
         name: [(one.left, one.right, one.choice, one.weight, one.told) for one in log.answers.values()]
         for name, log in logs.items()
@@ -118,7 +114,7 @@ def state(study: Study) -> list[Any]:
     record, storage = study.record, study.storage
     found: list[Any] = [record.feature_names, record.settings, record.created, storage.items(record.id)]
     for who, n_answers in storage.respondents(record.id):
-        log, events = log_of(storage, who.id), storage.events(who.id)
+        log, events = History.of(storage, who.id), storage.events(who.id)
         order = [None, *log.questions]
         numbers = [event.id for event in events]
         asked = [(q.left, q.right, q.purpose, q.predicted, q.asked) for q in log.questions.values()]

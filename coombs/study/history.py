@@ -6,8 +6,13 @@ import math
 from collections.abc import Sequence
 from datetime import datetime
 from heapq import merge
+from typing import Self
 
-from coombs.storage.records import AnswerRecord, Event, QuestionRecord
+from coombs.storage import Storage
+from coombs.storage.records import AnswerRecord, Event, QuestionRecord, RespondentRecord
+
+MOST_ANSWERS = 2_000
+"""Questions are chosen by the latest answers, of which so many say enough."""
 
 
 class History:
@@ -18,6 +23,9 @@ class History:
     """
 
     def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
         self.questions: dict[int, QuestionRecord] = {}
         self.answers: dict[int, AnswerRecord] = {}
         self.last_event = self.last_question = 0
@@ -25,6 +33,13 @@ class History:
         self._answer_of: dict[int, int] = {}
         self._stood: dict[int, int] = {}
         self._reopened: dict[int, None] = {}
+
+    @classmethod
+    def of(cls, storage: Storage, respondent_id: int) -> Self:
+        """All of a respondent's; events are read first, as whatever they answer was asked before."""
+        history, events = cls(), storage.events(respondent_id)
+        history.add(storage.questions(respondent_id), events)
+        return history
 
     def add(self, questions: Sequence[QuestionRecord], events: Sequence[Event]) -> None:
         """More of both, in the storage's order."""
@@ -115,6 +130,60 @@ class History:
     def last_answer(self) -> AnswerRecord | None:
         """The latest that stands."""
         return self.answers[next(reversed(self.answers))] if self.answers else None
+
+
+class StoredHistory(History):
+    """The same, read from the storage as far as it is needed: the latest rows first, then what is new.
+
+    `is_stale` says that something was added here and not read back; `n_earlier` counts the standing
+    answers that are older than what was read.
+    """
+
+    def __init__(self, storage: Storage, respondent: RespondentRecord) -> None:
+        super().__init__()
+        self._storage, self._respondent = storage, respondent
+        self._read = self._whole = False
+        self.is_stale, self.n_earlier = True, 0
+
+    def sync(self) -> None:
+        """Read what came since, from this process or others."""
+        latest = None if self._read else MOST_ANSWERS
+        # Events first: the question of each is there by then.
+        events = self._storage.events(self._respondent.id, after=self.last_event, latest=latest)
+        asked = self._storage.questions(self._respondent.id, after=self.last_question, latest=latest)
+        self.add(asked, events)
+        self.is_stale = False
+        if not self._read:
+            self._read, self._whole = True, max(len(asked), len(events)) < MOST_ANSWERS
+            if not self._whole:
+                stored = dict(self._storage.respondents(self._respondent.study_id))[self._respondent]
+                self.n_earlier = stored - len(self.answers)
+
+    def refresh(self) -> None:
+        """Read what came since, if something was added here: one read serves a whole turn."""
+        if self.is_stale:
+            self.sync()
+
+    def read_all(self) -> None:
+        """Read everything, however old, if it was not; if it was, nothing."""
+        if not self._whole:
+            self._clear()
+            self._read, self._whole, self.n_earlier = True, True, 0
+            self.sync()
+
+    def question(self, number: int) -> QuestionRecord | None:
+        """A question by its id, however old."""
+        for read in (self.sync, self.read_all):
+            if number not in self.questions:
+                read()
+        return self.questions.get(number)
+
+    def answer(self, number: int) -> AnswerRecord | None:
+        """A standing answer by its id, however old."""
+        self.sync()
+        if number not in self.answers:
+            self.read_all()
+        return self.answers.get(number)
 
 
 def _when(row: Event | QuestionRecord) -> datetime:

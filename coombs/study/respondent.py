@@ -19,7 +19,7 @@ from coombs.data.tables import InputError
 from coombs.storage.records import CHOICES, AnswerRecord, Choice, QuestionRecord, RespondentRecord
 from coombs.study.ask_tell import Answer, Progress, Question
 from coombs.study.conduct import Conduct, conduct_of
-from coombs.study.history import History, unordered
+from coombs.study.history import StoredHistory, unordered
 from coombs.study.mind import Mind, Thinking, Thought, Way
 from coombs.study.result import Result
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from coombs.study.study import Study
 
 MakeMind = Callable[["FloatArray", str, Sequence[int]], Thinking]
-MOST_ANSWERS = 2_000
-"""Questions are chosen by the latest answers, of which so many say enough."""
 FIRST_CONFIRMATION = 6
 """Answers before the first question with a foreseeable answer."""
 CONFIRM_EVERY = 3
@@ -59,13 +57,9 @@ class Respondent:
         self.study, self.record = study, record
         self._seed = (study.settings.seed, zlib.crc32(record.name.encode()))
         self._make_mind = make_mind
-        self._rng = np.random.default_rng(self._seed)
         # Whoever thinks may take the other lock, not the other way around: answers do not wait for thoughts.
         self._thinking, self._lock = threading.Lock(), threading.RLock()
-        self._history, self._read, self._whole = History(), False, False
-        # Whether this object added something that it has not read back.
-        self._stale = True
-        self._earlier = 0
+        self._history = StoredHistory(study.storage, record)
         self._thought: Thought | None = None
         self._heard: list[int] = []
         self._ways: dict[tuple[int, float], Way] = {}
@@ -80,6 +74,11 @@ class Respondent:
         """Made by the first thought: those who are only listed need none."""
         return self._make_mind(self.study.scaled_items, self.study.settings.asked_by, self._seed)
 
+    @cached_property
+    def _rng(self) -> np.random.Generator:
+        """Another process draws other numbers; the same process with the same answers draws the same."""
+        return np.random.default_rng([*self._seed, self._history.last_question])
+
     @property
     def _storage(self) -> Storage:
         return self.study.storage
@@ -87,7 +86,7 @@ class Respondent:
     def think(self) -> Thought:
         """What all answers say: the next questions and the best items. At once if nothing is new."""
         with self._lock:
-            self._sync()
+            self._history.sync()
         return self._think()
 
     def _think(self) -> Thought:
@@ -118,7 +117,7 @@ class Respondent:
     def turn(self) -> tuple[Question | None, Progress]:
         """`current` and `progress` at once, by what was thought last."""
         with self._lock:
-            self._sync()
+            self._history.sync()
             thought = self._thought
             record = self._history.open or self._ask_new(thought, again=False) or self._history.unanswered
             found = self._progress(thought, *self.study.settings.goal(self.study.n_items))
@@ -184,14 +183,14 @@ class Respondent:
     def last_answer(self) -> Answer | None:
         """The latest that stands, by what was read with the last question or told since."""
         with self._lock:
-            self._refresh()
+            self._history.refresh()
             last = self._history.last_answer
             return None if last is None else self._answer(last)
 
     def current(self) -> Question | None:
         """The question that waits for an answer, after coming back or an undo; a new one if none does."""
         with self._lock:
-            self._sync()
+            self._history.sync()
             waiting = self._history.open
             if waiting is not None:
                 return self._question(waiting)
@@ -238,9 +237,9 @@ class Respondent:
                 question_id=number,
                 weight=weight,
             )
-            self._stale = True
+            self._history.is_stale = True
             if number is not None and number not in self._history.questions:
-                self._sync()
+                self._history.sync()
             return self._answer(record)
 
     def undo(self, answer: Answer | int | None = None) -> Answer | None:
@@ -249,19 +248,23 @@ class Respondent:
         Returns the answer that no longer stands, or None if there was none.
         """
         with self._lock:
-            self._sync()
+            self._history.sync()
             record = self._history.last_answer if answer is None else self._answer_record(answer)
             if record is None:
                 return None
             self._storage.add_undo(self.record.id, record.id)
-            self._stale = True
+            self._history.is_stale = True
             return self._answer(record)
 
     def history(self) -> tuple[Answer, ...]:
         """All standing answers in the order they were given."""
         with self._lock:
-            self._read_all()
-            return tuple(map(self._answer, self._history.answers.values()))
+            self._history.sync()
+            return self._standing()
+
+    def _standing(self) -> tuple[Answer, ...]:
+        self._history.read_all()
+        return tuple(map(self._answer, self._history.answers.values()))
 
     def progress(self, k: int | None = None, certainty: float | None = None) -> Progress:
         """How sure the best k items are, and about how many more questions it takes."""
@@ -271,7 +274,7 @@ class Respondent:
             return self._progress(thought, *goal)
 
     def _progress(self, thought: Thought | None, k: int, goal: float) -> Progress:
-        count = self._earlier + sum(one.choice != "skip" for one in self._history.answers.values())
+        count = self._history.n_earlier + sum(one.choice != "skip" for one in self._history.answers.values())
         left, far = self._far(thought, k, goal)
         if thought is None:
             return Progress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1)
@@ -346,10 +349,8 @@ class Respondent:
         It takes no fit, so that it can be asked for with every question; `result` knows better.
         """
         with self._lock:
-            self._refresh()
-            if not self._whole:
-                self._read_all()
-            conduct = conduct_of(tuple(map(self._answer, self._history.answers.values())))
+            self._history.refresh()
+            conduct = conduct_of(self._standing())
             if conduct.is_mechanical:
                 return conduct.sentences()
             return () if self._history.log_odds >= EVIDENT else (UNPREDICTED,)
@@ -358,50 +359,13 @@ class Respondent:
         """What the answers say: the ranking, the ideal, what trades off against what; a whole new fit."""
         return Result.of(self)
 
-    def _refresh(self) -> None:
-        """Read what came since, unless all that was added here is read: one read serves a whole turn."""
-        if self._stale:
-            self._sync()
-
-    def _sync(self) -> None:
-        """Read what came since, from this process or others."""
-        first = not self._read
-        latest = MOST_ANSWERS if first else None
-        number, log = self.record.id, self._history
-        # Events first: the question of each is there by then.
-        events = self._storage.events(number, after=log.last_event, latest=latest)
-        asked = self._storage.questions(number, after=log.last_question, latest=latest)
-        log.add(asked, events)
-        self._stale = False
-        if first:
-            self._read, self._whole = True, max(len(asked), len(events)) < MOST_ANSWERS
-            self._earlier = 0 if self._whole else self._stored() - len(log.answers)
-            # Another process, another chance; the same process and answers, the same.
-            self._rng = np.random.default_rng([*self._seed, log.last_question])
-
-    def _stored(self) -> int:
-        """How many answers stand, however old."""
-        return dict(self._storage.respondents(self.study.record.id))[self.record]
-
-    def _read_all(self) -> None:
-        """Read everything, however old."""
-        self._sync()
-        if not self._whole:
-            self._history, self._whole, self._earlier = History(), True, 0
-            self._sync()
-
     def _asked(self, question: Question | int) -> tuple[int, int, int]:
         """Left, right and number of a question."""
         if isinstance(question, Question):
             return *question.positions, question.id
-        number = int(question)
-        if number not in self._history.questions:
-            self._sync()
-        if number not in self._history.questions:
-            self._read_all()
-        record = self._history.questions.get(number)
+        record = self._history.question(int(question))
         if record is None:
-            raise InputError(f"{self.name!r} was never asked question {number}.")
+            raise InputError(f"{self.name!r} was never asked question {int(question)}.")
         return record.left, record.right, record.id
 
     def _pair(self, pair: Any) -> tuple[int, int]:
@@ -422,40 +386,22 @@ class Respondent:
         if not isinstance(answer, Answer | Integral) or isinstance(answer, bool):
             raise InputError(f"{answer!r} is no answer; take one of history(), or its id.")
         number = answer.id if isinstance(answer, Answer) else int(answer)
-        self._sync()
-        if number not in self._history.answers:
-            self._read_all()
-        record = self._history.answers.get(number)
+        record = self._history.answer(number)
         if record is None:
             raise InputError(f"There is no standing answer {number} of {self.name!r}.")
         return record
 
     def _question(self, record: QuestionRecord) -> Question:
-        names = self.study.catalogue.labels
-        return Question(
-            record.id,
-            self.name,
-            names[record.left],
-            names[record.right],
-            (record.left, record.right),
-            record.purpose,
-            record.predicted,
-            record.asked,
-        )
+        about = self._items(record.left, record.right)
+        return Question(record.id, self.name, *about, record.purpose, record.predicted, record.asked)
 
     def _answer(self, record: AnswerRecord) -> Answer:
-        names = self.study.catalogue.labels
+        said = *self._items(record.left, record.right), record.choice, record.weight, record.told
         asked = None if record.question_id is None else self._history.questions.get(record.question_id)
-        return Answer(
-            record.id,
-            self.name,
-            record.question_id,
-            names[record.left],
-            names[record.right],
-            (record.left, record.right),
-            record.choice,
-            record.weight,
-            record.told,
-            None if asked is None else asked.purpose,
-            None if asked is None else asked.predicted,
-        )
+        why = () if asked is None else (asked.purpose, asked.predicted)
+        return Answer(record.id, self.name, record.question_id, *said, *why)
+
+    def _items(self, left: int, right: int) -> tuple[Any, Any, tuple[int, int]]:
+        """Two items by name, and their positions."""
+        names = self.study.catalogue.labels
+        return names[left], names[right], (left, right)

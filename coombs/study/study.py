@@ -153,7 +153,6 @@ class Study:
                 self._respondents[name] = Respondent(self, record)
             return self._respondents[name]
 
-    @property
     def links(self) -> dict[str, str]:
         """The token of each respondent's link: whoever has it can answer as them."""
         return {record.name: record.token for record, _ in self.storage.respondents(self.record.id)}
@@ -237,7 +236,12 @@ def create_study(
     storage: str | Storage = DEFAULT_STORAGE,
     load_if_exists: bool = True,
     features: Sequence[str] | None = None,
-    **settings: Any,
+    strategy: str | None = None,
+    probes: float | None = None,
+    metric: str | None = None,
+    top: int | None = None,
+    certainty: float | None = None,
+    seed: int | None = None,
 ) -> Study:
     """A new study, or the one of that name if it is about the same items.
 
@@ -248,11 +252,19 @@ def create_study(
     storage : "sqlite:///file.db" (default: coombs.db here), "postgresql://...", or "memory:"
     load_if_exists : False refuses a name that is taken
     features : columns to learn from (default: all columns of numbers)
-    **settings : strategy, probes, metric, top, certainty, seed; see `Settings`. Of a study that exists
-        they hold for this time, and what is not given is as it was made
+    strategy, probes, metric, top, certainty, seed : see `Settings`, which has the defaults. Of a study that
+        exists they hold for this time, and what is not given is as it was made
     """
-    goods = catalogue(items, features)
-    chosen = _settings(settings)
+    options = {
+        "strategy": strategy,
+        "probes": probes,
+        "metric": metric,
+        "top": top,
+        "certainty": certainty,
+        "seed": seed,
+    }
+    given: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
+    goods, chosen = catalogue(items, features), Settings(**given)
     _name(name, "study")
     place = open_storage(storage)
     try:
@@ -261,7 +273,7 @@ def create_study(
         if not load_if_exists:
             raise
         old = _same(load_study(name, storage=place), goods)
-        old.settings = replace(old.settings, **settings)
+        old.settings = replace(old.settings, **given)
         return old
     return Study(place, record, goods, chosen)
 
@@ -324,14 +336,6 @@ def list_studies(storage: str | Storage = DEFAULT_STORAGE) -> list[StudySummary]
 def delete_study(name: str, *, storage: str | Storage = DEFAULT_STORAGE) -> None:
     """Remove a study with all its answers: they cannot be had back."""
     open_storage(storage).delete_study(name)
-
-
-def _settings(given: Mapping[str, Any]) -> Settings:
-    known = [one.name for one in fields(Settings)]
-    for name in given:
-        if name not in known:
-            raise InputError(f"There is no setting {name!r}; the settings are {', '.join(known)}.")
-    return Settings(**given)
 
 
 def _check_comparable(goods: Catalogue) -> None:
