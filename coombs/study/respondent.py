@@ -17,10 +17,10 @@ from coombs.data import tables
 from coombs.data.comparisons import Comparisons
 from coombs.data.tables import InputError
 from coombs.storage.records import CHOICES, AnswerRecord, Choice, QuestionRecord, RespondentRecord
-from coombs.study.ask_tell import Answer, Progress, Question
-from coombs.study.conduct import Conduct, conduct_of
+from coombs.study.ask_tell import Answer, Question, StudyProgress
 from coombs.study.history import StoredHistory, unordered
 from coombs.study.mind import Mind, Thinking, Thought, Way
+from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Respondent:
             record = self._history.reopened or self._ask_new(thought) or self._history.unanswered
             return None if record is None else self._question(record)
 
-    def turn(self) -> tuple[Question | None, Progress]:
+    def turn(self) -> tuple[Question | None, StudyProgress]:
         """`current` and `progress` at once, by what was thought last."""
         with self._lock:
             self._history.sync()
@@ -122,7 +122,7 @@ class Respondent:
             record = self._history.open or self._ask_new(thought, again=False) or self._history.unanswered
             found = self._progress(thought, *self.study.settings.goal(self.study.n_items))
             if record is None:
-                return None, replace(found, far=1.0)
+                return None, replace(found, fraction=1.0)
             return self._question(record), found
 
     def _ask_new(self, thought: Thought | None, again: bool = True) -> QuestionRecord | None:
@@ -266,21 +266,21 @@ class Respondent:
         self._history.read_all()
         return tuple(map(self._answer, self._history.answers.values()))
 
-    def progress(self, k: int | None = None, certainty: float | None = None) -> Progress:
+    def progress(self, k: int | None = None, certainty: float | None = None) -> StudyProgress:
         """How sure the best k items are, and about how many more questions it takes."""
         goal = self.study.settings.goal(self.study.n_items, k, certainty)
         thought = self.think()
         with self._lock:
             return self._progress(thought, *goal)
 
-    def _progress(self, thought: Thought | None, k: int, goal: float) -> Progress:
+    def _progress(self, thought: Thought | None, k: int, goal: float) -> StudyProgress:
         count = self._history.n_earlier + sum(one.choice != "skip" for one in self._history.answers.values())
         left, far = self._far(thought, k, goal)
         if thought is None:
-            return Progress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1)
+            return StudyProgress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1)
         top, names = thought.top(k), self.study.catalogue.labels
         gain = self._next_gain(thought)
-        return Progress(
+        return StudyProgress(
             count,
             tuple(names[i] for i in top.positions),
             top.probability,
@@ -339,9 +339,9 @@ class Respondent:
             np.array([self.name] * len(answers), dtype=object),
         )
 
-    def conduct(self) -> Conduct:
+    def response_style(self) -> ResponseStyle:
         """How the questions were answered, whatever they were about."""
-        return conduct_of(self.history())
+        return ResponseStyle.of_answers(self.history())
 
     def doubts(self) -> tuple[str, ...]:
         """Why no best items can be named, in sentences: the answers follow the sides, or are unpredictable.
@@ -350,9 +350,9 @@ class Respondent:
         """
         with self._lock:
             self._history.refresh()
-            conduct = conduct_of(self._standing())
-            if conduct.is_mechanical:
-                return conduct.sentences()
+            style = ResponseStyle.of_answers(self._standing())
+            if style.is_mechanical:
+                return style.sentences()
             return () if self._history.log_odds >= EVIDENT else (UNPREDICTED,)
 
     def result(self) -> Result:

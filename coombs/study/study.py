@@ -22,7 +22,7 @@ from coombs.inference.kinds import METRICS
 from coombs.questions import STRATEGIES
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.records import Item, StudyRecord, StudySummary, new_token
-from coombs.study.ask_tell import Answer, Progress, Question
+from coombs.study.ask_tell import Answer, Question, StudyProgress
 from coombs.study.respondent import Respondent
 from coombs.study.result import Result
 
@@ -185,7 +185,7 @@ class Study:
         """All standing answers; see `Respondent.history`."""
         return self.respondent().history()
 
-    def progress(self, k: int | None = None, certainty: float | None = None) -> Progress:
+    def progress(self, k: int | None = None, certainty: float | None = None) -> StudyProgress:
         """How sure the best k items are; see `Respondent.progress`."""
         return self.respondent().progress(k, certainty)
 
