@@ -16,7 +16,7 @@ from coombs import questions
 from coombs.data import tables
 from coombs.data.comparisons import Comparisons
 from coombs.data.tables import InputError
-from coombs.storage.records import CHOICES, AnswerRecord, Choice, QuestionRecord, RespondentRecord
+from coombs.storage.records import AnswerRecord, Choice, QuestionRecord, RespondentRecord
 from coombs.study.ask_tell import Answer, Question, StudyProgress
 from coombs.study.history import StoredHistory, unordered
 from coombs.study.mind import Mind, Thinking, Thought, Way
@@ -220,8 +220,6 @@ class Respondent:
 
         A question has one answer: telling the same again changes nothing; to change it, `undo` it first.
         """
-        if choice is not None and (not isinstance(choice, str) or choice not in CHOICES):
-            raise InputError(f"The choice is {choice!r}; it must be one of {', '.join(CHOICES)}.")
         with self._lock:
             if isinstance(question, Question | Integral) and not isinstance(question, bool):
                 left, right, number = self._asked(question)
@@ -229,13 +227,9 @@ class Respondent:
                     raise InputError(f"Question {number} has no choice; say left, right, tie or skip.")
             else:
                 (left, right), number = self._pair(question), None
+            said = cast("Choice", "left" if choice is None else choice)
             record = self._storage.add_answer(
-                self.record.id,
-                left,
-                right,
-                cast("Choice", choice or "left"),
-                question_id=number,
-                weight=weight,
+                self.record.id, left, right, said, question_id=number, weight=weight
             )
             self._history.is_stale = True
             if number is not None and number not in self._history.questions:

@@ -14,7 +14,7 @@ from coombs.data import files, naming, tables
 from coombs.data.tables import InputError
 from coombs.progress import Progress
 from coombs.storage import Storage, StudyExistsError, open_storage
-from coombs.storage.records import AnswerRecord, Item, QuestionRecord, StudyRecord, new_token
+from coombs.storage.records import AnswerRecord, Item, StudyRecord, new_token
 from coombs.storage.timestamps import read_time, time_text
 from coombs.study.study import DEFAULT_STORAGE, Settings, Study, load_study, store_study, stored_catalogue
 
@@ -24,9 +24,9 @@ VERSION = 2
 """Of the format; in version 1, `predicted` was called `foretold`."""
 
 Entry: TypeAlias = dict[str, Any]
-
-# What an item may be called in JSON.
+"""A line, read."""
 Name: TypeAlias = str | int | float | bool
+"""What an item may be called in JSON."""
 
 _FIELDS: dict[str, dict[str, Any]] = {
     "study": {"name": str, "feature_names": list[str], "settings": dict, "created": datetime},
@@ -38,6 +38,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
     | {"question": int | None, "choice": str, "weight": float, "told": datetime},
     "undo": {"answer": int, "told": datetime},
 }
+"""The fields of each kind of line, and their types."""
 _CALLED = {
     Name: "text or a number",
     str: "text",
@@ -46,6 +47,7 @@ _CALLED = {
     list: "a list",
     dict: "an object",
 }
+"""What messages call a type."""
 
 
 def export_study(study: Study, path: files.PathType) -> None:
@@ -108,49 +110,33 @@ def import_study(
 def _entries(study: Study) -> Iterator[Entry]:
     """The lines of a study, in an order in which a storage can be told them."""
     record, storage = study.record, study.storage
-    yield {
-        "kind": "study",
-        "format": FORMAT,
-        "version": VERSION,
-        "name": record.name,
-        "feature_names": list(record.feature_names),
-        "settings": dict(record.settings),
-        "created": time_text(record.created),
-    }
+    yield {"kind": "study", "format": FORMAT, "version": VERSION, **_entry("study", record)}
     for called, item in zip(study.catalogue.labels, storage.items(record.id), strict=True):
-        features, details = list(item.features), dict(item.details)
-        name = naming.for_json(called)
-        yield {"kind": "item", "name": name, "features": features, "details": details}
+        yield _entry("item", item, name=naming.for_json(called))
     # Numbers of the file's own, so that it is the same whichever storage it comes from.
     questions: dict[int | None, int | None] = {None: None}
     answers: dict[int, int] = {}
     for number, (respondent, _) in enumerate(storage.respondents(record.id), 1):
-        created = time_text(respondent.created)
-        yield {"kind": "respondent", "id": number, "name": respondent.name, "created": created}
+        yield _entry("respondent", respondent, id=number)
         events = storage.events(respondent.id)
         for question in storage.questions(respondent.id):
             questions[question.id] = len(questions)
-            yield _question_entry(question, number, len(questions) - 1)
+            yield _entry("question", question, id=questions[question.id], respondent=number)
         for event in events:
             if isinstance(event, AnswerRecord):
                 answers[event.id] = len(answers) + 1
-                yield _answer_entry(event, number, len(answers), questions[event.question_id])
+                about = {"respondent": number, "question": questions[event.question_id]}
+                yield _entry("answer", event, id=answers[event.id], **about)
             else:
-                yield {"kind": "undo", "answer": answers[event.answer_id], "told": time_text(event.told)}
+                yield _entry("undo", event, answer=answers[event.answer_id])
 
 
-def _question_entry(question: QuestionRecord, respondent: int, number: int) -> Entry:
-    """The line of a question."""
-    about = {"respondent": respondent, "left": question.left, "right": question.right}
-    why = {"purpose": question.purpose, "predicted": question.predicted}
-    return {"kind": "question", "id": number, **about, **why, "asked": time_text(question.asked)}
-
-
-def _answer_entry(answer: AnswerRecord, respondent: int, number: int, question: int | None) -> Entry:
-    """The line of an answer."""
-    about = {"respondent": respondent, "question": question, "left": answer.left, "right": answer.right}
-    said = {"choice": answer.choice, "weight": answer.weight}
-    return {"kind": "answer", "id": number, **about, **said, "told": time_text(answer.told)}
+def _entry(kind: str, record: object, **instead: Any) -> Entry:
+    """A line: the fields of its kind, out of a record or as they are given instead."""
+    values = {**vars(record), **instead}
+    plain = {name: values[name] for name in _FIELDS[kind]}
+    times = {name: time_text(value) for name, value in plain.items() if isinstance(value, datetime)}
+    return {"kind": kind, **plain, **times}
 
 
 class Replay:
