@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import subprocess
@@ -675,6 +676,27 @@ def test_each_storage_in_memory_is_new(url: str, tmp_path: Path, monkeypatch: py
     make(open_storage(url))
     assert open_storage(url).studies() == []
     assert list(tmp_path.iterdir()) == []
+
+
+FORK = """
+import os
+from coombs.storage import Item, open_storage
+storage = open_storage("memory:")
+study = storage.create_study("study", ["x"], [Item("a", (1.0,)), Item("b", (2.0,))], {})
+ann = storage.add_respondent(study.id, "Ann", "token").id
+storage.add_answer(ann, 0, 1, "left")
+child = os.fork()
+if not child:
+    storage.add_answer(ann, 0, 1, "right")
+    os._exit(len(storage.events(ann)))
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(storage.events(ann)))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_has_a_copy_of_what_is_in_memory() -> None:
+    run = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["2", "1"]
 
 
 def test_a_relative_path_is_of_the_folder_where_it_was_opened(
