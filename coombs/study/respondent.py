@@ -174,11 +174,11 @@ class Respondent:
         Answers to chosen questions are open by design: they teach much, and say nothing about whether there
         is a taste to learn. So, until that is settled, every so many questions test what was learned.
         """
-        settings, log = self.study.settings, self._history
+        settings, history = self.study.settings, self._history
         if not settings.probes or settings.strategy == "random":
             return False
-        count = len(log.answers)
-        return count >= FIRST_CONFIRMATION and count % CONFIRM_EVERY == 0 and log.log_odds < CONFIRMED
+        count = len(history.answers)
+        return count >= FIRST_CONFIRMATION and count % CONFIRM_EVERY == 0 and history.log_odds < CONFIRMED
 
     def last_answer(self) -> Answer | None:
         """The latest that stands, by what was read with the last question or told since."""
@@ -304,11 +304,11 @@ class Respondent:
 
     def _next_gain(self, thought: Thought) -> float | None:
         """What the question that waits would tell, or else the next one; None where there is none."""
-        waiting, log = self._history.open, self._history
+        waiting, history = self._history.open, self._history
         if waiting is not None:
             return thought.gain(waiting.left, waiting.right)
-        new = (one.gain for one in thought.choices if unordered(*one[:2]) not in log.pairs)
-        return next(new, None if log.unanswered is None else 0.0)
+        new = (one.gain for one in thought.choices if unordered(*one[:2]) not in history.pairs)
+        return next(new, None if history.unanswered is None else 0.0)
 
     def done(
         self, k: int | None = None, certainty: float | None = None, *, questions: int | None = None
