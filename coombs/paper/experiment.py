@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,8 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-from coombs.data import files
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,10 +54,12 @@ class Table:
     def write(self, path: Path) -> None:
         """As CSV, whole or not at all."""
         columns = list(dict.fromkeys(key for row in self.rows for key in row))
-        with files.replacing(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+        partial = path.with_suffix(".partial")
+        with partial.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, columns, lineterminator="\n")
             writer.writeheader()
             writer.writerows(self.rows)
+        os.replace(partial, path)
 
     @classmethod
     def read(cls, path: Path) -> Table:
