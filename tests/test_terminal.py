@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from coombs import cli
 from coombs.data.catalogue import Catalogue
 from coombs.data.tables import ItemTable
-from coombs.study import Progress, Question, load_study
+from coombs.study import Question, StudyProgress, load_study
 from coombs.terminal.comparison_rows import comparison_rows
 from coombs.terminal.display import Display
 from coombs.terminal.keys import KeyReader, LineReader, UnknownInput, single_keys
@@ -37,7 +37,7 @@ from coombs.words import numbers
 
 ROOT = Path(__file__).resolve().parents[1]
 WINDOW = Display(80, 24, full_screen=True, colour=True)
-FOUND = Progress(12, ("Elm Row 7", "Mill Court 5"), 0.43, 0.7, 0.2, 12, 0.8, 0.5)
+FOUND = StudyProgress(12, ("Elm Row 7", "Mill Court 5"), 0.43, 0.7, 0.2, 12, 0.8, 0.5)
 FLATS = """flat,rent,size,distance,about
 Abbey St 1,950,62,3.2,Quiet courtyard
 Canal St 14,1180,81,1.1,Over a bakery
@@ -160,7 +160,7 @@ def test_a_low_window_leaves_out_equal_features_first() -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(80, 7), (40, 11), (30, 12)])
 def test_a_low_window_shows_both_items_and_the_keys(width: int, height: int) -> None:
-    """Progress goes first, then rows."""
+    """StudyProgress goes first, then rows."""
     lines = screen(flats(("lift", "lift")), WINDOW._replace(width=width, height=height), "word " * 100)
     text = "\n".join(map(plain, lines))
     assert "A ← Elm" in text and "B → Mill" in text and "quit" in text and "44.5" in text

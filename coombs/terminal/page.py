@@ -11,7 +11,7 @@ from typing import Any
 
 from coombs.data import naming
 from coombs.storage import is_memory
-from coombs.study import Progress, Respondent, Result
+from coombs.study import Respondent, Result, StudyProgress
 from coombs.terminal.display import Display
 from coombs.terminal_text import cells, cut, terminal_safe, wrap
 
@@ -47,7 +47,7 @@ def _fitted(block: str, look: Display) -> list[str]:
     return wrap(block, look.width) or [""]
 
 
-def summary(respondent: Respondent, result: Result | None, found: Progress) -> dict[str, Any]:
+def summary(respondent: Respondent, result: Result | None, found: StudyProgress) -> dict[str, Any]:
     """The result for another program, with None for what there is none of.
 
     Without a pattern there is no ideal point, and the ranking is no better than chance.

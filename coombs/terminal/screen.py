@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from coombs.data import naming
 from coombs.data.catalogue import Catalogue
-from coombs.study.records import Progress, Question
+from coombs.study import Question, StudyProgress
 from coombs.terminal.comparison_rows import ComparisonRow, comparison_rows
 from coombs.terminal.display import BOLD, CYAN, DIM, GREEN, MAGENTA, Display
 from coombs.terminal_text import cells, cut, pad, terminal_safe, wrap
@@ -72,7 +72,7 @@ class Widths(NamedTuple):
 
 
 def question_screen(
-    question: Question, items: Catalogue, progress: Progress, display: Display, notice: str = ""
+    question: Question, items: Catalogue, progress: StudyProgress, display: Display, notice: str = ""
 ) -> list[str]:
     """The lines of a question: none wider than the terminal, and no more than it has."""
     display = display._replace(width=min(display.width, WIDEST))
@@ -93,7 +93,7 @@ def question_screen(
 
 def pause_screen(
     sentence: str,
-    progress: Progress,
+    progress: StudyProgress,
     display: Display,
     notice: str = "",
     more: bool = True,
@@ -129,7 +129,7 @@ def help_screen(display: Display) -> list[str]:
     ]
 
 
-def progress_lines(progress: Progress, display: Display) -> list[str]:
+def progress_lines(progress: StudyProgress, display: Display) -> list[str]:
     """A bar towards the goal, how certain the best items are, and the number of answers."""
     filled = int(PROGRESS_WIDTH * progress.far)
     done, rest = display.symbols("█" * filled), display.symbols("░" * (PROGRESS_WIDTH - filled))
