@@ -7,9 +7,9 @@ questions were: which ones were chosen does not enter the evidence.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,15 @@ MORE, LESS, PEAK, VALLEY = range(4)
 """Shapes: more is better, less is better, the best is within the items' range, the worst is."""
 NEARLY_ALL = 0.95
 """More is better where it is for this share of the items."""
+SMALL_EFFECT = 0.5
+"""A feature whose effect on the items' scores has less than this share of their deviation, over the root of
+the number of features, hardly matters."""
+CLEARLY = 0.98
+"""Probability of a larger effect from which on a feature matters without further proof."""
+MATTERS_ODDS = math.log(3)
+"""log odds, with the feature against without it, from which on one of less effect matters."""
+CANDIDATE = 0.8
+"""Probability of a shape from which on it is worth asking whether the feature matters at all."""
 LOG_ODDS = 0.4
 """Log odds, a taste against a coin, from which on there is a pattern, if answers are not few."""
 LOG_ODDS_FEW = 2.5
@@ -48,6 +57,7 @@ class Description:
 
     parts: tuple[Inference, ...]
     mixture: Mixture
+    answers: Answers
     items: Matrix
     lapse: float | None = None
 
@@ -57,11 +67,11 @@ class Description:
         parts, names = mixture.quadratic, {part.name for part in mixture.quadratic}
         sampled = all(part.sampled for part in parts)
         if "none" in names or "items" in names or not sampled:
-            return cls(parts, mixture, items, lapse)
+            return cls(parts, mixture, answers, items, lapse)
         rng = np.random.default_rng(0)
         start, wanted = rough(answers, rng), ("none",) if parts else ("full", "none")
         more = (infer(answers, name, rng, lapse=lapse, start=start, effort=QUICK) for name in wanted)
-        return cls((*parts, *more), mixture, items, lapse)
+        return cls((*parts, *more), mixture, answers, items, lapse)
 
     @cached_property
     def weights(self) -> Vector:
@@ -115,25 +125,63 @@ class Description:
 
         A draw has the shape MORE where the score falls, which is better, at nearly all items as the feature
         grows; else PEAK or VALLEY by its curvature. The share of draws with a shape is divided by that of
-        the prior's: where the answers say nothing, every shape is as likely.
+        the prior's: where the answers say nothing, every shape is as likely. A feature that may well not
+        matter has none.
         """
-        items = self.items
-        some = items[np.linspace(0, len(items) - 1, min(MOST_ITEMS, len(items))).astype(int)]
-        result = np.zeros((items.shape[1], 4))
+        chosen = np.linspace(0, len(self.items) - 1, min(MOST_ITEMS, len(self.items))).astype(int)
+        items, d = self.items[chosen], self.items.shape[1]
+        result, large = np.zeros((d, 4)), np.zeros(d)
         for part, weight in zip(self.parts, self.weights, strict=True):
             if weight > 1e-3:
-                result += weight * _shapes_of(part, some)
+                result += weight * _shapes_of(part, items)
+                large += weight * _large_effects(part, items)
         result /= np.maximum(result.sum(axis=1, keepdims=True), 1e-12)
+        for j in np.flatnonzero((result.max(axis=1) >= CANDIDATE) & (large < CLEARLY)):
+            if self._log_odds_of(int(j)) < MATTERS_ODDS:
+                result[j] = 0.0
         return result
+
+    def _log_odds_of(self, j: int) -> float:
+        """log of how much likelier the answers are with a feature than without it; infinite if not known."""
+        names = [part.name for part in self.parts]
+        evidence = [part.log_evidence for part in self.parts]
+        if self.items.shape[1] == 1 or not np.isfinite(evidence).all():
+            return math.inf
+        rng = np.random.default_rng(0)
+        answers = replace(self.answers, items=np.delete(self.answers.items, j, axis=1)).canonical()
+        start = rough(answers, rng)
+        settings: dict[str, Any] = {"lapse": self.lapse, "start": start, "effort": QUICK}
+        without = [infer(answers, name, rng, **settings).log_evidence for name in names]
+        return float(np.logaddexp.reduce(evidence) - np.logaddexp.reduce(without))
+
+
+def _some_draws(inference: Inference) -> Matrix:
+    chosen = np.linspace(0, len(inference.draws) - 1, min(POSTERIOR_DRAWS, len(inference.draws))).astype(int)
+    result: Matrix = inference.draws[chosen][:, : inference.target.own]
+    return result
+
+
+def _large_effects(inference: Inference, items: Matrix) -> Vector:
+    """(d,) probability that each feature's effect is not small.
+
+    It is s(x) less s(x with the feature at its mean), x_j (2 (Mx)_j - M_jj x_j - 2 v_j), over the items.
+    """
+    d = items.shape[1]
+    at = inference.target.kind.expand(_some_draws(inference), d)
+    along = items @ at.metric
+    scores = np.einsum("snd,nd->sn", along, items) - 2 * at.linear @ items.T
+    own = np.diagonal(at.metric, axis1=1, axis2=2)[:, None, :] * items
+    effects = (items * (2 * (along - at.linear[:, None, :]) - own)).std(axis=1)
+    result: Vector = (effects >= SMALL_EFFECT / math.sqrt(d) * scores.std(axis=1)[:, None]).mean(axis=0)
+    return result
 
 
 def _shapes_of(inference: Inference, items: Matrix) -> Matrix:
     """(d, 4) of one kind."""
     target, d = inference.target, items.shape[1]
-    chosen = np.linspace(0, len(inference.draws) - 1, min(POSTERIOR_DRAWS, len(inference.draws))).astype(int)
     rng = np.random.default_rng(0)
     shares = []
-    for draws in (inference.draws[chosen][:, : target.own], target.kind.draw(PRIOR_DRAWS, d, rng)):
+    for draws in (_some_draws(inference), target.kind.draw(PRIOR_DRAWS, d, rng)):
         at = target.kind.expand(draws, d)
         shapes = _shape_of(at.metric, at.linear, items)
         shares.append(np.stack([(shapes == shape).mean(axis=0) for shape in range(4)], axis=1))
