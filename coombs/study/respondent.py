@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
@@ -19,16 +19,14 @@ from coombs.data.tables import InputError
 from coombs.storage.records import CHOICES, AnswerRecord, Choice, QuestionRecord, RespondentRecord
 from coombs.study.conduct import Conduct, conduct_of
 from coombs.study.log import Log, unordered
-from coombs.study.mind import Mind, Thinking, Thought, Way
+from coombs.study.online_model import Learn, OnlineModel, RemainingQuestions, Snapshot, learn
 from coombs.study.records import Answer, Progress, Question
 from coombs.study.result import Result
 
 if TYPE_CHECKING:
-    from coombs.data.tables import FloatArray
     from coombs.storage.contract import Storage
     from coombs.study.study import Study
 
-MakeMind = Callable[["FloatArray", str, Sequence[int]], Thinking]
 MOST_ANSWERS = 2_000
 """Questions are chosen by the latest answers, of which so many say enough."""
 FIRST_CONFIRMATION = 6
@@ -55,18 +53,18 @@ class Respondent:
     others take a `turn` by what was thought last.
     """
 
-    def __init__(self, study: Study, record: RespondentRecord, make_mind: MakeMind = Mind) -> None:
+    def __init__(self, study: Study, record: RespondentRecord, learn: Learn = learn) -> None:
         self.study, self.record = study, record
         self._seed = (study.settings.seed, zlib.crc32(record.name.encode()))
-        self._make_mind = make_mind
+        self._learn = learn
         self._rng = np.random.default_rng(self._seed)
         # Whoever thinks may take the other lock, not the other way around: answers do not wait for thoughts.
         self._thinking, self._lock = threading.Lock(), threading.RLock()
         self._log, self._read, self._whole = Log(), False, False
         self._earlier = 0
-        self._thought: Thought | None = None
+        self._thought: Snapshot | None = None
         self._heard: list[int] = []
-        self._ways: dict[tuple[int, float], Way] = {}
+        self._remaining: dict[tuple[int, float], RemainingQuestions] = {}
 
     @property
     def name(self) -> str:
@@ -74,15 +72,15 @@ class Respondent:
         return self.record.name
 
     @cached_property
-    def _mind(self) -> Thinking:
-        """Made by the first thought: those who are only listed need none."""
-        return self._make_mind(self.study.scaled_items, self.study.settings.asked_by, self._seed)
+    def _model(self) -> OnlineModel:
+        """Made when it is first needed: those who are only listed need none."""
+        return OnlineModel(self.study.scaled_items, self.study.settings.asked_by, self._seed, self._learn)
 
     @property
     def _storage(self) -> Storage:
         return self.study.storage
 
-    def think(self) -> Thought:
+    def think(self) -> Snapshot:
         """What all answers say: the next questions and the best items. At once if nothing is new."""
         settings = self.study.settings
         with self._thinking:
@@ -92,7 +90,7 @@ class Respondent:
             heard = [answer.id for answer in answers]
             if self._thought is None or heard != self._heard:
                 k, _ = settings.goal(self.study.n_items)
-                self._thought = self._mind.think(answers, asked, settings.strategy, k)
+                self._thought = self._model.update(answers, asked, settings.strategy, k)
                 self._heard = heard
             return self._thought
 
@@ -117,7 +115,7 @@ class Respondent:
                 return None, replace(found, far=1.0)
             return self._question(record), found
 
-    def _ask_new(self, thought: Thought | None, again: bool = True) -> QuestionRecord | None:
+    def _ask_new(self, thought: Snapshot | None, again: bool = True) -> QuestionRecord | None:
         """A question that was never asked, stored; None where there is none.
 
         Where what was thought names no new pair, choose `again`, or take a random one.
@@ -139,7 +137,7 @@ class Respondent:
             self._log.asked.add(unordered(left, right))
         return None
 
-    def _next(self, thought: Thought | None, again: bool) -> tuple[int, int, str, float | None] | None:
+    def _next(self, thought: Snapshot | None, again: bool) -> tuple[int, int, str, float | None] | None:
         """Left, right, the purpose, and the probability of left, if there is a pair to ask about."""
         study, asked = self.study, self._log.pairs
         if thought is None:
@@ -260,7 +258,7 @@ class Respondent:
         with self._lock:
             return self._progress(thought, *goal)
 
-    def _progress(self, thought: Thought | None, k: int, goal: float) -> Progress:
+    def _progress(self, thought: Snapshot | None, k: int, goal: float) -> Progress:
         count = self._earlier + sum(one.choice != "skip" for one in self._log.answers.values())
         left, far = self._far(thought, k, goal)
         if thought is None:
@@ -279,7 +277,7 @@ class Respondent:
             far == 1,
         )
 
-    def _far(self, thought: Thought | None, k: int, goal: float) -> tuple[int | None, float]:
+    def _far(self, thought: Snapshot | None, k: int, goal: float) -> tuple[int | None, float]:
         """About how many questions are left, and how far it is: 1 where the goal was reached.
 
         Towards the study's own goal it is what was stored with the question that waits, and no less than what
@@ -288,14 +286,16 @@ class Respondent:
         """
         left, far = None, 0.0
         if thought is not None:
-            way = self._ways.setdefault((k, goal), Way(len(self.study.catalogue.features)))
-            left, far = way.step(thought.n_heard, thought.top(k), goal)
+            new = RemainingQuestions(len(self.study.catalogue.features))
+            left, far = self._remaining.setdefault((k, goal), new).update(
+                thought.n_heard, thought.top(k), goal
+            )
         if (k, goal) != self.study.stored_goal:
             return left, far
         shown = self._log.open_progress
         return left, max(far if shown is None else shown, self._log.progress)
 
-    def _next_gain(self, thought: Thought) -> float | None:
+    def _next_gain(self, thought: Snapshot) -> float | None:
         """What the question that waits would tell, or else the next one; None where there is none."""
         waiting, log = self._log.open, self._log
         if waiting is not None:

@@ -17,11 +17,12 @@ from coombs.data.catalogue import catalogue
 from coombs.data.tables import InputError
 from coombs.storage import Storage, is_memory, open_storage
 from coombs.study import create_study, load_study
+from coombs.web.access import is_loopback
 from coombs.web.app import create_app
-from coombs.web.pages import study_path
-from coombs.web.safety import is_loopback
+from coombs.web.routing import study_path
 
-MOST_HELPERS = 4
+MOST_WORKERS = 4
+"""Processes that learn, at most."""
 
 
 def serve(
@@ -53,7 +54,7 @@ def serve(
     place = open_storage(storage)
     path = _first_page(items, name, place)
     folder = None if items is None else Path(items).resolve().parent
-    app = create_app(place, token=token, allowed_hosts=_names(host), pictures=folder, processes=_helpers())
+    app = create_app(place, token=token, allowed_hosts=_names(host), pictures=folder, processes=_n_workers())
     with _listening(host, port) as listener:
         address = _address(host, listener.getsockname()[1])
         owner = f"{address}/?token={quote(token, safe='')}" if token else f"{address}/"
@@ -99,9 +100,9 @@ def _first_page(items: str | None, name: str | None, storage: Storage) -> str:
     return "/" if name is None else study_path(load_study(name, storage=storage).name)
 
 
-def _helpers() -> int:
-    """Processes that think: this one needs a core, too."""
-    return max(1, min(MOST_HELPERS, (os.cpu_count() or 1) - 1))
+def _n_workers() -> int:
+    """Processes that learn: this one needs a core, too."""
+    return max(1, min(MOST_WORKERS, (os.cpu_count() or 1) - 1))
 
 
 def _names(host: str) -> list[str]:

@@ -14,13 +14,28 @@ from coombs.insights.plot_data import LevelSets, level_sets_data
 if TYPE_CHECKING:
     from coombs.estimators.ideal_point import IdealPoint
 
-WIDTH, HEIGHT = 640, 440
-LEFT, RIGHT, TOP, BOTTOM = 58, 14, 14, 46
-SIZE = 61
-NAMED, MOST_DOTS = 5, 1_000
-"""Best items that have a label, and items that have a dot."""
-LONGEST, LETTER = 24, 7.6
-"""Letters of a label, and how wide one is at most."""
+WIDTH = 640
+"""Of the picture, in its units."""
+HEIGHT = 440
+"""Of the picture, in its units."""
+LEFT = 58
+"""Margin, with the labels of the vertical axis."""
+RIGHT = 14
+"""Margin."""
+TOP = 14
+"""Margin."""
+BOTTOM = 46
+"""Margin, with the labels of the horizontal axis."""
+GRID_SIZE = 61
+"""Points along each axis at which the distance is computed."""
+NAMED = 5
+"""Best items that have a label."""
+MOST_DOTS = 1_000
+"""Items that have a dot."""
+LONGEST = 24
+"""Letters of a label."""
+LETTER = 7.6
+"""Width of a letter at most, in the picture's units."""
 # Corners of a cell in order around it, as (row, column).
 _CORNERS = ((0, 0), (0, 1), (1, 1), (1, 0))
 
@@ -28,14 +43,14 @@ Box: TypeAlias = tuple[float, float, float, float]
 """Left, top, right, bottom."""
 
 
-class Line(NamedTuple):
+class LevelLine(NamedTuple):
     """A line of equal liking; `strength` is 1 for the best and near 0 for the worst."""
 
     path: str
     strength: float
 
 
-class Label(NamedTuple):
+class DotLabel(NamedTuple):
     """A name beside a dot; `anchor` says which end of it is at x."""
 
     text: str
@@ -51,7 +66,7 @@ class Dot(NamedTuple):
     y: float
     rank: int
     name: str
-    label: Label | None
+    label: DotLabel | None
 
 
 class Tick(NamedTuple):
@@ -61,12 +76,12 @@ class Tick(NamedTuple):
     text: str
 
 
-class Map(NamedTuple):
+class LevelMap(NamedTuple):
     """What a template draws."""
 
     x: str
     y: str
-    lines: list[Line]
+    lines: list[LevelLine]
     dots: list[Dot]
     ideal: tuple[float, float] | None
     band: Box | None
@@ -75,14 +90,14 @@ class Map(NamedTuple):
     sentence: str
 
 
-def level_map(model: IdealPoint, x: str, y: str) -> Map:
+def level_map(model: IdealPoint, x: str, y: str) -> LevelMap:
     """The learned distance over two features, others at the ideal, or at their average without one."""
-    data = level_sets_data(model, x, y, size=SIZE)
+    data = level_sets_data(model, x, y, size=GRID_SIZE)
     across = _scale(data.xs, LEFT, WIDTH - RIGHT)
     down = _scale(data.ys, HEIGHT - BOTTOM, TOP)
     count = max(len(data.levels), 1)
     lines = [
-        Line(_path(data.distance, float(level), across, down), round(1 - k / count, 2))
+        LevelLine(_path(data.distance, float(level), across, down), round(1 - k / count, 2))
         for k, level in enumerate(data.levels)
     ]
     places = [(_at(px, data.xs, across), _at(py, data.ys, down)) for px, py in data.points.tolist()]
@@ -95,7 +110,7 @@ def level_map(model: IdealPoint, x: str, y: str) -> Map:
     ideal = None
     if data.inside:
         ideal = _at(data.turning[0], data.xs, across), _at(data.turning[1], data.ys, down)
-    return Map(
+    return LevelMap(
         *data.features,
         lines,
         dots,
@@ -118,9 +133,9 @@ def _band(data: LevelSets, across: FloatArray, down: FloatArray) -> Box | None:
     return LEFT, low, WIDTH - RIGHT, max(high, low + 1)
 
 
-def _labels(dots: list[tuple[tuple[float, float], str]]) -> list[Label | None]:
+def _labels(dots: list[tuple[tuple[float, float], str]]) -> list[DotLabel | None]:
     """A label for each dot where none covers another, and for the first, the best item, in any case."""
-    labels: list[Label | None] = []
+    labels: list[DotLabel | None] = []
     taken: list[Box] = [(x - 6, y - 6, x + 6, y + 6) for (x, y), _ in dots]
     for rank, ((x, y), name) in enumerate(dots, 1):
         text = name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
@@ -146,12 +161,12 @@ def _boxes(x: float, y: float, width: float) -> Iterator[Box]:
     yield middle, y + 7, middle + width, y + 23
 
 
-def _label(text: str, box: Box, x: float) -> Label:
+def _label(text: str, box: Box, x: float) -> DotLabel:
     """A label in its box, which ends at the dot if it is to its left."""
     baseline = round((box[1] + box[3]) / 2 + 4, 1)
     if box[2] <= x - 9:
-        return Label(text, round(x - 9, 1), baseline, "end")
-    return Label(text, round(box[0], 1), baseline, "start")
+        return DotLabel(text, round(x - 9, 1), baseline, "end")
+    return DotLabel(text, round(box[0], 1), baseline, "start")
 
 
 def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:

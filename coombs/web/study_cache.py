@@ -1,4 +1,4 @@
-"""Studies, people and results that are kept at hand; whatever falls out is read again."""
+"""Studies, people and results that are kept in memory; whatever falls out is read again."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from coombs.storage import Storage, UnknownStudyError
 from coombs.study import Respondent, Study, load_study
-from coombs.web.cards import Cards
-from coombs.web.findings import Findings
-from coombs.web.thinker import Thinker
+from coombs.study.online_model import Learn, learn
+from coombs.web.fitted_result import FittedResult
+from coombs.web.item_cards import Cards
 
-MOST_STUDIES, MOST_PEOPLE, MOST_FINDINGS = 50, 500, 100
-"""Kept at once; a person's draws take up to 3 MB."""
+MOST_STUDIES = 50
+"""Studies in memory."""
+MOST_PEOPLE = 500
+"""People in memory; the model of one takes 0.5 to 3 MB."""
+MOST_RESULTS = 100
+"""Fitted results in memory."""
 
 Value = TypeVar("Value")
 
 
-class Cache(Generic[Value]):
-    """The latest used so many."""
+class LRUCache(Generic[Value]):
+    """The values used last; the one used longest ago goes first."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -52,38 +56,39 @@ class Cache(Generic[Value]):
                 del self._values[key]
 
 
-class Shown:
+class StudyWithCards(NamedTuple):
     """A study, and its items as cards."""
 
-    def __init__(self, study: Study, pictures: Path | None) -> None:
-        self.study, self.cards = study, Cards(study.catalogue, pictures is not None)
+    study: Study
+    cards: Cards
 
 
-class Registry:
-    """What the pages work with, over one storage.
+class StudyCache:
+    """What the pages and the API work with, over one storage; people's models learn with `learn`.
 
     A respondent here is made of its record, not by `Study.respondent`, which would keep all for ever.
     """
 
-    def __init__(self, storage: Storage, thinker: Thinker, pictures: Path | None = None) -> None:
-        self.storage, self.thinker, self.pictures = storage, thinker, pictures
-        self._studies: Cache[Shown] = Cache(MOST_STUDIES)
-        self._people: Cache[Respondent] = Cache(MOST_PEOPLE)
-        # Somebody who fell out may still be thought of, and must not be there twice.
+    def __init__(self, storage: Storage, pictures: Path | None = None, learn: Learn = learn) -> None:
+        self.storage, self.pictures, self._learn = storage, pictures, learn
+        self._studies: LRUCache[StudyWithCards] = LRUCache(MOST_STUDIES)
+        self._people: LRUCache[Respondent] = LRUCache(MOST_PEOPLE)
+        # Somebody who fell out may still be learned about, and must not be there twice.
         self._alive: WeakValueDictionary[str, Respondent] = WeakValueDictionary()
         self._lock = threading.Lock()
-        self._findings: Cache[Findings] = Cache(MOST_FINDINGS)
+        self._results: LRUCache[FittedResult] = LRUCache(MOST_RESULTS)
 
-    def shown(self, name: str) -> Shown:
+    def study(self, name: str) -> Study:
         """The study of that name, or UnknownStudyError."""
         kept, record = self._studies.get(name), self.storage.study(name)
         if kept is not None and kept.study.record.id == record.id:
-            return kept
-        return self._studies.put(name, Shown(load_study(name, storage=self.storage), self.pictures))
+            return kept.study
+        return self._keep(load_study(name, storage=self.storage)).study
 
-    def study(self, name: str) -> Study:
-        """The same without the cards."""
-        return self.shown(name).study
+    def _keep(self, study: Study) -> StudyWithCards:
+        return self._studies.put(
+            study.name, StudyWithCards(study, Cards(study.catalogue, self.pictures is not None))
+        )
 
     def respondent(self, token: str) -> Respondent:
         """Whose link that is, or UnknownStudyError."""
@@ -94,7 +99,7 @@ class Registry:
             study = self.study(name)
             if study.record.id != record.study_id:
                 raise UnknownStudyError("This study was deleted while it was opened; ask for a new link.")
-            made = Respondent(study, record, self.thinker.make_mind(token))
+            made = Respondent(study, record, self._learn)
             with self._lock:
                 kept = self._alive.setdefault(token, made)
         return self._people.put(token, kept)
@@ -102,26 +107,26 @@ class Registry:
     def cards(self, respondent: Respondent) -> Cards:
         """The cards of a respondent's study."""
         kept = self._studies.get(respondent.study.name)
-        if kept is not None and kept.study is respondent.study:
-            return kept.cards
-        return self._studies.put(respondent.study.name, Shown(respondent.study, self.pictures)).cards
+        if kept is None or kept.study is not respondent.study:
+            kept = self._keep(respondent.study)
+        return kept.cards
 
-    def findings(self, respondent: Respondent) -> Findings | None:
-        """What the standing answers say; None before the first."""
+    def fitted(self, respondent: Respondent) -> FittedResult | None:
+        """The result of the standing answers; None before the first."""
         answers = respondent.history()
         if all(answer.choice == "skip" for answer in answers):
             return None
-        kept = self._findings.get(respondent.record.token)
-        if kept is not None and kept.is_of(answers):
+        kept = self._results.get(respondent.record.token)
+        if kept is not None and [one.id for one in kept.answers] == [one.id for one in answers]:
             return kept
-        return self._findings.put(respondent.record.token, Findings(respondent, answers))
+        return self._results.put(respondent.record.token, FittedResult(respondent, answers))
 
     def forget(self, study: Study) -> None:
         """After it was deleted."""
-        self._studies.drop(lambda shown: shown.study.record.id == study.record.id)
-        self._people.drop(lambda person: person.record.study_id == study.record.id)
+        number = study.record.id
+        self._studies.drop(lambda kept: kept.study.record.id == number)
+        self._people.drop(lambda person: person.record.study_id == number)
+        self._results.drop(lambda result: result.respondent.record.study_id == number)
         with self._lock:
-            gone = [one for one in self._alive.values() if one.record.study_id == study.record.id]
-            for one in gone:
+            for one in [one for one in self._alive.values() if one.record.study_id == number]:
                 del self._alive[one.record.token]
-        self._findings.drop(lambda findings: findings.study_id == study.record.id)
