@@ -80,14 +80,18 @@ def create_app(
         redoc_url=None,
         lifespan=_lifespan,
     )
-    state = app.state
-    state.policy = Policy.of(token, allowed_hosts)
-    state.queue = LearningQueue(processes)
+    queue = app.state.queue = LearningQueue(processes)
     folder = None if pictures is None else Path(pictures)
-    state.cache = StudyCache(open_storage(storage), folder, state.queue.learn)
-    state.uploads = LRUCache[Upload](MOST_UPLOADS)
-    state.slow_work = anyio.CapacityLimiter(SLOW_THREADS)
-    state.wrong_tokens = asyncio.Lock()
+    app.state.cache = StudyCache(open_storage(storage), folder, queue.learn)
+    app.state.uploads = LRUCache[Upload](MOST_UPLOADS)
+    app.state.slow_work = anyio.CapacityLimiter(SLOW_THREADS)
+    app.state.wrong_tokens = asyncio.Lock()
+    _add_routes(app, Policy.of(token, allowed_hosts))
+    return app
+
+
+def _add_routes(app: FastAPI, policy: Policy) -> None:
+    """Pages, API, static files, and what every request passes."""
     for router in ROUTERS:
         app.include_router(router)
     app.mount("/static", StaticFiles(packages=[("coombs.web", "static")]), name="static")
@@ -97,8 +101,8 @@ def create_app(
         request.scope["app"] = app
         return await errors.respond(request, error)
 
-    app.add_middleware(SafetyMiddleware, policy=state.policy, refuse=refuse)
-    return app
+    app.state.policy = policy
+    app.add_middleware(SafetyMiddleware, policy=policy, refuse=refuse)
 
 
 @asynccontextmanager

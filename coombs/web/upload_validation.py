@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from coombs.data.tables import InputError
+from coombs.data.tables import FloatArray, InputError
 from coombs.web.uploads import ColumnRoles, Upload
 from coombs.words import count
 
@@ -18,7 +18,7 @@ MANY_FEATURES = 12
 CORRELATED = 0.95
 """Correlation from which on two features are hard to tell apart."""
 MOST_PLACES = 5
-"""Rows, or pairs of features, that a sentence names."""
+"""Rows, or pairs of features, that are named."""
 MOST_WORDS = 8
 """Columns that a sentence names."""
 SEPARATORS = {";": "semicolons", "\t": "tabs"}
@@ -33,9 +33,9 @@ def problems(upload: Upload, roles: ColumnRoles) -> list[str]:
     """What must be mended before there can be a study; of a single row nothing else is said."""
     if upload.n_rows < 2:
         return _refusal(upload.check, roles)
-    told = [*_all_alike(upload, roles), *_missing(upload, roles), *_unclear_names(upload, roles)]
-    # What is told already would be refused once more when the items are put together.
-    return [*_refusal(upload.check if told else upload.catalogue, roles), *told]
+    found = [*_all_alike(upload, roles), *_missing(upload, roles), *_unclear_names(upload, roles)]
+    # What was found already would be refused once more when the items are put together.
+    return [*_refusal(upload.check if found else upload.catalogue, roles), *found]
 
 
 def warnings(upload: Upload, roles: ColumnRoles) -> list[str]:
@@ -44,8 +44,8 @@ def warnings(upload: Upload, roles: ColumnRoles) -> list[str]:
         return []
     return [
         *_file(upload),
-        *_left_out(upload, roles),
-        *_gaps(upload, roles),
+        *_other_columns(upload, roles),
+        *_left_out_rows(upload, roles),
         *_names(upload, roles),
         *_sizes(upload, roles),
         *_features(upload, roles),
@@ -61,12 +61,16 @@ def _refusal(step: Callable[[ColumnRoles], object], roles: ColumnRoles) -> list[
     return []
 
 
+def _all_alike(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
+    if roles.features and all(map(upload.is_constant, roles.features)):
+        yield f"All items are the same in {_list(roles.features)}; tick a column in which they differ."
+
+
 def _missing(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
     """Gaps in features, unless rows with gaps are left out."""
     for name in () if roles.complete else roles.features:
-        rows = upload.gaps(name)
-        if len(rows):
-            places = _places(upload, rows.tolist())
+        if rows := upload.gaps(name):
+            places = _places(upload, rows)
             yield f"{name} is missing in {places}: fill it in, untick it, or leave out such rows."
 
 
@@ -85,11 +89,6 @@ def _unclear_names(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
         yield f"There is no name in {_places(upload, blank)}; every item needs one."
 
 
-def _all_alike(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
-    if roles.features and all(_is_constant(upload, name) for name in roles.features):
-        yield f"All items are the same in {_list(roles.features)}; tick a column in which they differ."
-
-
 def _file(upload: Upload) -> Iterator[str]:
     """What stands between the columns, if that is no comma."""
     marks = SEPARATORS.get(upload.separator)
@@ -99,80 +98,61 @@ def _file(upload: Upload) -> Iterator[str]:
         yield f"The file has {marks} between its columns, which was understood."
 
 
-def _left_out(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
-    """Columns that are no features, and why."""
-    for name in upload.on_disk:
-        yield (
-            f"{name} names files on your disk, which an upload does not bring; use web addresses, "
-            f"or start with: coombs serve {upload.file}"
-        )
-    special = {roles.names, roles.picture, roles.link}
-    others = [name for name in upload.columns if name not in roles.features and name not in special]
-    yield from _texts(upload, [name for name in others if name not in upload.numeric])
-    for name in others:
-        if name in upload.numeric and not len(upload.gaps(name)) and _is_constant(upload, name):
-            yield f"{name} is left out, as it is the same for all items."
-    unticked = [name for name in others if name in upload.numeric and not _is_constant(upload, name)]
-    whole = [name for name in unticked if not len(upload.gaps(name))]
-    if whole:
-        yield f"Numbers that are not ticked are shown and not learned from: {_list(whole)}."
-
-
-def _texts(upload: Upload, names: Sequence[str]) -> Iterator[str]:
-    """Columns of text, and those that should perhaps be numbers."""
-    plain = []
-    for name in names:
-        signed, mistake = _signed(upload, name), _mistake(upload, name)
-        if signed is not None:
-            yield signed
-        elif mistake is not None:
-            row, wrong = mistake
+def _other_columns(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
+    """Columns that are not learned from, and why."""
+    texts, unticked = [], []
+    for name in upload.columns:
+        if name in upload.on_disk:
             yield (
-                f"{name} is left out, as it is not all numbers: in {_places(upload, [row])} it is {wrong!r}. "
-                "Correct the file if it should count."
+                f"{name} names files on your disk, which an upload does not bring; use web addresses, "
+                f"or start with: coombs serve {upload.file}"
             )
-        elif name not in upload.on_disk:
-            plain.append(name)
-    if plain:
-        yield f"Text is shown on the cards and not learned from: {_list(plain)}."
-
-
-def _signed(upload: Upload, name: str) -> str | None:
-    """How to write a column most of which is numbers with a sign, or with commas for thousands."""
-    cells = [cell for cell in upload.typed[name].tolist() if cell is not None]
-    texts = [cell.strip() for cell in cells if isinstance(cell, str)]
-    found = [text for text in texts if _NUMBER_WITH_SIGN.fullmatch(text)]
-    if not found or len(found) < len(cells) / 2:
-        return None
-    signs = any(re.search(_SIGN, text) for text in found)
-    commas = [text for text in found if _THOUSANDS.search(text)]
-    out = " and ".join(["the sign"] * signs + ["the thousands comma"] * bool(commas))
-    example = (commas or found)[0]
-    having = "a sign" if signs else "commas"
-    return f"{name} looks like numbers with {having} ({example}); leave {out} out to learn from it."
-
-
-def _mistake(upload: Upload, name: str) -> tuple[int, str] | None:
-    """The first text in a column that is mostly numbers."""
-    cells = upload.typed[name].tolist()
-    wrong = [i for i, cell in enumerate(cells) if isinstance(cell, str)]
-    if len(wrong) > len(cells) / 2:
-        return None
-    return (wrong[0], cells[wrong[0]]) if wrong else None
-
-
-def _gaps(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
-    """What is left out for its gaps: columns, or rows."""
-    special = {roles.names, roles.picture, roles.link}
-    for name in upload.numeric:
-        rows = upload.gaps(name)
-        if not len(rows) or name in special:
+        elif name in roles.columns:
             continue
-        places = _places(upload, rows.tolist())
-        if name not in roles.features:
-            yield f"{name} is left out, as it is missing in {places}."
-        elif roles.complete:
-            yield f"Left out, as {name} is missing: {places}."
+        elif name not in upload.numeric:
+            reason = _perhaps_numbers(upload, name)
+            yield from () if reason is None else (reason,)
+            texts += [name] if reason is None else []
+        elif rows := upload.gaps(name):
+            yield f"{name} is left out, as it is missing in {_places(upload, rows)}."
+        elif upload.is_constant(name):
+            yield f"{name} is left out, as it is the same for all items."
+        else:
+            unticked.append(name)
+    if texts:
+        yield f"Text is shown on the cards and not learned from: {_list(texts)}."
+    if unticked:
+        yield f"Numbers that are not ticked are shown and not learned from: {_list(unticked)}."
+
+
+def _perhaps_numbers(upload: Upload, name: str) -> str | None:
+    """What to correct in a column of text that is mostly numbers."""
+    cells = upload.typed[name].tolist()
+    wrong = [(i, cell) for i, cell in enumerate(cells) if isinstance(cell, str)]
+    signed = [cell.strip() for _, cell in wrong if _NUMBER_WITH_SIGN.fullmatch(cell.strip())]
+    if signed and len(signed) >= sum(cell is not None for cell in cells) / 2:
+        return f"{name} looks like numbers {_how_signed(signed)} to learn from it."
+    if not wrong or len(wrong) > len(cells) / 2:
+        return None
+    row, cell = wrong[0]
+    return (
+        f"{name} is left out, as it is not all numbers: in {_places(upload, [row])} it is {cell!r}. "
+        "Correct the file if it should count."
+    )
+
+
+def _how_signed(cells: Sequence[str]) -> str:
+    """As: with a sign (€1,200); leave the sign and the thousands comma out."""
+    signs = any(re.search(_SIGN, cell) for cell in cells)
+    commas = [cell for cell in cells if _THOUSANDS.search(cell)]
+    out = " and ".join(["the sign"] * signs + ["the thousands comma"] * bool(commas))
+    return f"with {'a sign' if signs else 'commas'} ({(commas or cells)[0]}); leave {out} out"
+
+
+def _left_out_rows(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
+    for name in roles.features if roles.complete else ():
+        if name in upload.numeric and (rows := upload.gaps(name)):
+            yield f"Left out, as {name} is missing: {_places(upload, rows)}."
 
 
 def _names(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
@@ -198,39 +178,33 @@ def _sizes(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
 
 def _features(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
     """What no answer can tell apart: constants, twins, and items that are alike."""
-    chosen = [name for name in roles.features if name in upload.numeric and not len(upload.gaps(name))]
-    for name in chosen:
-        if _is_constant(upload, name):
-            yield f"{name} is the same for all items, so nothing can be learned of it."
-    columns = [upload.typed[name].astype(float) for name in chosen if not _is_constant(upload, name)]
-    varied = [name for name in chosen if not _is_constant(upload, name)]
-    if len(columns) > 1 and upload.n_rows > 2:
-        matrix = np.corrcoef(np.array(columns))
-        for i, j in np.argwhere(np.triu(np.abs(matrix) > CORRELATED, 1))[:MOST_PLACES].tolist():
-            way = "go up and down together" if matrix[i, j] > 0 else "go opposite ways"
+    chosen = [name for name in roles.features if name in upload.numeric and not upload.gaps(name)]
+    constant = [name for name in chosen if upload.is_constant(name)]
+    for name in constant:
+        yield f"{name} is the same for all items, so nothing can be learned of it."
+    varied = [name for name in chosen if name not in constant]
+    if not varied:
+        return
+    matrix = np.column_stack([upload.typed[name].astype(float) for name in varied])
+    if len(varied) > 1 and upload.n_rows > 2:
+        correlation = np.corrcoef(matrix.T)
+        for i, j in np.argwhere(np.triu(np.abs(correlation) > CORRELATED, 1))[:MOST_PLACES].tolist():
+            way = "go up and down together" if correlation[i, j] > 0 else "go opposite ways"
             yield (
                 f"{varied[i]} and {varied[j]} {way}, so that which of the two matters will be hard to tell."
             )
-    if columns:
-        yield from _alike(upload, np.column_stack(columns))
+    yield from _alike(upload, matrix)
 
 
-def _alike(upload: Upload, matrix: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Iterator[str]:
+def _alike(upload: Upload, matrix: FloatArray) -> Iterator[str]:
     """Items with the same features."""
     _, first, place = np.unique(matrix, axis=0, return_index=True, return_inverse=True)
-    twins = [i for i, p in enumerate(place.ravel().tolist()) if first[p] != i]
+    same_as = first[place.ravel()]
+    twins = np.flatnonzero(same_as != np.arange(len(matrix))).tolist()
     if twins:
-        i, j = int(first[place.ravel()[twins[0]]]), twins[0]
+        places = _places(upload, [int(same_as[twins[0]]), twins[0]]).capitalize()
         others = f", and {count(len(twins) - 1, 'more pair')} like that" if len(twins) > 1 else ""
-        yield (
-            f"{_places(upload, [i, j]).capitalize()} have the same features{others}: "
-            "answers cannot tell them apart."
-        )
-
-
-def _is_constant(upload: Upload, name: str) -> bool:
-    cells = [cell for cell in upload.typed[name].tolist() if cell is not None]
-    return len(set(cells)) == 1
+        yield f"{places} have the same features{others}: answers cannot tell them apart."
 
 
 def _places(upload: Upload, rows: Sequence[int]) -> str:

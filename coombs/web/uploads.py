@@ -100,9 +100,13 @@ class Upload:
         names, others = files.roles(self.columns, self.typed)
         return (*((names,) if names in self.numeric else ()), *others)
 
-    def gaps(self, name: str) -> NDArray[np.intp]:
+    def gaps(self, name: str) -> list[int]:
         """Rows in which a column has no number."""
-        return np.flatnonzero([not _is_number(cell) for cell in self.typed[name].tolist()])
+        return [i for i, cell in enumerate(self.typed[name].tolist()) if not _is_number(cell)]
+
+    def is_constant(self, name: str) -> bool:
+        """Whether all cells that are not blank are alike."""
+        return len({cell for cell in self.typed[name].tolist() if cell is not None}) == 1
 
     def texts(self, rows: int) -> list[list[str]]:
         """The first rows."""
@@ -127,9 +131,14 @@ class Upload:
         pictures = {name: cells for name, cells in others.items() if any(map(web_address, cells))}
         picture = picture_column(pictures)
         link = link_column({name: cells for name, cells in others.items() if name != picture})
-        whole = [name for name in self.numeric if name != names and not len(self.gaps(name))]
-        varied = [name for name in whole if len(np.unique(self.typed[name].astype(float))) > 1]
-        features = [name for name in varied if not files.is_id_header(name) and name not in self.numbering]
+        features = [
+            name
+            for name in self.numeric
+            if name not in (names, *self.numbering)
+            and not files.is_id_header(name)
+            and not self.gaps(name)
+            and not self.is_constant(name)
+        ]
         return ColumnRoles(tuple(features[:MOST_FEATURES]), names, picture, link)
 
     def catalogue(self, roles: ColumnRoles) -> Catalogue:
@@ -137,7 +146,7 @@ class Upload:
         self.check(roles)
         rows = np.arange(self.n_rows)
         if roles.complete:
-            rows = np.setdiff1d(rows, np.concatenate([self.gaps(name) for name in roles.features]))
+            rows = np.setdiff1d(rows, [i for name in roles.features for i in self.gaps(name)])
         if len(rows) < 2:
             raise InputError("Fewer than two rows have all the features; untick the columns with gaps.")
         names = None if roles.names is None else self.columns[roles.names][rows]

@@ -117,7 +117,7 @@ def _preview(
         choices=roles,
         problems=upload_validation.problems(draft, roles),
         warnings=upload_validation.warnings(draft, roles),
-        has_gaps=any(len(draft.gaps(column)) for column in draft.numeric),
+        has_gaps=any(map(draft.gaps, draft.numeric)),
         has_repeats=roles.names is not None and bool(draft.repeated(roles.names)),
         name=name,
         problem=problem,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coombs.data.tables import FloatArray
 from coombs.insights.plot_data import LevelSets, level_sets_data
@@ -36,18 +36,32 @@ LONGEST = 24
 """Letters of a label."""
 LETTER = 7.6
 """Width of a letter at most, in the picture's units."""
-# Corners of a cell in order around it, as (row, column).
-_CORNERS = ((0, 0), (0, 1), (1, 1), (1, 0))
 
 Box: TypeAlias = tuple[float, float, float, float]
 """Left, top, right, bottom."""
 
 
-class LevelLine(NamedTuple):
-    """A line of equal liking; `strength` is 1 for the best and near 0 for the worst."""
+class MapAxis(NamedTuple):
+    """An axis: the lowest and highest value, and where in the picture these are."""
 
-    path: str
-    strength: float
+    low: float
+    high: float
+    first: float
+    last: float
+
+    def at(self, value: float) -> float:
+        """Where a value is in the picture."""
+        share = (float(value) - self.low) / (self.high - self.low)
+        return round(float(self.first + share * (self.last - self.first)), 1)
+
+    def ticks(self, count: int = 5) -> list[tuple[float, str]]:
+        """About so many round numbers, and where they are."""
+        raw = (self.high - self.low) / count
+        power = 10.0 ** np.floor(np.log10(raw))
+        step = float(power * min((1, 2, 2.5, 5, 10), key=lambda m: abs(m * power - raw)))
+        marks = np.arange(np.ceil(self.low / step), np.floor(self.high / step) + 1) * step
+        decimals = max(0, -int(np.floor(np.log10(step) + 1e-9)) + (step / power == 2.5))
+        return [(self.at(mark), f"{mark + 0.0:,.{decimals}f}".replace(",", " ")) for mark in marks]
 
 
 class DotLabel(NamedTuple):
@@ -69,65 +83,55 @@ class Dot(NamedTuple):
     label: DotLabel | None
 
 
-class Tick(NamedTuple):
-    """A mark on an axis."""
-
-    at: float
-    text: str
-
-
 class LevelMap(NamedTuple):
-    """What a template draws."""
+    """What a template draws.
+
+    A line is a path and its strength, 1 for the best and near 0 for the worst; a tick is a place and a text.
+    """
 
     x: str
     y: str
-    lines: list[LevelLine]
+    lines: list[tuple[str, float]]
     dots: list[Dot]
     ideal: tuple[float, float] | None
     band: Box | None
-    x_ticks: list[Tick]
-    y_ticks: list[Tick]
+    x_ticks: list[tuple[float, str]]
+    y_ticks: list[tuple[float, str]]
     sentence: str
 
 
 def level_map(model: IdealPoint, x: str, y: str) -> LevelMap:
     """The learned distance over two features, others at the ideal, or at their average without one."""
     data = level_sets_data(model, x, y, size=GRID_SIZE)
-    across = _scale(data.xs, LEFT, WIDTH - RIGHT)
-    down = _scale(data.ys, HEIGHT - BOTTOM, TOP)
+    across = MapAxis(data.xs[0], data.xs[-1], LEFT, WIDTH - RIGHT)
+    down = MapAxis(data.ys[0], data.ys[-1], HEIGHT - BOTTOM, TOP)
     count = max(len(data.levels), 1)
     lines = [
-        LevelLine(_path(data.distance, float(level), across, down), round(1 - k / count, 2))
+        (_path(data.distance, float(level), across, down), round(1 - k / count, 2))
         for k, level in enumerate(data.levels)
     ]
-    places = [(_at(px, data.xs, across), _at(py, data.ys, down)) for px, py in data.points.tolist()]
+    ideal = (across.at(data.turning[0]), down.at(data.turning[1])) if data.inside else None
+    dots, band = _dots(data, across, down), _band(data, across, down)
+    ticks = across.ticks(), down.ticks()
+    return LevelMap(*data.features, lines, dots, ideal, band, *ticks, _sentence(data))
+
+
+def _dots(data: LevelSets, across: MapAxis, down: MapAxis) -> list[Dot]:
+    """The items, the best last, so that it is drawn above the others."""
     order = np.argsort(data.ranks)[:MOST_DOTS].tolist()
-    labels = _labels([(places[i], data.names[i]) for i in order[:NAMED]])
-    dots = [
-        Dot(places[i][0], places[i][1], rank, data.names[i], labels[rank - 1] if rank <= NAMED else None)
-        for rank, i in enumerate(order, 1)
-    ][::-1]
-    ideal = None
-    if data.inside:
-        ideal = _at(data.turning[0], data.xs, across), _at(data.turning[1], data.ys, down)
-    return LevelMap(
-        *data.features,
-        lines,
-        dots,
-        ideal,
-        _band(data, across, down),
-        _ticks(data.xs, across),
-        _ticks(data.ys, down),
-        _sentence(data),
-    )
+    places = [(across.at(x), down.at(y)) for x, y in data.points[order].tolist()]
+    names = [data.names[i] for i in order]
+    labels = _labels(list(zip(places, names, strict=True))[:NAMED])
+    rows = zip_longest(places, names, labels)
+    return [Dot(x, y, rank, name, label) for rank, ((x, y), name, label) in enumerate(rows, 1)][::-1]
 
 
-def _band(data: LevelSets, across: FloatArray, down: FloatArray) -> Box | None:
+def _band(data: LevelSets, across: MapAxis, down: MapAxis) -> Box | None:
     """Where one of the two features is best, from edge to edge of the picture."""
     if data.band is None:
         return None
-    values, places = (data.xs, across) if data.band.axis == 0 else (data.ys, down)
-    low, high = sorted(_at(end, values, places) for end in data.band.ends or [data.band.value] * 2)
+    axis = across if data.band.axis == 0 else down
+    low, high = sorted(axis.at(end) for end in data.band.ends or [data.band.value] * 2)
     if data.band.axis == 0:
         return low, TOP, max(high, low + 1), HEIGHT - BOTTOM
     return LEFT, low, WIDTH - RIGHT, max(high, low + 1)
@@ -184,58 +188,15 @@ def _sentence(data: LevelSets) -> str:
     return f"{told} The lines take the other features at {data.others}; items are judged by those, too."
 
 
-def _scale(values: FloatArray, first: float, last: float) -> FloatArray:
-    return np.linspace(first, last, len(values))
-
-
-def _at(value: float, values: FloatArray, places: FloatArray) -> float:
-    share = (float(value) - values[0]) / (values[-1] - values[0])
-    return round(float(places[0] + share * (places[-1] - places[0])), 1)
-
-
-def _ticks(values: FloatArray, places: FloatArray, count: int = 5) -> list[Tick]:
-    """At round numbers."""
-    low, high = float(values[0]), float(values[-1])
-    raw = (high - low) / count
-    power = 10.0 ** np.floor(np.log10(raw))
-    step = float(power * min((1, 2, 2.5, 5, 10), key=lambda m: abs(m * power - raw)))
-    marks = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
-    decimals = max(0, -int(np.floor(np.log10(step) + 1e-9)) + (step / power == 2.5))
-    return [
-        Tick(_at(mark, values, places), f"{mark + 0.0:,.{decimals}f}".replace(",", " ")) for mark in marks
-    ]
-
-
-def _path(grid: FloatArray, level: float, across: FloatArray, down: FloatArray) -> str:
+def _path(grid: FloatArray, level: float, across: MapAxis, down: MapAxis) -> str:
     """The line of a level, cell by cell (marching squares)."""
-    above = grid > level
-    parts = []
-    for row, column in np.argwhere(_crossed(above)).tolist():
-        points = _crossings(grid, level, row, column, across, down)
-        for one, other in zip(points[::2], points[1::2], strict=False):
-            parts.append(f"M{one[0]:.1f} {one[1]:.1f}L{other[0]:.1f} {other[1]:.1f}")
-    return "".join(parts)
-
-
-def _crossed(above: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Cells that the line goes through."""
-    total = above[:-1, :-1] * 1 + above[:-1, 1:] + above[1:, 1:] + above[1:, :-1]
-    return (total > 0) & (total < 4)
-
-
-def _crossings(
-    grid: FloatArray, level: float, row: int, column: int, across: FloatArray, down: FloatArray
-) -> list[tuple[float, float]]:
-    """Where the line meets the sides of a cell."""
-    points = []
-    for (r, c), (s, d) in zip(_CORNERS, _CORNERS[1:] + _CORNERS[:1], strict=True):
-        first, second = grid[row + r, column + c], grid[row + s, column + d]
-        if (first > level) != (second > level):
-            t = (level - first) / (second - first)
-            points.append(
-                (
-                    float((1 - t) * across[column + c] + t * across[column + d]),
-                    float((1 - t) * down[row + r] + t * down[row + s]),
-                )
-            )
-    return points
+    xs, ys = (np.linspace(axis.first, axis.last, GRID_SIZE) for axis in (across, down))
+    # x, y and the distance at each corner; then the four corners around each cell, in order.
+    nodes = np.stack([*np.meshgrid(xs, ys), grid])
+    corners = np.stack([nodes[:, :-1, :-1], nodes[:, :-1, 1:], nodes[:, 1:, 1:], nodes[:, 1:, :-1]], axis=-1)
+    following = np.roll(corners, -1, axis=-1)
+    crossed = (corners[2] > level) != (following[2] > level)
+    start, end = corners[:, crossed], following[:, crossed]
+    share = (level - start[2]) / (end[2] - start[2])
+    segments = (start + share * (end - start))[:2].T.reshape(-1, 4).tolist()
+    return "".join(f"M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" for a, b, c, d in segments)
