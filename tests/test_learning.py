@@ -33,7 +33,7 @@ from coombs.study.online_model import (
 pytest.importorskip("fastapi", reason="the page needs the extra 'web'")
 
 from coombs.web.learning.learning_queue import LearningQueue
-from coombs.web.learning.worker import WorkerPool
+from coombs.web.learning.worker import MOST_TABLES, WorkerPool
 
 ITEMS = np.random.default_rng(0).normal(size=(30, 3))
 SEED = (0, 1)
@@ -390,3 +390,12 @@ def test_a_study_with_workers_asks_and_learns_as_one_without(tmp_path: Path) -> 
         queue.close()
         asked.append(pairs)
     assert asked[0] == asked[1]
+
+
+def test_workers_know_many_tables_of_items_apart(workers: WorkerPool) -> None:
+    """Also more of them than a worker keeps, and those of studies that came and went."""
+    for number in [*range(MOST_TABLES + 3), 0]:
+        items = np.random.default_rng(number).normal(size=(12, 2))
+        here, there = (OnlineModel(items, "full", SEED, learner) for learner in (learn, workers.learn))
+        one, other = (model.update([], (), "information", 3) for model in (here, there))
+        assert one.choices == other.choices and one.top(3) == other.top(3)

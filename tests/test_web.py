@@ -35,10 +35,10 @@ from coombs.study import Study
 from coombs.web import errors, middleware, upload_validation
 from coombs.web.fitted_result import Column, FittedResult
 from coombs.web.item_cards import Cards, is_image_file, web_address
+from coombs.web.lru_cache import LRUCache
 from coombs.web.pages import home
 from coombs.web.pages.level_map import LETTER, _labels, level_map
 from coombs.web.routing import study_called, study_path
-from coombs.web.study_cache import LRUCache
 from coombs.web.uploads import ColumnRoles, numbered, read_upload
 
 FORM = {"Origin": "http://127.0.0.1"}
@@ -136,7 +136,7 @@ def test_from_file_to_result(client: TestClient, storage: Any) -> None:
     made = make(client, picture="photo", link="page")
     assert made.status_code == 303 and made.headers["location"] == "/studies/shoes"
     mine = client.post("/studies/shoes/answer").headers["location"]
-    assert "nothing to tell before the first answer" in client.get(f"{mine}/result").text
+    assert "no result before the first answer" in client.get(f"{mine}/result").text
     for _ in range(8):
         page = client.get(mine).text
         assert "https://example.org/" in page and 'src="https://example.org/' in page
@@ -173,7 +173,9 @@ def test_one_answer_has_a_result(client: TestClient, study: Study, choice: str) 
     person = study.respondent("Ann")
     person.tell((0, 1), "skip")
     home = f"/a/{person.record.token}/result"
-    assert "nothing to tell" in client.get(home).text and client.get(f"{home}/ranking.csv").status_code == 404
+    assert (
+        "There is no result" in client.get(home).text and client.get(f"{home}/ranking.csv").status_code == 404
+    )
     assert client.get(f"{home}/words").status_code == client.get(f"{home}/model.json").status_code == 404
     person.tell((2, 3), choice)
     page = client.get(f"{home}?whole=true")
@@ -384,7 +386,7 @@ def test_warnings_name_rows_and_columns() -> None:
     assert "gap is left out" in told
     assert "shown on the cards and not learned from: text" in told
     assert "only 7 items" in told
-    assert "a and b go up and down together, so that which of the two matters will be hard to tell" in told
+    assert "a and b go up and down together, so it will be hard to tell which of the two matters" in told
     assert "Lines 2 and 8 have the same features" in told
 
 
@@ -453,7 +455,7 @@ def test_what_must_be_mended_first_is_what_is_refused(
     data = {"name": "t", "feature": made.features, "names": made.names, "complete": made.complete}
     preview = client.post("/drafts", files={"file": ("t.csv", table.encode())}).headers["location"]
     page = client.post(preview, data=data).text
-    problem = page.index("Must be mended first")
+    problem = page.index("Correct these first")
     assert 'class="problem field"' in page and problem < page.find("Good to know") % len(page)
     assert client.post(preview, data=data | {"create": "yes"}).status_code == 422
 
@@ -507,7 +509,7 @@ def test_pictures_in_files_are_not_uploaded_and_that_is_said(path: str) -> None:
     assert guess.picture is None
     told = upload_validation.warnings(draft, guess)
     assert (
-        "photo names files on your disk, which an upload does not bring; use web addresses, "
+        "photo names files on your disk, which are not part of an upload; use web addresses, "
         "or start with: coombs serve t.csv"
     ) in told
     assert not [one for one in told if "shown on the cards" in one]

@@ -89,6 +89,10 @@ class ModelState(NamedTuple):
     belief: Belief
     answer_ids: tuple[int, ...] = ()
 
+    def with_items(self, items: FloatArray) -> ModelState:
+        """The same about other rows: they are left out where it is sent to another process."""
+        return self._replace(belief=replace(self.belief, items=items))
+
 
 class UpdateTask(NamedTuple):
     """All that learning depends on: a state, what is new, what to choose, and the seed."""
@@ -108,10 +112,10 @@ class ModelUpdate(NamedTuple):
     snapshot: Snapshot
 
     def with_items(self, items: FloatArray) -> ModelUpdate:
-        """The same about other rows: items are left out where it is sent to another process."""
-        states = (ModelState(replace(one.belief, items=items), one.answer_ids) for one in self.states)
+        """The same about other rows."""
         belief = replace(self.snapshot.belief, items=items)
-        return ModelUpdate(tuple(states), replace(self.snapshot, belief=belief))
+        states = tuple(state.with_items(items) for state in self.states)
+        return ModelUpdate(states, replace(self.snapshot, belief=belief))
 
 
 Learn = Callable[[UpdateTask], ModelUpdate]

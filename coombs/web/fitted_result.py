@@ -30,8 +30,8 @@ CAUTIONS = {
     "not converged": "The numbers on this page are still shaky; some more answers will settle them.",
     "anti-ideal": "In some respect the middle seems to be the worst, and both ends better.",
     "coin": "The answers could not be predicted any better than by tossing a coin.",
-    "several tastes": "More than a fifth of the answers go against what was learned: more than one taste "
-    "may be behind them, or something that no column says.",
+    "several tastes": "More than a fifth of the answers go against what was learned: there may be more "
+    "than one taste behind them, or something that no column shows.",
 }
 
 
@@ -165,7 +165,7 @@ class FittedResult:
     @property
     def unknowns(self) -> list[str]:
         """What the answers do not tell, for people."""
-        few = "These are few answers for so many features, so that much here is a guess."
+        few = "These are few answers for so many features, so much of this is a guess."
         shown = [one for one in self.explanation.unknowns if one.kind not in TECHNICAL]
         return [few if one.kind == "few answers" else one.text for one in shown][:MOST_UNKNOWNS]
 

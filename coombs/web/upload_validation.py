@@ -104,7 +104,7 @@ def _other_columns(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
     for name in upload.columns:
         if name in upload.on_disk:
             yield (
-                f"{name} names files on your disk, which an upload does not bring; use web addresses, "
+                f"{name} names files on your disk, which are not part of an upload; use web addresses, "
                 f"or start with: coombs serve {upload.file}"
             )
         elif name in roles.columns:
@@ -158,7 +158,7 @@ def _left_out_rows(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
 def _names(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
     """What items are called, if that is not what the file says."""
     if roles.names is None:
-        yield "No column holds the names, so that items are called by their numbers."
+        yield "No column holds the names, so items are called by their numbers."
     elif roles.names in upload.numbering:
         yield f"{roles.names} numbers the items: it is taken for their names and not learned from."
     elif roles.numbered and (repeated := upload.repeated(roles.names)):
@@ -189,10 +189,8 @@ def _features(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
     if len(varied) > 1 and upload.n_rows > 2:
         correlation = np.corrcoef(matrix.T)
         for i, j in np.argwhere(np.triu(np.abs(correlation) > CORRELATED, 1))[:MOST_PLACES].tolist():
-            way = "go up and down together" if correlation[i, j] > 0 else "go opposite ways"
-            yield (
-                f"{varied[i]} and {varied[j]} {way}, so that which of the two matters will be hard to tell."
-            )
+            way = "go up and down together" if correlation[i, j] > 0 else "move in opposite directions"
+            yield (f"{varied[i]} and {varied[j]} {way}, so it will be hard to tell which of the two matters.")
     yield from _alike(upload, matrix)
 
 

@@ -9,11 +9,14 @@ import sys
 import threading
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from itertools import count
 from multiprocessing import parent_process
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
 
+from coombs.data.tables import FloatArray
 from coombs.study.online_model import ModelUpdate, UpdateTask, learn
+from coombs.web.lru_cache import LRUCache
 
 TIME_LIMIT = 30.0
 """Seconds after which a worker that learns from a few answers is taken to hang."""
@@ -21,6 +24,8 @@ TIME_PER_ANSWER = 0.05
 """Seconds that each new answer adds to that limit: 2,000 answers at once take 10 s on a slow machine."""
 START_LIMIT = 60.0
 """Seconds that a worker may take to start."""
+MOST_TABLES = 20
+"""Tables of items that a worker keeps."""
 NICENESS = 5
 """How much workers give way to the process that answers requests."""
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
@@ -34,6 +39,8 @@ class WorkerPool:
         self._processes, self._time_limit = processes, time_limit
         self._pool: ProcessPoolExecutor | None = None
         self._first_pid: Future[int] = Future()
+        self._keys: LRUCache[tuple[FloatArray, str]] = LRUCache(MOST_TABLES)
+        self._numbers = count()
         self._lock = threading.Lock()
         self._closed = False
 
@@ -46,15 +53,30 @@ class WorkerPool:
 
     def _try(self, task: UpdateTask) -> ModelUpdate:
         pool, first_pid = self._started()
+        items = task.state.belief.items
+        key = self._key(items)
+        limit = self._time_limit + TIME_PER_ANSWER * len(task.new)
         try:
             first_pid.result(START_LIMIT)
-            update = pool.submit(_learn, task).result(self._time_limit + TIME_PER_ANSWER * len(task.new))
+            # Most often the worker has the items already.
+            light = task._replace(state=task.state.with_items(items[:0]))
+            update = pool.submit(_learn, light, key).result(limit)
+            if update is None:
+                update = pool.submit(_learn, task, key).result(limit)
         except (BrokenProcessPool, TimeoutError) as error:
             self._discard(pool)
             if not self._closed:
                 logging.getLogger("coombs.web").warning("Worker processes are replaced: %r.", error)
             raise
-        return update.with_items(task.state.belief.items)
+        assert update is not None
+        return update.with_items(items)
+
+    def _key(self, items: FloatArray) -> str:
+        """By which workers know these items."""
+        place = str(id(items))
+        # What is kept cannot be freed, so no other items have the same id.
+        _, key = self._keys.get(place) or self._keys.put(place, (items, str(next(self._numbers))))
+        return key
 
     def _started(self) -> tuple[ProcessPoolExecutor, Future[int]]:
         """The pool, and its first worker's number, which is known once that has started."""
@@ -120,6 +142,14 @@ def _end_with_server() -> None:
     os._exit(1)
 
 
-def _learn(task: UpdateTask) -> ModelUpdate:
-    """In a worker: the server has the items, so they are not sent back."""
-    return learn(task).with_items(task.state.belief.items[:0])
+def _learn(task: UpdateTask, key: str) -> ModelUpdate | None:
+    """In a worker: the update without the items, which the server has; None if they are needed and absent."""
+    sent = task.state.belief.items
+    items = _tables.put(key, sent) if len(sent) else _tables.get(key)
+    if items is None:
+        return None
+    return learn(task._replace(state=task.state.with_items(items))).with_items(items[:0])
+
+
+_tables: LRUCache[FloatArray] = LRUCache(MOST_TABLES)
+"""In a worker: the items that were sent to it, by key."""

@@ -180,12 +180,12 @@ def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
 def _sentence(data: LevelSets) -> str:
     """What the picture shows, what is marked in it, and where the other features are."""
     told = (
-        "Everything along a line is equally good; the stronger the line, the better. Dots are the items. "
+        "Everything on a line is equally good; the stronger the line, the better. Dots are the items. "
         f"{data.caption('cross')}"
     ).strip()
     if len(data.base) == 2:
         return told
-    return f"{told} The lines take the other features at {data.others}; items are judged by those, too."
+    return f"{told} The lines take the other features at {data.others}; the items are judged by those, too."
 
 
 def _path(grid: FloatArray, level: float, across: MapAxis, down: MapAxis) -> str:
