@@ -26,6 +26,8 @@ SENTENCES = {
     500: "Something went wrong here. Every answer that was confirmed is stored; try again.",
     503: "The storage does not answer at the moment. Every answer that was confirmed is stored; try again.",
 }
+STATUSES = {UnknownStudyError: 404, AnsweredError: 409, StudyExistsError: 409, InputError: 422}
+"""Of errors whose own sentence is shown; the last is the general one."""
 TITLES = {404: "Not found", 413: "Too large", 422: "That does not work", 503: "No storage"}
 PAUSE = 0.3
 """Seconds between wrong tokens, of everybody together."""
@@ -62,12 +64,9 @@ def described(error: Exception) -> tuple[int, str]:
         return error.status_code, SENTENCES.get(error.status_code, error.detail) if standard else error.detail
     if isinstance(error, RequestValidationError):
         return 422, _validation(error)
-    if isinstance(error, UnknownStudyError):
-        return 404, str(error)
-    if isinstance(error, AnsweredError | StudyExistsError):
-        return 409, str(error)
-    if isinstance(error, InputError):
-        return 422, str(error)
+    for kind, status in STATUSES.items():
+        if isinstance(error, kind):
+            return status, str(error)
     status = 503 if is_storage_error(error) else 500
     return status, SENTENCES[status]
 

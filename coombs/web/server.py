@@ -6,7 +6,6 @@ import os
 import socket
 import sys
 import webbrowser
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -58,35 +57,17 @@ def serve(
     with _listening(host, port) as listener:
         address = _address(host, listener.getsockname()[1])
         owner = f"{address}/?token={quote(token, safe='')}" if token else f"{address}/"
-
-        def ready() -> None:
-            print(f"coombs is at {owner}", file=sys.stderr)
-            if path != "/":
-                print(f"The first question is at {address}{path}", file=sys.stderr)
-            kept = "answers are kept until then" if is_memory(storage) else "every answer is stored"
-            print(f"Press Ctrl+C to stop; {kept}.", file=sys.stderr)
-            if open_browser:
-                webbrowser.open(owner if path == "/" else f"{address}{path}")
-
+        kept = "answers are kept until then" if is_memory(storage) else "every answer is stored"
+        first = [f"The first question is at {address}{path}"] if path != "/" else []
+        # Whoever opens the page now is answered in a moment: the socket listens already.
+        print(f"coombs is at {owner}", *first, f"Press Ctrl+C to stop; {kept}.", sep="\n", file=sys.stderr)
+        if open_browser:
+            webbrowser.open(owner if path == "/" else f"{address}{path}")
         # Addresses hold secrets, so there is no log of them.
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, timeout_keep_alive=75, ws="none"
         )
-        _Server(config, ready).run(sockets=[listener])
-
-
-class _Server(uvicorn.Server):
-    """Says when it is there."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, then say so."""
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 def _first_page(items: str | None, name: str | None, storage: Storage) -> str:

@@ -30,26 +30,11 @@ def ranking_csv(fitted: FittedResult) -> bytes:
     """All items, best first, with what is known of their ranks, and their features."""
     catalogue, model = fitted.respondent.study.catalogue, fitted.result.model
     matrix = catalogue.table.matrix
-    header = [
-        "item",
-        "rank",
-        "rank_low",
-        "rank_high",
-        f"in_top_{fitted.k}",
-        "distance",
-        *catalogue.features,
-    ]
+    header = ["item", "rank", "rank_low", "rank_high", f"in_top_{fitted.k}", "distance", *catalogue.features]
+    distances = model.distances_.tolist()
     rows = [
-        (
-            place.name,
-            place.rank,
-            place.low,
-            place.high,
-            round(place.top, 4),
-            float(model.distances_[place.position]),
-            *matrix[place.position].tolist(),
-        )
-        for place in fitted.ranking
+        (name, rank, low, high, round(top, 4), distances[i], *matrix[i].tolist())
+        for rank, i, name, low, high, top in fitted.ranking
     ]
     return written("csv", lambda path: files.write_csv(path, [files.guard(name) for name in header], rows))
 
