@@ -60,7 +60,7 @@ def told(study: Study, seconds: float) -> tuple[Result, str]:
     """What the answers of the simulated person say, and a page on it and how near it comes to the truth."""
     result, table = study.result(), study.catalogue.table
     # A simulated person needs no time to read.
-    result = replace(result, conduct=replace(result.conduct, is_hasty=False))
+    result = replace(result, response_style=replace(result.response_style, is_hasty=False))
     n = result.n_answers
     asked = f"{count(n, 'question')} about {count(study.n_items, 'flat')}"
     lines = [

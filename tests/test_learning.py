@@ -17,7 +17,7 @@ import pytest
 
 from coombs import create_study, load_study
 from coombs.data.tables import InputError
-from coombs.storage.records import AnswerRecord, now
+from coombs.storage import AnswerRecord, now
 from coombs.study import Respondent, Study
 from coombs.study.online_model import (
     AHEAD,

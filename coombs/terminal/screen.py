@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from coombs.data import naming
 from coombs.data.catalogue import Catalogue
-from coombs.study.records import Progress, Question
+from coombs.study import Progress, Question
 from coombs.terminal.cells import cells, cut, harmless, pad, wrap
 from coombs.terminal.look import BOLD, CYAN, DIM, GREEN, MAGENTA, Look
 from coombs.terminal.pair import Row, rows

@@ -215,7 +215,7 @@ class FittedResult:
         return {
             "has_pattern": result.has_pattern,
             "n_answers": result.n_answers,
-            "conduct": asdict(result.conduct),
+            "conduct": asdict(result.response_style),
             "n_probes": result.n_probes,
             "probes_right": result.probes_right,
             "top": self.k,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
-from coombs.study import Progress, Question, Respondent
+from coombs.study import Question, Respondent, StudyProgress
 from coombs.web.item_cards import Card
 from coombs.web.learning.learning_queue import PATIENCE, LearningQueue
 from coombs.web.routing import cache_of
@@ -18,7 +18,7 @@ class ShownTurn:
 
     question: Question | None
     cards: tuple[Card, Card] | None
-    progress: Progress
+    progress: StudyProgress
     last: int | None
     notice: str = ""
     doubts: tuple[str, ...] = ()

@@ -9,8 +9,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from coombs.data import naming
 from coombs.storage import Choice
-from coombs.study import Progress, Respondent
-from coombs.study.times import time_text
+from coombs.storage.timestamps import time_text
+from coombs.study import Respondent, StudyProgress
 from coombs.web.item_cards import Card, CardFeature
 from coombs.web.turns import ShownTurn
 
@@ -98,9 +98,9 @@ class ProgressOut(BaseModel):
     reached: bool
 
     @classmethod
-    def of(cls, progress: Progress) -> ProgressOut:
+    def of(cls, progress: StudyProgress) -> ProgressOut:
         """The same, and in words."""
-        return cls.model_validate({"text": str(progress), **asdict(progress)})
+        return cls.model_validate({"text": str(progress), "far": progress.fraction, **asdict(progress)})
 
 
 class TurnOut(BaseModel):
