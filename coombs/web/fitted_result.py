@@ -66,7 +66,7 @@ class IdealRow(NamedTuple):
     values: tuple[str, ...]
 
 
-class SurprisingAnswer(NamedTuple):
+class CorrectableAnswer(NamedTuple):
     """An answer that the rest speaks against, and its id, by which it is corrected."""
 
     winner: str
@@ -112,7 +112,7 @@ class FittedResult:
 
     def __init__(self, respondent: Respondent, answers: Sequence[Answer]) -> None:
         self.respondent, self.answers = respondent, tuple(answers)
-        self.k, self.goal = respondent.study.settings.goal(respondent.study.n_items)
+        self.k, _ = respondent.study.settings.goal(respondent.study.n_items)
         with warnings.catch_warnings():
             # What a fit is not sure of stands in the explanation.
             warnings.simplefilter("ignore")
@@ -193,7 +193,7 @@ class FittedResult:
             rows.append(IdealRow(matter.feature, text, is_known, between, values))
         return rows
 
-    def surprises(self) -> list[SurprisingAnswer]:
+    def surprises(self) -> list[CorrectableAnswer]:
         """Answers that the rest speaks against, which can still be corrected."""
         table = self.respondent.study.catalogue.table
         labels, names = item_names(table), table.texts
@@ -203,7 +203,7 @@ class FittedResult:
             for one in self.explanation.trust.surprises
         ]
         return [
-            SurprisingAnswer(names[winner], names[loser], chance, given[winner, loser])
+            CorrectableAnswer(names[winner], names[loser], chance, given[winner, loser])
             for winner, loser, chance in found
             if (winner, loser) in given
         ]

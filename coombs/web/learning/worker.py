@@ -108,17 +108,21 @@ class WorkerPool:
 class _Process(SpawnProcess):
     """A process that does not run the caller's script again, as those of multiprocessing do."""
 
+    _lock = threading.Lock()
+
     def start(self) -> None:
-        main, environment = sys.modules["__main__"], dict(os.environ)
-        sys.modules["__main__"] = ModuleType("__main__")
-        os.environ.update(ENVIRONMENT)
-        try:
-            super().start()
-        finally:
-            sys.modules["__main__"] = main
-            for name in ENVIRONMENT:
-                os.environ.pop(name)
-            os.environ.update(environment)
+        """Start with an empty main module in place of the caller's, and with our environment."""
+        with self._lock:
+            main, environment = sys.modules["__main__"], dict(os.environ)
+            sys.modules["__main__"] = ModuleType("__main__")
+            os.environ.update(ENVIRONMENT)
+            try:
+                super().start()
+            finally:
+                sys.modules["__main__"] = main
+                for name in ENVIRONMENT:
+                    os.environ.pop(name)
+                os.environ.update(environment)
 
 
 class _Context(SpawnContext):
