@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -399,3 +400,19 @@ def test_workers_know_many_tables_of_items_apart(workers: WorkerPool) -> None:
         here, there = (OnlineModel(items, "full", SEED, learner) for learner in (learn, workers.learn))
         one, other = (model.update([], (), "information", 3) for model in (here, there))
         assert one.choices == other.choices and one.top(3) == other.top(3)
+
+
+def test_whoever_waits_for_other_workers_is_served_though_one_was_killed() -> None:
+    """Four threads and two workers, one of which is killed: no update is lost."""
+    workers, answers = WorkerPool(2), some_answers(6)
+    models = [OnlineModel(ITEMS, "full", (0, seed), workers.learn) for seed in range(4)]
+    models[0].update([], (), "information", 5)
+
+    def learn_all(model: OnlineModel) -> int:
+        return [model.update(answers[:count], (), "information", 5).n_heard for count in range(1, 7)][-1]
+
+    with ThreadPoolExecutor(4) as threads:
+        learned = [threads.submit(learn_all, model) for model in models]
+        os.kill(pid(workers), signal.SIGKILL)
+        assert [one.result(120) for one in learned] == [6] * 4
+    workers.close()

@@ -445,7 +445,7 @@ def test_numbered_names_differ_and_the_first_of_each_stays(names: list[str]) -> 
         ("name,a\nx,1\ny,2\n", {"features": ("a",), "names": "a"}, "'a' is ticked as a feature and chosen"),
     ],
 )
-def test_what_must_be_mended_first_is_what_is_refused(
+def test_what_must_be_corrected_first_is_what_is_refused(
     client: TestClient, table: str, choices: dict[str, Any], words: str
 ) -> None:
     """It stands in a list of its own, before what is good to know, and no study is made."""

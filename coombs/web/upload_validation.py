@@ -30,7 +30,7 @@ _THOUSANDS = re.compile(r"\d,\d{3}(?!\d)")
 
 
 def problems(upload: Upload, roles: ColumnRoles) -> list[str]:
-    """What must be mended before there can be a study; of a single row nothing else is said."""
+    """What must be corrected before there can be a study; a single row is the only problem told."""
     if upload.n_rows < 2:
         return _refusal(upload.check, roles)
     found = [*_all_alike(upload, roles), *_missing(upload, roles), *_unclear_names(upload, roles)]

@@ -47,7 +47,7 @@ NAME_COLUMNS = ("name", "title", "item")
 class ColumnRoles:
     """Which column is what.
 
-    `complete` leaves out rows in which a feature is missing; `numbered` numbers names that come again.
+    `complete` leaves out rows in which a feature is missing; `numbered` numbers names that are repeated.
     """
 
     features: tuple[str, ...] = ()
@@ -260,7 +260,7 @@ def _refuse_cells(cells: int, file: str) -> None:
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """The names, those that come again with a number.
+    """The names, those that are repeated with a number.
 
     Examples
     --------

@@ -93,9 +93,9 @@ class WorkerPool:
         with self._lock:
             if self._pool is pool:
                 self._pool = None
+        # All that waits for this pool is told that it broke. Python 3.14 has pool.kill_workers().
         for process in list((pool._processes or {}).values()):
             process.kill()
-        pool.shutdown(wait=False)
 
     def close(self) -> None:
         """End the processes, also those in the middle of a task; none is started again."""
