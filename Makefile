@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: demo test test-slow test-all lint bench clean
+.PHONY: demo test test-slow test-all lint docs bench clean
 
 demo: .venv/installed
 	mkdir -p build
@@ -22,6 +22,11 @@ lint: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: .venv/installed-docs
+	MPLBACKEND=agg $(BIN)/sphinx-build -q -W --keep-going docs build/docs
+	@echo "The site: build/docs/index.html"
 
 bench: .venv/installed-dev
 	$(BIN)/python -m benchmarks
@@ -40,3 +45,7 @@ clean:
 .venv/installed-dev: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@ .venv/installed
+
+.venv/installed-docs: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@

@@ -18,7 +18,7 @@ import cvxpy as cp
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from coombs import Comparisons, IdealPoint
+from coombs import Comparisons, ConvexIdealPoint, IdealPoint
 from coombs.data.answers import Answers
 from coombs.data.tables import FloatArray
 from coombs.simulate import make_preferences
@@ -51,7 +51,7 @@ def many(n: int, d: int, p: int) -> Comparisons:
 
 
 def ours(data: Comparisons) -> float:
-    return float(IdealPoint(regularization=STRENGTH).fit(data).objective_)
+    return float(ConvexIdealPoint(regularization=STRENGTH).fit(data).objective_)
 
 
 def theirs(data: Comparisons) -> float:

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from coombs.data.comparisons import Comparisons as Comparisons
     from coombs.data.tables import InputError as InputError
     from coombs.estimators.alternating import Alternating as Alternating
+    from coombs.estimators.convex import ConvexIdealPoint as ConvexIdealPoint
     from coombs.estimators.euclidean import EuclideanCompass as EuclideanCompass
     from coombs.estimators.euclidean import EuclideanSingleStep as EuclideanSingleStep
     from coombs.estimators.ideal_point import IdealPoint as IdealPoint
@@ -29,6 +30,7 @@ _HOME = {
     "Alternating": "estimators.alternating",
     "Comparisons": "data.comparisons",
     "ConvergenceError": "programs.program",
+    "ConvexIdealPoint": "estimators.convex",
     "EuclideanCompass": "estimators.euclidean",
     "EuclideanSingleStep": "estimators.euclidean",
     "IdealPoint": "estimators.ideal_point",

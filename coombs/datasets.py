@@ -308,9 +308,11 @@ def _groups(cells: NDArray[Any]) -> Names:
 # Simulation
 
 MEANS = (153.0, 163.0, 3.6, 3.5, 2.0)
+"""Of verbal, quantitative, writing, GPA and a letter: made up."""
 SPREADS = (7.0, 5.0, 0.7, 0.3, 0.6)
+"""Their standard deviations: made up."""
 SHARED = 0.3
-"""Of verbal, quantitative, writing, GPA and a letter, and the share of variance common to all: ours."""
+"""The share of variance common to all of them: made up."""
 SCALES = (*SPREADS[:4], 5.0)
 """Spreads of FEATURES, in whose units the committees' metrics are made."""
 

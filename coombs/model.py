@@ -16,12 +16,17 @@ if TYPE_CHECKING:
     from coombs.insights.from_model import Portrait
 
 FORMAT = "coombs-model"
+"""What a file of a model says that it is."""
 VERSION = 2
+"""Of the file's format."""
 SMOOTH_VERSION = 3
 """Of a model with a smooth part, which older versions of coombs do not know."""
 READABLE = (1, 2, 3)
+"""Versions that are read."""
 OPTIONAL = ("scales", "slope", "centre")
+"""Vectors that a model may have."""
 NUMBERS = ("metric", "ideal_point", *OPTIONAL)
+"""All of its arrays."""
 UNSEEN = 1e-6
 """Eigenvalues of the metric below this share of the largest count as zero."""
 

@@ -25,8 +25,10 @@ ALL_PAIRS = 120
 """Up to this many items every pair is a candidate; of more, every pair of so many."""
 FAVOURITES = 0.5
 """The share of a candidate set that are the likeliest best items; the others are drawn at random."""
-SCREEN, SHORT_LIST = 3, 200
-"""All candidates are weighed by every third draw, and so many of them by all."""
+SCREEN = 3
+"""All candidates are weighed by every so many-th draw."""
+SHORT_LIST = 200
+"""Candidates that are then weighed by all draws."""
 FORESEEABLE = 0.95
 """Probability of its likelier answer that a pair has which tests what was learned."""
 LEAST_FORESEEABLE = 0.75
@@ -34,6 +36,7 @@ LEAST_FORESEEABLE = 0.75
 TRIES = 40
 """Random pairs that are drawn in the hope of new ones."""
 TOP = 5
+"""Best items that a search for the best is about."""
 CONTESTED = 60
 """Items that may be among the best, at most."""
 

@@ -14,9 +14,11 @@ from coombs.data.tables import FloatArray, InputError
 from coombs.random_state import RandomState, generator
 
 SMALLEST_NORM = 0.5
+"""The paper's threshold on |M|_F."""
 SMALLEST_SINGULAR_VALUE = 0.25
+"""Its threshold on M's least singular value."""
 SMALLEST_PULL = 0.2
-"""The paper's thresholds on |M|_F, on M's least singular value and on |M u| / |u|."""
+"""Its threshold on |M u| / |u|."""
 
 
 @dataclass(frozen=True)

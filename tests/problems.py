@@ -10,7 +10,8 @@ import numpy as np
 
 from coombs.data.answers import Answers
 from coombs.data.tables import FloatArray
-from coombs.inference.kinds import KINDS, Kind
+from coombs.inference.kind import Kind
+from coombs.inference.kinds import KINDS
 from coombs.inference.target import Target
 from coombs.simulate import make_preferences
 

@@ -9,6 +9,7 @@ from scipy.special import expit, logsumexp
 
 from coombs.data.answers import Answers
 from coombs.data.tables import FloatArray
+from coombs.inference import kind as prior
 from coombs.inference import kinds
 
 FARTHEST = 6.5
@@ -62,12 +63,12 @@ def integrate(answers: Answers, kind: str, lapse: float) -> Exact:
     if kind == "none":
         t, k = _grid(wide, np.linspace(-FARTHEST, FARTHEST, 121))
         v, metric = FINEST * np.sinh(t), 0 * t
-        log_prior = _log_normal(v, kinds.LINEAR_SPREAD / 2 * np.exp(kinds.LOG_SCALE * k)) - k**2 / 2
+        log_prior = _log_normal(v, kinds.LINEAR_SPREAD / 2 * np.exp(prior.LOG_SCALE * k)) - k**2 / 2
         y = np.column_stack([v, k])
     else:
         k, t, q = _grid(normal, wide[np.abs(wide) < 5.5][::3], normal[::2])
-        u, metric = FINEST * np.sinh(t), kinds.QUADRATIC_SPREAD * np.exp(kinds.LOG_SCALE * k)
-        size = kinds.IDEAL_DISTANCE * np.exp(kinds.LOG_IDEAL * q)
+        u, metric = FINEST * np.sinh(t), prior.QUADRATIC_SPREAD * np.exp(prior.LOG_SCALE * k)
+        size = prior.IDEAL_DISTANCE * np.exp(prior.LOG_IDEAL * q)
         log_prior = _log_normal(u, size) - (k**2 + q**2) / 2
         v, y = metric * u, np.column_stack([k, u, q])
     log_prior += np.log(np.cosh(t))

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from coombs import Comparisons, IdealPoint, InputError, SingleStep
+from coombs import Comparisons, ConvexIdealPoint, IdealPoint, InputError, SingleStep
 from coombs.data.tables import ItemTable
 from coombs.insights.explanation import Explanation, Shape
 from coombs.model import Model
@@ -114,7 +114,7 @@ def test_curves_that_cannot_be_are_said_in_a_sentence(fits: dict[str, IdealPoint
     with pytest.raises(InputError, match="this is a SingleStep"):
         plots.taste_curves(SingleStep(standardize=True).fit(flats("linear", n=40)))
     with pytest.raises(InputError, match="no intervals"):
-        plots.taste_curves(IdealPoint(loss="hinge").fit(flats("linear", n=40)))
+        plots.taste_curves(ConvexIdealPoint(loss="hinge").fit(flats("linear", n=40)))
 
 
 # The drawing.

@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 NEEDED = ("matplotlib", "pandas", "pyarrow", "polars", "fastapi")
-WRITTEN = {README: ("taste.html", "taste.png"), ROOT / "docs" / "start.md": ("report.html", "model.json")}
+START = ROOT / "docs" / "start.md"
+WRITTEN = {START: ("report.html", "model.json"), ROOT / "docs" / "estimators.md": ("taste.html", "taste.png")}
 SLOW = ("demo", "ask", "serve", "bench", "reproduce")
 """Commands that wait for a person or take long: that they can be called so is enough. Those of docs/cli.md
 run in test_cli.py."""
@@ -65,7 +66,7 @@ def check_command(words: list[str], shown: str, capsys: pytest.CaptureFixture[st
         asked = re.fullmatch(r"coombs\[(.+)\]", arguments[1])
         assert asked is not None and set(asked[1].split(",")) <= known.keys()
     elif not run or arguments[0] in SLOW:
-        cli.build_parser().parse_args(arguments)
+        cli.group.commands[arguments[0]].make_context(arguments[0], arguments[1:])
     else:
         code = cli.main(arguments)
         out, err = capsys.readouterr()
@@ -105,23 +106,42 @@ def test_no_example_is_passed_over() -> None:
 
 
 def test_every_page_is_in_the_index() -> None:
-    """docs/README.md has all of them."""
-    index = (ROOT / "docs" / "README.md").read_text()
-    assert all(f"]({page.name})" in index for page in PAGES if page.name != "README.md")
+    """docs/README.md has all of them, and so has the site's index; two pages are the site's own."""
+    index, site = ((ROOT / "docs" / name).read_text() for name in ("README.md", "index.md"))
+    pages = [page for page in PAGES if page.name not in ("README.md", "index.md", "reference.md")]
+    assert all(f"]({page.name})" in index and f"\n{page.stem}\n" in site for page in pages)
 
 
-def test_readme_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_reference_has_every_public_name() -> None:
+    """Of the package, its plots, its studies and its measures."""
+    reference = (ROOT / "docs" / "reference.md").read_text()
+    names = [f"coombs.{name}" for name in coombs.__all__ if not name.startswith("_")]
+    names += [f"coombs.plots.{name}" for name in coombs.plots.__all__ if name[0].islower()]
+    assert [name for name in names if f" {name}\n" not in reference] == []
+
+
+def test_docs_show_what_the_demo_prints(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The same sections about the same person; a sampler's numbers differ from machine to machine.
 
     So do the questions, and with them whether 40 answers are a pattern.
     """
     cli.main(["demo", "--report", str(tmp_path / "demo.html")])
     printed = capsys.readouterr().out
-    shown = next(block.text for block in blocks(README) if block.text.startswith("A simulated person"))
+    shown = next(block.text for block in blocks(START) if block.text.startswith("A simulated person"))
     headings = r"^(.+)\n-+$"
     assert shown.splitlines()[0] == printed.splitlines()[0]
     found = re.findall(headings, printed, re.MULTILINE)
     assert found == re.findall(headings, shown, re.MULTILINE)
+
+
+def test_contributing_maps_the_package() -> None:
+    """Every folder and module at the top of it, and nothing that does not exist."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    named = set(re.findall(r"`((?:coombs|tests|benchmarks|docs|examples)/[\w/.]*)`", text))
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    top = [one for one in (ROOT / "coombs").iterdir() if not one.name.startswith(("_", "py.typed"))]
+    there = {f"coombs/{one.name}" + "/" * one.is_dir() for one in top}
+    assert there - named == set()
 
 
 def test_changelog_has_this_version() -> None:
@@ -140,5 +160,5 @@ def test_links_between_documents_lead_somewhere() -> None:
 def test_extra_all_holds_every_optional_dependency_of_the_package() -> None:
     """What a user may want is in [all]; the reference solver, the peers and the tools are apart."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    wanted = [name for name in extras if name not in ("all", "cvxpy", "dev", "peers")]
+    wanted = [name for name in extras if name not in ("all", "cvxpy", "dev", "docs", "peers")]
     assert extras["all"] == [f"coombs[{','.join(wanted)}]"]

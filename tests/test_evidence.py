@@ -10,7 +10,8 @@ import pytest
 from coombs.data.answers import Answers
 from coombs.inference.evidence import bridge
 from coombs.inference.infer import infer
-from coombs.inference.kinds import KINDS, Kind
+from coombs.inference.kind import Kind
+from coombs.inference.kinds import KINDS
 from coombs.inference.target import Target
 
 

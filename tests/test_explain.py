@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from coombs import Comparisons, IdealPoint, InputError, SingleStep
+from coombs import Comparisons, ConvexIdealPoint, IdealPoint, InputError, SingleStep
 from coombs.data.tables import ItemTable
 from coombs.insights import explain
 from coombs.insights.explanation import Explanation
@@ -76,7 +76,7 @@ def told_phones(phones: IdealPoint) -> Explanation:
 def hinge() -> IdealPoint:
     """A convex program, which has no posterior."""
     truth = make_preferences(50, 2, 60, random_state=0)
-    return IdealPoint(truth.items, loss="hinge").fit(truth.pairs, truth.y)
+    return ConvexIdealPoint(truth.items, loss="hinge").fit(truth.pairs, truth.y)
 
 
 @pytest.fixture(scope="module")

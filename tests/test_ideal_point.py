@@ -16,13 +16,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from coombs import Comparisons, IdealPoint, InputError, Model, SingleStep
+from coombs import Comparisons, ConvexIdealPoint, IdealPoint, InputError, Model, SingleStep
 from coombs.data.tables import FloatArray
 from coombs.estimators import ideal_point
-from coombs.estimators.learned import Mixture
 from coombs.evaluation import kendall_tau_distance, ur_error, wer_error
 from coombs.inference import infer
 from coombs.inference.infer import DRAWS, Effort
+from coombs.inference.mixture import Mixture
 from coombs.programs.program import Status
 from coombs.simulate import Preferences, draw_pairs, make_preferences, squared_distances
 
@@ -149,7 +149,7 @@ def person(seed: int) -> Preferences:
 
 def convex(data: Comparisons, metric: str) -> Any:
     """The lifted convex program, tight enough for two fits to be compared."""
-    return IdealPoint(metric=metric, regularization=0.01, tol=1e-11).fit(data)
+    return ConvexIdealPoint(metric=metric, regularization=0.01, tol=1e-11).fit(data)
 
 
 def assert_same(one: Any, two: Any) -> None:
@@ -252,7 +252,7 @@ def test_a_euclidean_metric_of_size_zero_is_a_linear_preference() -> None:
     scores = items @ [1.0, 2.0] - 0.3 * (items**2).sum(axis=1)
     y = np.where(scores[pairs[:, 1]] > scores[pairs[:, 0]], 1, -1)
     linear, euclidean = (
-        IdealPoint(items, metric=metric, loss="hinge", regularization=0.1).fit(pairs, y)
+        ConvexIdealPoint(items, metric=metric, loss="hinge", regularization=0.1).fit(pairs, y)
         for metric in ("none", "identity")
     )
     assert euclidean.objective_ == pytest.approx(linear.objective_, rel=1e-6)
@@ -569,11 +569,16 @@ def test_a_linear_preference_has_a_slope_and_no_ideal(truth: Preferences) -> Non
     assert kendall_tau_distance(distances, -utility) < 0.1
 
 
-@pytest.mark.parametrize("parameters", [{}, {"regularization": 0.1}])
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [(IdealPoint, {"item_effects": False}), (ConvexIdealPoint, {"regularization": 0.1})],
+)
 @pytest.mark.parametrize("metric", ["none", "signed", "full"])
-def test_the_model_survives_json(metric: str, parameters: dict[str, Any], truth: Preferences) -> None:
+def test_the_model_survives_json(
+    kind: type[Any], parameters: dict[str, Any], metric: str, truth: Preferences
+) -> None:
     """The same distances from the text alone, and no NaN in it."""
-    est = IdealPoint(truth.items, metric=metric, item_effects=False, **parameters).fit(truth.pairs, truth.y)
+    est = kind(truth.items, metric=metric, **parameters).fit(truth.pairs, truth.y)
     text = est.model_.to_json()
     assert json.loads(text, parse_constant=pytest.fail)
     back = Model.from_json(text)
@@ -953,11 +958,10 @@ def test_many_new_answers_are_a_fresh_fit(truth: Preferences, fitted: IdealPoint
         .partial_fit(truth.pairs[40:], truth.y[40:])
     )
     assert (est.metric_ == fitted.metric_).all()
-    for parameters in ({"regularization": 0.1}, {"item_effects": True}):
-        one = IdealPoint(truth.items, **parameters).fit(truth.pairs[:78], truth.y[:78])
-        one.partial_fit(truth.pairs[78:], truth.y[78:])
-        two = IdealPoint(truth.items, **parameters).fit(truth.pairs, truth.y)
-        assert one.metric_ == pytest.approx(two.metric_)
+    one = IdealPoint(truth.items, item_effects=True).fit(truth.pairs[:78], truth.y[:78])
+    one.partial_fit(truth.pairs[78:], truth.y[78:])
+    two = IdealPoint(truth.items, item_effects=True).fit(truth.pairs, truth.y)
+    assert one.metric_ == pytest.approx(two.metric_)
 
 
 @pytest.mark.parametrize("metric", ["none", "signed"])
@@ -1000,20 +1004,43 @@ def test_answers_about_other_items_are_refused(truth: Preferences) -> None:
     ("name", "value"),
     [
         *(("metric", value) for value in ("cube", None, 3)),
-        *(("loss", value) for value in ("l2", None)),
-        *(("penalty", value) for value in ("lasso", None)),
         *(("item_effects", value) for value in ("yes", None, 2)),
         *(("lapse", value) for value in (-0.1, 1.0, "some", float("nan"), True, None)),
-        *(("regularization", value) for value in (0.0, -1.0, float("inf"), "none", None, True)),
         *(("random_state", value) for value in (-1, "seed", 1.5)),
-        *(("tol", value) for value in (0.0, "small")),
-        *(("max_iter", value) for value in (0, 1.5)),
+        *(("standardize", value) for value in ("yes", None, 2)),
     ],
 )
 def test_a_bad_parameter_is_refused_by_name(name: str, value: Any) -> None:
     """In a sentence, at fit."""
     with pytest.raises(InputError, match=rf"^{name} is .*; it must be "):
         IdealPoint(SMALL.items, **{name: value}).fit(SMALL.pairs, SMALL.y)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("metric", value) for value in ("diagonal", "smooth", "auto", None)),
+        *(("loss", value) for value in ("l2", None)),
+        *(("penalty", value) for value in ("lasso", None)),
+        *(("regularization", value) for value in (0.0, -1.0, float("inf"), "none", None, True)),
+        *(("random_state", value) for value in (-1, "seed", 1.5)),
+        *(("tol", value) for value in (0.0, "small")),
+        *(("max_iter", value) for value in (0, 1.5)),
+    ],
+)
+def test_a_bad_parameter_of_the_convex_program_is_refused_by_name(name: str, value: Any) -> None:
+    """In a sentence, at fit."""
+    with pytest.raises(InputError, match=rf"^{name} is .*; it must be "):
+        ConvexIdealPoint(SMALL.items, **{name: value}).fit(SMALL.pairs, SMALL.y)
+
+
+def test_features_in_units_that_are_alike_need_no_standardising(truth: Preferences) -> None:
+    """Then the prior is in their units: standardised items give the same either way."""
+    items = (truth.items - truth.items.mean(axis=0)) / truth.items.std(axis=0)
+    one, two = (IdealPoint(items, metric="full", standardize=value) for value in (True, False))
+    one.fit(truth.pairs, truth.y)
+    two.fit(truth.pairs, truth.y)
+    assert two.distances_ == pytest.approx(one.distances_, rel=0.2, abs=0.1)
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 90, float("nan"), "high", None])
@@ -1037,19 +1064,12 @@ def test_a_bad_k_is_refused_by_name(k: Any, fitted: IdealPoint) -> None:
 )
 def test_a_convex_program_has_no_intervals(parameters: dict[str, Any], truth: Preferences) -> None:
     """A sentence says what would have; predictions are there."""
-    est = IdealPoint(truth.items, **parameters).fit(truth.pairs, truth.y)
+    est = ConvexIdealPoint(truth.items, **parameters).fit(truth.pairs, truth.y)
     assert est.posterior_ is None and est.status_ == "optimal"
     assert est.strength_ is not None and est.strength_ > 0
     assert est.score(truth.pairs, truth.y) > 0.8
     assert est.predict_proba(truth.pairs).shape == (80, 2)
-    for call in (
-        est.ideal_point_interval,
-        est.distance_interval,
-        est.rank_interval,
-        lambda: est.top_probability(1),
-    ):
-        with pytest.raises(InputError, match="There are no intervals"):
-            call()
+    assert not hasattr(est, "rank_interval")
 
 
 PROGRAMS = [
@@ -1065,7 +1085,7 @@ PROGRAMS = [
 def test_every_convex_program_chooses_its_strength(metric: str, penalty: str, loss: str) -> None:
     """And ends in an optimum."""
     truth = make_preferences(30, 2, 60, noise=0.1, random_state=0)
-    est = IdealPoint(truth.items, metric=metric, penalty=penalty, loss=loss).fit(truth.pairs, truth.y)
+    est = ConvexIdealPoint(truth.items, metric=metric, penalty=penalty, loss=loss).fit(truth.pairs, truth.y)
     assert est.status_.startswith("optimal") and est.posterior_ is None
     assert np.isfinite(est.metric_).all()
     assert est.score(truth.pairs, truth.y) > 0.5
@@ -1075,18 +1095,9 @@ def test_every_convex_program_chooses_its_strength(metric: str, penalty: str, lo
 def test_a_euclidean_metric_with_a_trace_penalty_chooses_its_strength(columns: list[int]) -> None:
     """Of one feature, and of one given twice."""
     truth = make_preferences(30, 2, 60, noise=0.1, random_state=0)
-    est = IdealPoint(truth.items[:, columns], metric="identity", penalty="trace").fit(truth.pairs, truth.y)
+    est = ConvexIdealPoint(truth.items[:, columns], metric="identity", penalty="trace")
+    est.fit(truth.pairs, truth.y)
     assert est.status_.startswith("optimal")
-
-
-def test_what_the_convex_program_has_not_is_refused(truth: Preferences) -> None:
-    """A diagonal metric, a smooth kind, item effects; auto is its full metric."""
-    assert IdealPoint(truth.items, loss="hinge").fit(truth.pairs, truth.y).kind_ == "full"
-    for metric in ("diagonal", "smooth"):
-        with pytest.raises(InputError, match=f"^metric is '{metric}'; the convex program"):
-            IdealPoint(truth.items, metric=metric, loss="hinge").fit(truth.pairs, truth.y)
-    with pytest.raises(InputError, match=r"^item_effects is True; the convex program has none"):
-        IdealPoint(truth.items, item_effects=True, regularization=0.1).fit(truth.pairs, truth.y)
 
 
 def test_chains_that_stay_apart_are_told(truth: Preferences, monkeypatch: pytest.MonkeyPatch) -> None:

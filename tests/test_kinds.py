@@ -10,9 +10,12 @@ from scipy.stats import norm, wishart
 
 from coombs.data.graph import ComparisonGraph
 from coombs.data.tables import FloatArray
-from coombs.inference import kinds
-from coombs.inference.kinds import KINDS, Full, Kind
+from coombs.inference import kind as prior
+from coombs.inference import wishart as wishart_kind
+from coombs.inference.kind import Kind
+from coombs.inference.kinds import KINDS
 from coombs.inference.target import Forms, Products, Target
+from coombs.inference.wishart import Full
 from coombs.programs.cone import svec, triangle
 
 D = 3
@@ -114,15 +117,15 @@ def test_a_full_metric_is_wishart(name: str) -> None:
     expected = []
     for point in y:
         k, eta, q = point[-3:]
-        nu = (D + 1) * (1 + np.exp(kinds.LIKENESS + kinds.LIKENESS_WIDTH * eta))
-        mean = kinds.QUADRATIC_SPREAD / np.sqrt(D) * np.exp(kinds.LOG_SCALE * k)
+        nu = (D + 1) * (1 + np.exp(wishart_kind.LIKENESS + wishart_kind.LIKENESS_WIDTH * eta))
+        mean = prior.QUADRATIC_SPREAD / np.sqrt(D) * np.exp(prior.LOG_SCALE * k)
         moves = step * np.eye(len(point))[:n]
         ahead, behind = (kind.expand(point + sign * moves, D).metric for sign in (1, -1))
         t = triangle(D)
         jacobian = ((ahead - behind) / (2 * step))[:, t.rows, t.columns]
         log_density = wishart.logpdf(kind.expand(point[None], D).metric[0], nu, mean / nu * np.eye(D))
         log_density += np.linalg.slogdet(jacobian)[1]
-        size = kinds.IDEAL_DISTANCE * np.exp(kinds.LOG_IDEAL * q)
+        size = prior.IDEAL_DISTANCE * np.exp(prior.LOG_IDEAL * q)
         log_density += norm.logpdf(kind.ideal(point[None], D)[0], scale=size).sum()  # type: ignore[attr-defined]
         # du / dw is the inverse of R / R_00.
         log_density += norm.logpdf(point[-3:]).sum() - point[1:D].sum()
@@ -137,7 +140,7 @@ def test_metrics_drawn_have_the_typical_size_in_every_direction(name: str) -> No
     kind = EVERY[name]
     y = kind.draw(40_000, D, np.random.default_rng(4))
     metric = kind.expand(y, D).metric
-    mean = kinds.QUADRATIC_SPREAD / np.sqrt(D) * np.exp(kinds.LOG_SCALE**2 / 2) * np.eye(D)
+    mean = prior.QUADRATIC_SPREAD / np.sqrt(D) * np.exp(prior.LOG_SCALE**2 / 2) * np.eye(D)
     error = metric.std(axis=0) / np.sqrt(len(metric))
     assert (np.abs(metric.mean(axis=0) - mean) <= 6 * error).all()
 

@@ -12,7 +12,15 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from coombs import Alternating, Comparisons, EuclideanCompass, IdealPoint, InputError, SingleStep
+from coombs import (
+    Alternating,
+    Comparisons,
+    ConvexIdealPoint,
+    EuclideanCompass,
+    IdealPoint,
+    InputError,
+    SingleStep,
+)
 from coombs.data.tables import ItemTable
 from coombs.simulate import draw_answers, draw_pairs
 
@@ -70,7 +78,7 @@ def fit(kind):
         "single_step": SingleStep(standardize=True),
         "alternating": Alternating(standardize=True),
         "compass": EuclideanCompass(standardize=True),
-        "convex": IdealPoint(loss="hinge"),
+        "convex": ConvexIdealPoint(loss="hinge"),
     }
     return made[kind].fit(ask(table, linear if kind == "compass" else near(table)))
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from problems import person, weighted
 from sklearn.linear_model import LogisticRegression
 
-from coombs import IdealPoint
+from coombs import ConvexIdealPoint
 from coombs.data.answers import Answers
 from coombs.data.tables import FloatArray
 from coombs.programs import lifted
@@ -182,7 +182,7 @@ def test_a_linear_preference_is_a_logistic_regression() -> None:
     """Score -2 v'x with penalty |v|^2: coefficients w = 2 v of differences, C = 2 / strength."""
     truth, strength = make_preferences(30, 3, 150, noise="logistic", random_state=0), 0.3
     items = truth.items * [1.0, 10.0, 0.1] + [5.0, 0.0, -1.0]
-    est = IdealPoint(items, metric="none", regularization=strength).fit(truth.pairs, truth.y)
+    est = ConvexIdealPoint(items, metric="none", regularization=strength).fit(truth.pairs, truth.y)
     x = (items - items.mean(axis=0)) / items.std(axis=0)
     differences = x[truth.pairs[:, 0]] - x[truth.pairs[:, 1]]
     theirs = LogisticRegression(fit_intercept=False, C=2 / strength, tol=1e-10, max_iter=10_000)

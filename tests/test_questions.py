@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
-from coombs import IdealPoint, InputError, SingleStep
+from coombs import ConvexIdealPoint, IdealPoint, InputError, SingleStep
 from coombs.questions import ALL_PAIRS, STRATEGIES, TOP, best, candidates, choose, information, next_question
 from coombs.simulate import make_preferences
 
@@ -323,7 +323,7 @@ def test_a_model_without_a_posterior_is_refused_with_a_sentence() -> None:
     truth = make_preferences(n_items=10, n_comparisons=12, random_state=0)
     for est in (
         IdealPoint(truth.items),
-        IdealPoint(truth.items, loss="hinge", regularization=0.1).fit(truth.pairs, truth.y),
+        ConvexIdealPoint(truth.items, loss="hinge", regularization=0.1).fit(truth.pairs, truth.y),
         SingleStep(truth.items).fit(truth.pairs, truth.y),
         "model",
     ):

@@ -19,6 +19,7 @@ from scipy.special import expit
 
 from coombs import Comparisons, IdealPoint
 from coombs.data.answers import Answers
+from coombs.data.scaling import Scaler
 from coombs.data.tables import FloatArray, InputError
 from coombs.inference import process as of_process
 from coombs.inference import smooth, variational
@@ -118,7 +119,8 @@ def test_a_kernel_in_the_users_units_is_that_of_standardised_features() -> None:
     bumps = Bumps(some_kernel(), rng.standard_normal(6))
     standard = np.zeros((8, 4))
     standard[:, columns] = rng.standard_normal((8, 3))
-    given = bumps.in_units(centre, sizes, columns)(centre + sizes * standard)
+    varies = np.isin(np.arange(4), columns)
+    given = bumps.in_units(Scaler(centre, sizes, sizes, varies, columns))(centre + sizes * standard)
     assert centred(given) == pytest.approx(centred(bumps(standard[:, columns])), abs=1e-7)
 
 
@@ -559,7 +561,7 @@ def test_a_large_table_with_few_answers_takes_fewer_draws(monkeypatch: pytest.Mo
     """An effect of every item in every draw would fill the memory; probabilities hardly change."""
     data = crowd(40, 2, 60)
     whole = learn(data)
-    monkeypatch.setattr("coombs.estimators.learned.MOST_EFFECTS", 40 * 1_000)
+    monkeypatch.setattr("coombs.estimators.fitted.MOST_EFFECTS", 40 * 1_000)
     thin = learn(data)
     assert len(thin.posterior_) == 1_000 < len(whole.posterior_)  # type: ignore[arg-type]
     assert thin.posterior_.effects.shape == (1_000, 40)  # type: ignore[union-attr]

@@ -8,18 +8,15 @@ from types import EllipsisType
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from coombs.data import files, naming, preflib, tables
+from coombs.data import checking, files, naming, preflib, tables
+from coombs.data.checking import Positions, Signs
 from coombs.data.tables import FloatArray, InputError, ItemTable, Names, TableLike, Where
 from coombs.words import count
 
 __all__ = ["Comparisons", "InputError"]
 
-Positions: TypeAlias = NDArray[np.intp]
-Signs: TypeAlias = NDArray[np.int8]
-# The last four fields of Comparisons: pairs, y, weights, users.
-Checked: TypeAlias = tuple[Positions, Signs, FloatArray, Names | None]
 Column: TypeAlias = ArrayLike | None
 Rows: TypeAlias = slice | ArrayLike
 
@@ -69,10 +66,12 @@ class Comparisons:
         users: Column = None,
         weights: Column = None,
     ) -> None:
-        table = _two_items(tables.item_table(items))
+        table = checking.two_items(tables.item_table(items))
         rows = tables.as_array(tables.winner_first(pairs), "pairs", exact=True)
-        found = _pairs(table, rows, tables.row)
-        self._store(*table, *_answers(found, _told(y, len(found)), users, weights, tables.row))
+        found = checking.pairs(table, rows, tables.row)
+        self._store(
+            *table, *checking.answers(found, checking.labels(y, len(found)), users, weights, tables.row)
+        )
 
     def _store(self, *values: Any) -> None:
         """Set every field, in their order, arrays read-only."""
@@ -99,16 +98,16 @@ class Comparisons:
         >>> Comparisons.from_ranking([[0.0], [1.0], [2.0]], [2, 0, 1]).pairs.tolist()
         [[2, 0], [2, 1], [0, 1]]
         """
-        table = _two_items(tables.item_table(items))
+        table = checking.two_items(tables.item_table(items))
         ranked = tables.positions(
-            table, _flat(order, "ranking", exact=True), lambda i: f"place {i} of the ranking"
+            table, checking.flat(order, "ranking", exact=True), lambda i: f"place {i} of the ranking"
         )
         if len(ranked) < 2:
             raise InputError(f"The ranking has {count(len(ranked), 'item')}; it needs at least two.")
         counts = np.bincount(ranked)
         if counts.max() > 1:
             raise InputError(f"The ranking has {table.where(int(counts.argmax()))} twice; once is right.")
-        return cls._of(*table, *_won(ranked[np.column_stack(np.triu_indices(len(ranked), 1))]))
+        return cls._of(*table, *checking.all_won(ranked[np.column_stack(np.triu_indices(len(ranked), 1))]))
 
     @classmethod
     def from_scores(
@@ -151,20 +150,8 @@ class Comparisons:
         cls, items: TableLike, values: Any, noun: str, higher_is_better: bool, groups: Any
     ) -> Comparisons:
         """Answers between items of different value, inside each group."""
-        table = _two_items(tables.item_table(items))
-        n = len(table.matrix)
-        values, groups = tables.by_name(values, table, f"{noun}s"), tables.by_name(groups, table, "groups")
-        value = tables.numbers(_flat(values, f"{noun}s", n, "items"), noun.capitalize(), table.where)
-        if np.isnan(value).any():
-            where = table.where(int(np.isnan(value).argmax()))
-            raise InputError(f"{noun.capitalize()} of {where} is nan; it must be a number.")
-        people: NDArray[Any] = np.zeros(n)
-        if groups is not None:
-            people = tables.label_array(_flat(groups, "groups", n, "items", exact=True), "group", table.where)
-        wins = _wins(value if higher_is_better else -value, people)
-        if not len(wins):
-            raise InputError(f"No two items that may be compared differ in {noun}; there is no answer.")
-        return cls._of(*table, *_won(wins, users=None if groups is None else people[wins[:, 0]]))
+        table = checking.two_items(tables.item_table(items))
+        return cls._of(*table, *checking.by_value(table, values, noun, higher_is_better, groups))
 
     @classmethod
     def from_features(
@@ -190,10 +177,12 @@ class Comparisons:
         vectors = tables.item_table(flat, lambda i: tables.row(i // 2)).matrix
         # Adding 0.0 turns -0.0 into 0.0, so that the two are one item.
         matrix, inverse = np.unique(vectors + 0.0, axis=0, return_inverse=True)
-        table = _two_items(ItemTable(matrix, None, None, False))
+        table = checking.two_items(ItemTable(matrix, None, None, False))
         inverse = inverse.reshape(-1, 2)
-        found = _differing(inverse, inverse, tables.row)
-        return cls._of(*table, *_answers(found, _told(y, len(found)), users, weights, tables.row))
+        found = checking.differing(inverse, inverse, tables.row)
+        return cls._of(
+            *table, *checking.answers(found, checking.labels(y, len(found)), users, weights, tables.row)
+        )
 
     @classmethod
     def from_frame(cls, items: TableLike, answers: Any) -> Comparisons:
@@ -257,26 +246,28 @@ class Comparisons:
         >>> [part.tolist() for part in Comparisons.from_preflib([[0.0], [1.0]], path).oriented()]
         [[1], [0], [7.0]]
         """
-        table = _two_items(tables.item_table(items))
+        table = checking.two_items(tables.item_table(items))
         wins, voters = preflib.wins(table, path)
-        return cls._of(*table, *_won(wins, _weights(voters, lambda i: f"preference {i}")))
+        return cls._of(
+            *table, *checking.all_won(wins, checking.positive_weights(voters, lambda i: f"preference {i}"))
+        )
 
     @classmethod
     def from_columns(cls, table: ItemTable, columns: tables.Columns, where: Where) -> Comparisons:
         """Return the answers in named columns about checked items; `where` calls the rows in messages."""
-        given = tables.answer_columns(columns, where)
+        given = checking.answer_columns(columns, where)
         pairs: Any = given.pairs
         if table.names is not None:
             # In a table of answers a number is never a position where the items have names.
             flat = tables.text_array(pairs.ravel(), "item", lambda i: where(int(given.rows[i // 2])))
             pairs = flat.reshape(pairs.shape)
-        _two_items(table)
+        checking.two_items(table)
 
         def place(i: int) -> str:
             return where(int(given.rows[i]))
 
-        found = _pairs(table, tables.as_array(pairs, "pairs"), place)
-        return cls._of(*table, *_answers(found, given.y, given.users, given.weights, place))
+        found = checking.pairs(table, tables.as_array(pairs, "pairs"), place)
+        return cls._of(*table, *checking.answers(found, given.y, given.users, given.weights, place))
 
     @classmethod
     def at_positions(
@@ -312,12 +303,12 @@ class Comparisons:
         """Return the same pairs by the same users with another `y` or other weights."""
         n, signs, mass = len(self), self.y, self.weights
         if y is not None:
-            given = _flat(y, "y", n)
+            given = checking.flat(y, "y", n)
             # Folds of one's own y are as they were, also where they have ties and no -1.
             same = given.dtype.kind in "iuf" and np.array_equal(given, self.y)
-            signs = self.y if same else _signs(given, tables.row)
+            signs = self.y if same else checking.signs(given, tables.row)
         if weights is not None:
-            mass = _weights(_flat(weights, "weights", n), tables.row)
+            mass = checking.positive_weights(checking.flat(weights, "weights", n), tables.row)
         return self.at_positions(self.item_table, self.pairs, signs, mass, self.users)
 
     @property
@@ -456,98 +447,3 @@ class Comparisons:
 def _texts(labels: Names | None) -> list[str] | None:
     """Names or users as text."""
     return None if labels is None else [naming.text(label) for label in labels]
-
-
-def _two_items(table: ItemTable) -> ItemTable:
-    """The table, once there is something to compare in it."""
-    if len(table.matrix) < 2:
-        raise InputError(f"There are fewer than two items ({len(table.matrix)}); a comparison needs two.")
-    return table
-
-
-def _flat(
-    values: Any, what: str, n: int | None = None, whose: str = "pairs", *, exact: bool = False
-) -> NDArray[Any]:
-    """Values as a one-dimensional array, of length n if that is given; cells as they are, if `exact`."""
-    array = tables.as_array(values, what, exact=exact)
-    if array.ndim != 1:
-        raise InputError(f"The {what} of shape {array.shape} must be a flat list.")
-    if n is not None and len(array) != n:
-        raise InputError(f"There are {len(array)} {what} for {n} {whose}; the numbers must be equal.")
-    return array
-
-
-def _answers(pairs: Positions, y: Signs | None, users: Any, weights: Any, where: Where) -> Checked:
-    """Answers about checked pairs, checked."""
-    n = len(pairs)
-    signs = np.ones(n, dtype=np.int8) if y is None else y
-    mass = np.ones(n) if weights is None else _weights(_flat(weights, "weights", n), where)
-    if users is None:
-        return pairs, signs, mass, None
-    return pairs, signs, mass, tables.label_array(_flat(users, "users", n, exact=True), "user", where)
-
-
-def _told(y: Any, n: int) -> Signs | None:
-    """A user's y for n pairs, checked."""
-    return None if y is None else _signs(_flat(y, "y", n), tables.row)
-
-
-def _pairs(table: ItemTable, values: NDArray[Any], where: Where) -> Positions:
-    """Pairs by name or position as an (n, 2) array of positions."""
-    if not values.size:
-        raise InputError("There are no answers; at least one pair is needed.")
-    if values.ndim != 2 or values.shape[1] != 2:
-        hint = " (Comparisons.from_features reads pairs of feature vectors)" if values.ndim == 3 else ""
-        raise InputError(f"The pairs have shape {values.shape}; they must be (n, 2){hint}.")
-    pairs: Positions = tables.positions(table, values.ravel(), lambda i: where(i // 2)).reshape(-1, 2)
-    return _differing(pairs, values, where)
-
-
-def _differing(pairs: Positions, called: NDArray[Any], where: Where) -> Positions:
-    """The pairs, once each is of two items; messages call them as they were given."""
-    same = pairs[:, 0] == pairs[:, 1]
-    if same.any():
-        i = int(same.argmax())
-        raise InputError(f"In {where(i)} item '{called[i, 0]}' is compared with itself; the two must differ.")
-    return pairs
-
-
-def _signs(values: NDArray[Any], where: Where) -> Signs:
-    """y as -1, 0, 1; True and False are +1 and -1."""
-    if values.dtype.kind == "b" or all(isinstance(value, bool | np.bool_) for value in values):
-        return np.where(values.astype(bool), 1, -1).astype(np.int8)
-    y = tables.numbers(values, "y", where)
-    bad = (y != 1) & (y != 0) & (y != -1)
-    if bad.any():
-        i = int(bad.argmax())
-        raise InputError(f"y of {where(i)} is {y[i]:g}; it must be 1 (first preferred), -1 or 0 (a tie).")
-    if {*np.unique(y)} == {0, 1}:
-        raise InputError(
-            "y is 0 and 1 and never -1, so that 0 may mean a tie or that the second is preferred; for the "
-            "latter give booleans or 2 * y - 1, for ties a frame whose winner is 'tie' (from_frame)."
-        )
-    return y.astype(np.int8)
-
-
-def _weights(values: NDArray[Any], where: Where) -> FloatArray:
-    """Weights that are not all zero."""
-    weights = tables.weights(values, where)
-    if not weights.any():
-        raise InputError("All weights are zero; at least one must be positive.")
-    return weights
-
-
-def _won(wins: Positions, weights: FloatArray | None = None, users: Names | None = None) -> Checked:
-    """(winner, loser) rows as checked answers."""
-    return wins, np.ones(len(wins), dtype=np.int8), np.ones(len(wins)) if weights is None else weights, users
-
-
-def _wins(values: FloatArray, groups: NDArray[Any]) -> Positions:
-    """(winner, loser) for every two positions of different value in the same group."""
-    texts = [naming.text(group) for group in groups]
-    _, inverse, sizes = np.unique(texts, return_inverse=True, return_counts=True)
-    members = np.split(np.argsort(inverse, kind="stable"), np.cumsum(sizes)[:-1])
-    pairs = np.concatenate([group[np.column_stack(np.triu_indices(len(group), 1))] for group in members])
-    first, second = values[pairs].T
-    wins: Positions = np.where((first < second)[:, None], pairs[:, ::-1], pairs)[first != second]
-    return wins

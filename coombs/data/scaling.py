@@ -1,4 +1,4 @@
-"""Standardised features, and the way back to the user's units."""
+"""The features that are learned from, scaled, and the way back to the user's units."""
 
 from __future__ import annotations
 
@@ -11,39 +11,62 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from coombs.data.tables import FloatArray
-    from coombs.estimators.base import Fit
 
-LARGEST, ROUNDING = 1e50, 1e-13
-"""Features beyond the first overflow when squared; one that varies by less than the second is constant."""
+LARGEST = 1e50
+"""Features beyond this overflow when squared."""
+ROUNDING = 1e-13
+"""A feature that varies by less than this share of its largest value is constant."""
 
 
 @dataclass(frozen=True)
 class Scaler:
-    """Standardised features and the way back; the identity unless asked for.
+    """x = centre + sizes z for the features in `columns`, the only ones that are learned from.
 
-    `spreads` is the standard deviation of each feature, 1 where it is constant, either way.
+    `varies` says which features are not constant; `spreads` is the standard deviation of each, 1 where it is
+    constant. Back in the user's units, what was not learned from has no weight, and an ideal at its value.
     """
 
     centre: FloatArray
     sizes: FloatArray
     spreads: FloatArray
     varies: NDArray[np.bool_]
+    columns: NDArray[np.intp]
 
     @classmethod
-    def of(cls, items: FloatArray, standardize: bool) -> Scaler:
-        """Mean and deviation of each column (1 where it is constant), or 0 and 1."""
+    def of(cls, items: FloatArray, standardize: bool, *, drop_constant: bool = True) -> Scaler:
+        """By mean and deviation of each feature (1 where it is constant), or by 0 and 1."""
         deviation = items.std(axis=0)
         # A column that varies by its own rounding errors is constant.
         varies = deviation > ROUNDING * np.abs(items).max(axis=0)
         spreads = np.where(varies, deviation, 1.0)
+        columns = np.flatnonzero(varies) if drop_constant else np.arange(len(varies))
         if standardize:
-            return cls(items.mean(axis=0), spreads, spreads, varies)
-        return cls(np.zeros_like(spreads), np.ones_like(spreads), spreads, varies)
+            return cls(items.mean(axis=0), spreads, spreads, varies, columns)
+        return cls(np.zeros_like(spreads), np.ones_like(spreads), spreads, varies, columns)
 
     def forward(self, items: FloatArray) -> FloatArray:
-        """Standardised items."""
-        return (items - self.centre) / self.sizes
+        """(n, k) scaled features that are learned from."""
+        scaled: FloatArray = (items - self.centre) / self.sizes
+        return scaled if len(self.columns) == len(self.sizes) else scaled[:, self.columns]
 
-    def back(self, fit: Fit) -> tuple[FloatArray, FloatArray]:
-        """Metric and ideal point in the user's units."""
-        return fit.metric / np.outer(self.sizes, self.sizes), self.centre + self.sizes * fit.ideal_point
+    def metric(self, scaled: FloatArray) -> FloatArray:
+        """(..., d, d) in the user's units, from (..., k, k)."""
+        d, sizes = len(self.sizes), self.sizes[self.columns]
+        result = np.zeros((*scaled.shape[:-2], d, d))
+        result[..., self.columns[:, None], self.columns] = scaled / np.outer(sizes, sizes)
+        return result
+
+    def slope(self, scaled: FloatArray) -> FloatArray:
+        """(..., d) slopes along the features in the user's units, from (..., k)."""
+        result = np.zeros((*scaled.shape[:-1], len(self.sizes)))
+        result[..., self.columns] = scaled / self.sizes[self.columns]
+        return result
+
+    def point(self, scaled: FloatArray) -> FloatArray:
+        """(..., d) points in the user's units, from (..., k); NaN where they are not known."""
+        result = np.zeros((*scaled.shape[:-1], len(self.sizes)))
+        result[..., self.columns] = scaled
+        result[np.isnan(scaled).any(axis=-1)] = np.nan
+        if not len(self.columns):
+            result[:] = np.nan
+        return self.centre + self.sizes * result

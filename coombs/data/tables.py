@@ -24,24 +24,12 @@ Names: TypeAlias = NDArray[np.object_]
 Columns: TypeAlias = dict[str, NDArray[Any]]
 Where: TypeAlias = Callable[[int], str]
 
-_WORDS = {"left": 1, "right": -1, "tie": 0, "skip": 2}
-_SKIP, _NEITHER = 2, 3
 _WHOLE = re.compile(r"-?\d+")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 LARGEST_WEIGHT = 1e9
 """Of an answer; beyond it arithmetic loses the other answers."""
 LARGEST_EXACT = 2**53
 """Integers beyond it do not all have a float of their own."""
-
-
-class AnswerColumns(NamedTuple):
-    """Answers as a frame or file holds them, skips left out; `rows` are the rows they come from."""
-
-    pairs: NDArray[Any]
-    y: NDArray[np.int8] | None
-    users: NDArray[Any] | None
-    weights: NDArray[Any] | None
-    rows: NDArray[np.intp]
 
 
 class InputError(ValueError):
@@ -208,30 +196,6 @@ def label_array(values: NDArray[Any], what: str, where: Where) -> Names:
 def text_array(values: NDArray[Any], what: str, where: Where) -> Names:
     """Labels as an object array of texts; a blank or missing one is refused."""
     return np.array(labels(values, what, where), dtype=object)
-
-
-def answer_columns(columns: Columns, where: Where) -> AnswerColumns:
-    """Answers out of the columns left, right and choice or winner, or winner, loser; user, weight if there.
-
-    A choice goes before a winner, unless it is something else that is called so.
-    """
-    refuse_repeats([name.strip().lower() for name in columns], "column of the answers")
-    columns = {name.strip().lower(): column for name, column in columns.items()}
-    users, weights = (_optional(columns.get(name)) for name in ("user", "weight"))
-    if {"left", "right"} <= columns.keys() and not columns.keys().isdisjoint({"choice", "winner"}):
-        pairs = np.column_stack([columns["left"], columns["right"]])
-        y = (_choice_signs if _says_choice(columns) else _winner_signs)(columns, where)
-        rows = np.flatnonzero(y != _SKIP)
-        users, weights = (None if part is None else part[rows] for part in (users, weights))
-        return AnswerColumns(pairs[rows], y[rows], users, weights, rows)
-    if {"winner", "loser"} <= columns.keys():
-        pairs = np.column_stack([columns["winner"], columns["loser"]])
-        return AnswerColumns(pairs, None, users, weights, np.arange(len(pairs)))
-    there = ", ".join(columns)
-    raise InputError(
-        f"The answers have the columns {there}; needed are left, right, winner or winner, loser, "
-        "or left, right, choice."
-    )
 
 
 def pandas() -> Any:
@@ -418,43 +382,3 @@ def _number(value: Any, what: str, where: Where, i: int) -> float:
 def holds_text(column: NDArray[Any]) -> bool:
     """Whether any cell is text."""
     return column.dtype.kind in "OUT" and any(isinstance(cell, str) for cell in column)
-
-
-def _says_choice(columns: Columns) -> bool:
-    """Whether the column choice is to be read."""
-    if "winner" not in columns:
-        return True
-    return "choice" in columns and all(_word(cell) in _WORDS for cell in columns["choice"])
-
-
-def _choice_signs(columns: Columns, where: Where) -> NDArray[np.int8]:
-    """The choices as -1, 0, 1 and _SKIP."""
-    words = [_word(cell) for cell in labels(columns["choice"], "choice", where)]
-    for i, word in enumerate(words):
-        if word not in _WORDS:
-            raise InputError(f"The choice of {where(i)} is {word!r}; it must be left, right, tie or skip.")
-    return np.array([_WORDS[word] for word in words], dtype=np.int8)
-
-
-def _word(cell: Any) -> str:
-    return str(cell).strip().lower()
-
-
-def _winner_signs(columns: Columns, where: Where) -> NDArray[np.int8]:
-    """The column winner as y, or _SKIP for no answer; the name of one of the two items beats a word."""
-    left, right, winner = (labels(columns[name], name, where) for name in ("left", "right", "winner"))
-    rows = zip(left, right, winner, strict=True)
-    signs = [1 if w == a else -1 if w == b else _WORDS.get(w.lower(), _NEITHER) for a, b, w in rows]
-    if _NEITHER in signs:
-        i = signs.index(_NEITHER)
-        raise InputError(
-            f"The winner of {where(i)} is {winner[i]!r}; it must be {left[i]!r}, {right[i]!r}, "
-            "left, right, tie or skip."
-        )
-    return np.array(signs, dtype=np.int8)
-
-
-def _optional(column: NDArray[Any] | None) -> NDArray[Any] | None:
-    """A column that may be absent, or blank from top to bottom, which is the same."""
-    blank = column is None or (column.dtype.kind in "Of" and all(naming.text(cell) == "" for cell in column))
-    return None if blank else column

@@ -145,7 +145,7 @@ class Alternating(SingleStep):
 
     def _iterate(self, fit: Fit, scaler: Scaler) -> Iterate:
         """A step in the user's units."""
-        metric, u = scaler.back(fit)
+        metric, u = scaler.metric(fit.metric), scaler.point(fit.ideal_point)
         error = float("nan") if self.truth is None else ur_error(u, *self.truth)
         return Iterate(fit.objective, u, metric, str(fit.status), error)
 

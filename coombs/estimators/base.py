@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from coombs.data.tables import FloatArray, ItemTable, Names, TableLike
+    from coombs.inference.posterior import Posterior
     from coombs.programs.program import Solution
 
 
 LARGEST_RATIO = 1e12
 """Features whose spreads differ by more lose their digits to each other."""
 BLOCK = 50_000
+"""Pairs whose differences are held at once."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,11 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
 
     _positive: tuple[str, ...] = ()
     _not_negative: tuple[str, ...] = ()
+    _drop_constant = False
+    """Whether features that are the same for all items are left out before learning."""
 
     items: TableLike
+    standardize: bool
 
     def _learn(self, answers: Answers, scaler: Scaler) -> Fit:
         """The algorithm: answers about scaled items in, a fit in the same coordinates out."""
@@ -87,7 +92,7 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         self._check_parameters()
         data = self._comparisons(X, y, sample_weight, self.items)
         _check_largest(data)
-        scaler = Scaler.of(data.items, getattr(self, "standardize", False))
+        scaler = Scaler.of(data.items, self.standardize, drop_constant=self._drop_constant)
         _check_alike(data, scaler)
         fit = self._learn(Answers.collect(scaler.forward(data.items), *data.oriented()), scaler)
         self._store(data, fit, scaler)
@@ -101,24 +106,24 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         """Fitted attributes, in the user's units."""
         if (message := self._doubt(fit)) is not None:
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
-        metric, ideal_point = scaler.back(fit)
-        metric.flags.writeable = ideal_point.flags.writeable = False
+        self.metric_, self.ideal_point_ = scaler.metric(fit.metric), scaler.point(fit.ideal_point)
+        self.metric_.flags.writeable = self.ideal_point_.flags.writeable = False
         names, pairs = data.feature_names, data.pairs[data.weights > 0]
         self._compared = _gram(data.items / scaler.spreads, pairs)
-        self.model_ = Model(metric, ideal_point, None if names is None else tuple(names), scaler.spreads)
-        self.metric_, self.ideal_point_, self.distances_ = metric, ideal_point, fit.distances
-        self.objective_, self.status_, self.n_iter_, self.gap_ = (
-            fit.objective,
-            str(fit.status),
-            fit.n_iter,
-            fit.gap,
-        )
+        self.model_ = self._model(None if names is None else tuple(names), fit, scaler)
+        self.distances_ = fit.distances
+        self.objective_, self.gap_ = fit.objective, fit.gap
+        self.status_, self.n_iter_ = str(fit.status), fit.n_iter
         self.classes_ = np.array([-1, 1])
         self.n_features_in_ = data.n_features
         if names is not None:
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+    def _model(self, names: tuple[str, ...] | None, fit: Fit, scaler: Scaler) -> Model:
+        """What ranks and predicts, in the user's units."""
+        return Model(self.metric_, self.ideal_point_, names, scaler.spreads)
 
     def _doubt(self, fit: Fit) -> str | None:
         """What a user should know of a fit that is not quite what was asked for."""
@@ -170,6 +175,21 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
             value = getattr(self, name, False)
             if not isinstance(value, bool | np.bool_):
                 raise InputError(f"{name} is {value!r}; it must be True or False.")
+
+    def _check_choice(self, name: str, allowed: tuple[Any, ...]) -> None:
+        """Refuse a parameter that is none of these."""
+        value = getattr(self, name)
+        if not any(value is one or (isinstance(value, str) and value == one) for one in allowed):
+            raise InputError(f"{name} is {value!r}; it must be one of {', '.join(map(str, allowed))}.")
+
+    def _check_auto_or_number(self, name: str, low: float, high: float, kind: str) -> None:
+        """Refuse what is neither "auto" nor a number between the two."""
+        value = getattr(self, name)
+        if isinstance(value, str) and value == "auto":
+            return
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
+        if not low < number < high:
+            raise InputError(f"{name} is {value!r}; it must be 'auto' or {kind}.")
 
     def decision_function(self, X: Any) -> FloatArray:
         """Distance of the second of each pair less that of the first: positive where the first is better."""
@@ -234,9 +254,13 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         """A copy of the learned metric, under the name that metric-learn gives it."""
         return self._fitted_model().metric.copy()
 
-    def _fitted_model(self) -> Model:
+    def described(self) -> tuple[Model, Posterior | None]:
+        """The model by its metric and ideal point, and draws of them where there are any."""
         check_is_fitted(self)
-        return self.model_
+        return self.model_, None
+
+    def _fitted_model(self) -> Model:
+        return self.described()[0]
 
     def _given(self, items: TableLike) -> TableLike:
         """These items, or the fitted ones."""

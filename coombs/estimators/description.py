@@ -19,8 +19,8 @@ from coombs.inference.smooth import Smooth, infer_smooth
 if TYPE_CHECKING:
     from coombs.data.answers import Answers
     from coombs.data.graph import Matrix, Vector
-    from coombs.estimators.learned import Mixture
     from coombs.inference.infer import Inference
+    from coombs.inference.mixture import Mixture
 
 MORE, LESS, PEAK, VALLEY = range(4)
 """Shapes: more is better, less is better, the best is within the items' range, the worst is."""
@@ -28,7 +28,7 @@ NEARLY_ALL = 0.95
 """More is better where it is for this share of the items."""
 LOG_ODDS = 0.4
 """Log odds, a taste against a coin, from which on there is a pattern, if answers are not few."""
-LOG_ODDS_FEW = 1.5
+LOG_ODDS_FEW = 2.5
 """The same of few answers, which may agree by accident."""
 FEW = 15
 """Answers up to which they are few."""

@@ -23,7 +23,7 @@ from coombs.inference.target import Target
 
 if TYPE_CHECKING:
     from coombs.data.graph import Index, Matrix, Vector
-    from coombs.inference.kinds import Kind
+    from coombs.inference.kind import Kind
 
 DRAWS = 240
 """Draws that are kept."""

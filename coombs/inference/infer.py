@@ -11,10 +11,11 @@ import numpy as np
 from coombs.blas import serial
 from coombs.inference import laplace
 from coombs.inference.evidence import bridge
-from coombs.inference.kinds import KINDS, Full
+from coombs.inference.kinds import KINDS
 from coombs.inference.left_out import LeftOut, leave_out
 from coombs.inference.sampler import Effort, Monitor, Tuning, affordable, levels_of, sample
 from coombs.inference.target import EFFECT_SIZE, EFFECT_WIDTH, Scores, Target
+from coombs.inference.wishart import Full
 from coombs.programs import interior, lifted
 from coombs.programs.losses import LOSSES
 from coombs.programs.program import Status
@@ -22,7 +23,7 @@ from coombs.programs.program import Status
 if TYPE_CHECKING:
     from coombs.data.answers import Answers
     from coombs.data.graph import Matrix, Vector
-    from coombs.inference.kinds import Kind
+    from coombs.inference.kind import Kind
 
 WHOLE = Effort(chains=256, warm_up=6, least=8, most=80)
 """For an estimate."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from coombs.data.graph import Index, Matrix, Vector
+    from coombs.data.graph import Matrix, Vector
+    from coombs.data.scaling import Scaler
 
 BLOCK = 200_000
 """Values of the kernel that are held at once."""
@@ -73,25 +74,12 @@ class Kernel:
         """k(x, x)."""
         return self.together**2 + self.alone**2
 
-    def in_units(self, centre: Vector, sizes: Vector, columns: Index) -> Kernel:
-        """The same for features x = centre + sizes z, of which only some `columns` were in use."""
-
-        def spread(values: Matrix) -> Matrix:
-            result = np.zeros((*values.shape[:-1], len(sizes)))
-            result[..., columns] = values
-            return result
-
-        d = len(sizes)
-        support = centre + sizes * spread(self.support)
-        alone = self.alone * np.sqrt(d / max(len(columns), 1))
-        # A constant feature has no relevance, and adds a constant.
-        return Kernel(
-            support,
-            self.together,
-            alone,
-            spread(self.relevances) / sizes,
-            spread(self.own_relevances) / sizes,
-        )
+    def in_units(self, scaler: Scaler) -> Kernel:
+        """The same for features in the user's units."""
+        # A feature that was not learned from has no relevance, and adds a constant.
+        alone = self.alone * np.sqrt(len(scaler.sizes) / max(len(scaler.columns), 1))
+        relevances, own = scaler.slope(self.relevances), scaler.slope(self.own_relevances)
+        return Kernel(scaler.point(self.support), self.together, alone, relevances, own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +99,9 @@ class Bumps:
         """(n, d) derivatives along the features."""
         return self.kernel.slopes(items, self.weights)
 
-    def in_units(self, centre: Vector, sizes: Vector, columns: Index) -> Bumps:
-        """The same for features x = centre + sizes z, of which only some `columns` were in use."""
-        return Bumps(self.kernel.in_units(centre, sizes, columns), self.weights)
+    def in_units(self, scaler: Scaler) -> Bumps:
+        """The same for features in the user's units."""
+        return Bumps(self.kernel.in_units(scaler), self.weights)
 
     def to_dict(self) -> dict[str, Any]:
         """In plain types, for JSON."""

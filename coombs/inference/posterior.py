@@ -11,9 +11,11 @@ from coombs.data.tables import FloatArray, InputError
 from coombs.inference.kernel import Bumps
 
 LEVEL = 0.9
-LARGEST = 20_000_000
+"""Of intervals, by default."""
+MOST_RANKED = 20_000_000
+"""Scores, of draws times items, that ranks are taken from at most."""
 BLOCK = 4_000_000
-"""Scores, of draws times items, that ranks are taken from at most, and that are held at once elsewhere."""
+"""Scores that are held at once elsewhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,7 @@ class Posterior:
 
     def ranks(self, items: FloatArray, effects: FloatArray | None = None) -> FloatArray:
         """(S, n) rank of each item in each draw, 1 being the best; of fewer draws where items are many."""
-        every = -(-len(self) * len(items) // LARGEST)
+        every = -(-len(self) * len(items) // MOST_RANKED)
         bumps = None if self.coefficients is None else self.coefficients[::every]
         some = replace(self, metrics=self.metrics[::every], linears=self.linears[::every], coefficients=bumps)
         order = np.argsort(some.scores(items, None if effects is None else effects[::every]), axis=1)

@@ -57,7 +57,7 @@ class Draws(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class GaussianScores:
     """The Gaussian of the whitened unknowns, by its mean and the lower root of its precision.
 
     The items' scores are root times those unknowns, `features` times standard normal weights plus effects;
@@ -115,7 +115,7 @@ class Smooth:
 
     answers: Answers
     basis: Bumps
-    posterior: Posterior
+    posterior: GaussianScores
     has_effects: bool
     left: Vector
     log_evidence: float
@@ -170,7 +170,7 @@ class Smooth:
 
 def posterior_at(
     place: Vector, answers: Answers, sites: Sites | None, exact: bool = True
-) -> tuple[Bumps, Posterior, Design, Settled]:
+) -> tuple[Bumps, GaussianScores, Design, Settled]:
     """The posterior with known sizes and relevances; if not `exact`, by support points without effects."""
     n, d = answers.items.shape
     support = answers.items
@@ -188,7 +188,7 @@ def posterior_at(
         root = root_of(whole + size**2 * (answers.items @ answers.items.T), effect**2)
     design = Design(features if root is None else root, answers)
     found = settle(design, float(expit(place[LAPSE])), sites)
-    posterior = Posterior(found.mean, found.lower, features, root, d, size, effect, found.lapse)
+    posterior = GaussianScores(found.mean, found.lower, features, root, d, size, effect, found.lapse)
     return basis, posterior, design, found
 
 

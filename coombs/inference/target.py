@@ -18,12 +18,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from coombs.data.graph import ComparisonGraph
-from coombs.inference.kinds import HALF_LOG_2_PI
+from coombs.inference.kind import HALF_LOG_2_PI
 from coombs.programs.cone import triangle
 
 if TYPE_CHECKING:
     from coombs.data.graph import Matrix, Vector
-    from coombs.inference.kinds import Kind, Quadratic
+    from coombs.inference.kind import Kind, Quadratic
 
 LAPSE_ODDS = math.log(0.01)
 """Prior centre of the log odds of a lapse."""

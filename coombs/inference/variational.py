@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from coombs.data.graph import Matrix, Vector
 
 
-NODES, _SHARES = np.polynomial.hermite_e.hermegauss(15)
-NODE_WEIGHTS = _SHARES / _SHARES.sum()
-"""Nodes and weights of the integrals over a standard normal."""
+NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
+"""Nodes and weights of integrals over a standard normal."""
+NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
 SETTLED = 1e-4
 """Sites are settled where a pass changes the bound by less."""
 BLOCK = 20_000

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coombs.data.tables import FloatArray, InputError, TableLike, item_table
-from coombs.estimators.ideal_point import IdealPoint
+from coombs.estimators.taste import TasteEstimator
 from coombs.inference.posterior import LEVEL, Posterior, quantiles
 from coombs.insights.plot_data import MOST_FEATURES, Feature, feature_names, feature_position, thin
 
@@ -72,7 +72,7 @@ class TasteCurve:
 
 def smooth_weight(est: PairEstimator) -> float:
     """The weight of a smooth taste in the average, from 0 to 1."""
-    weights = est.kind_weights_ if isinstance(est, IdealPoint) else {}
+    weights = est.kind_weights_ if isinstance(est, TasteEstimator) else {}
     return float(sum(weight for name, weight in weights.items() if name.startswith("smooth")))
 
 
@@ -88,7 +88,7 @@ def taste_curves_data(
     With s_k the score of draw k, less being better, the curve of feature j is the mean over items i of
     -s_k(x_i with x in place of x_ij), as a function of x and less its own mean.
     """
-    if not isinstance(est, IdealPoint):
+    if not isinstance(est, TasteEstimator):
         raise InputError(f"Taste curves are for a fitted IdealPoint; this is a {type(est).__name__}.")
     table, names = item_table(est._given(items)), feature_names(est)
     matrix = table.matrix[thin(len(table.matrix), MOST_ITEMS)]

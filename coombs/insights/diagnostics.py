@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from coombs.data.tables import FloatArray
     from coombs.estimators.description import Description
-    from coombs.estimators.ideal_point import KindScore
+    from coombs.estimators.taste import KindScore
     from coombs.insights.from_fit import Case
 
     Index: TypeAlias = NDArray[np.intp]
@@ -63,7 +63,7 @@ def unknowns(case: Case, ideal: tuple[Ideal, ...]) -> Iterator[Unknown]:
     if case.posterior is None:
         text = (
             "How sure any of this is: the fit is the optimum of a convex program, not a posterior, so that "
-            "there are no intervals; loss='logistic' with regularization='auto' has them."
+            "there are no intervals; IdealPoint has them."
         )
         yield Unknown("no intervals", text)
 

@@ -13,7 +13,7 @@ from coombs.data import tables
 from coombs.data.scaling import Scaler
 from coombs.data.tables import InputError
 from coombs.estimators import description
-from coombs.estimators.ideal_point import IdealPoint
+from coombs.estimators.taste import TasteEstimator
 from coombs.insights import diagnostics as doubts
 from coombs.insights.curves import COUNTS, smooth_weight, taste_curves_data
 from coombs.insights.explanation import (
@@ -89,7 +89,7 @@ class Case:
     of the answers are called.
     """
 
-    est: IdealPoint
+    est: TasteEstimator
     data: Comparisons
     level: float
     table: ItemTable
@@ -149,7 +149,7 @@ class Case:
 
 
 def explain(
-    est: IdealPoint,
+    est: TasteEstimator,
     *,
     items: TableLike = None,
     item: Any = None,
@@ -162,7 +162,7 @@ def explain(
 
     Parameters
     ----------
-    est : fitted IdealPoint
+    est : fitted IdealPoint or ConvexIdealPoint
     items : table of the items to rank, the fitted ones by default
     item : name or position of the item at which trade-offs are told, one of the best by default
     level : of all intervals, between 0 and 1
@@ -213,7 +213,7 @@ def _case(
     est: Any, items: TableLike, level: Any, top: Any, compare: bool = False, chosen: bool = False
 ) -> Case:
     """The parameters, checked."""
-    if not isinstance(est, IdealPoint):
+    if not isinstance(est, TasteEstimator):
         raise InputError(f"explain is for a fitted IdealPoint; this is a {type(est).__name__}.")
     check_is_fitted(est)
     if not isinstance(level, Real) or isinstance(level, bool) or not 0 < float(level) < 1:
@@ -352,7 +352,7 @@ def _shapes(case: Case) -> FloatArray:
     return result
 
 
-def wanted(est: IdealPoint, level: float = 0.9) -> tuple[tuple[Feature, Ideal], ...]:
+def wanted(est: TasteEstimator, level: float = 0.9) -> tuple[tuple[Feature, Ideal], ...]:
     """Each feature and what is wanted of it: what `explain` says, for pictures."""
     case = _case(est, None, level, 1)
     nothing = tuple(Ideal(one.name, None, None, None, 0.0, NOT_KNOWN) for one in case.features)

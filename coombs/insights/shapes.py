@@ -13,7 +13,7 @@ from coombs.words import round_number
 
 if TYPE_CHECKING:
     from coombs.data.tables import FloatArray
-    from coombs.estimators.ideal_point import IdealPoint
+    from coombs.estimators.taste import TasteEstimator
 
 SURE = 0.95
 """Share of the draws that must have a shape."""
@@ -41,7 +41,7 @@ DIP = 0.25
 """Part of the height by which a curve falls between two peaks, at least."""
 
 
-def shapes_of(est: IdealPoint, curves: Sequence[TasteCurve]) -> tuple[Shape, ...]:
+def shapes_of(est: TasteEstimator, curves: Sequence[TasteCurve]) -> tuple[Shape, ...]:
     """Of each curve the shape that it surely has, if any; none without a pattern or a smooth taste."""
     described = est.description()
     if described is None or not described.has_pattern or smooth_weight(est) < COUNTS:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coombs.data.tables import FloatArray
-from coombs.estimators.ideal_point import IdealPoint
+from coombs.estimators.taste import TasteEstimator
 from coombs.inference.posterior import Posterior, quantiles
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ SAME = 1e-6
 
 def model_of(est: PairEstimator) -> Model:
     """What pictures draw: the ideal-point description of the fit."""
-    return est.described()[0] if isinstance(est, IdealPoint) else est.model_
+    return est.described()[0] if isinstance(est, TasteEstimator) else est.model_
 
 
 def posterior_of(est: PairEstimator) -> Posterior | None:
     """The draws of that, if there are any."""
-    return est.described()[1] if isinstance(est, IdealPoint) else None
+    return est.described()[1] if isinstance(est, TasteEstimator) else None
 
 
 def scales_of(est: PairEstimator) -> FloatArray:

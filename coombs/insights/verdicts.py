@@ -34,9 +34,9 @@ class Verdict(NamedTuple):
 
 def verdicts(est: PairEstimator, table: ItemTable, level: float) -> list[Verdict]:
     """Of each feature; of the paper's estimators, which do not know how sure they are, the estimate."""
-    from coombs.estimators.ideal_point import IdealPoint
+    from coombs.estimators.taste import TasteEstimator
 
-    if not isinstance(est, IdealPoint):
+    if not isinstance(est, TasteEstimator):
         return [_estimated(est, table, j) for j in range(table.matrix.shape[1])]
     # It is built on these pictures' numbers.
     from coombs.insights.explanation import LESS, MORE, SWEET_SPOT, WORST

@@ -34,8 +34,9 @@ SHORTEST_STEP = 1e-7
 HALVINGS = 12
 """How often a step is halved at most for the curve of a smooth loss."""
 ROUGH = 1e-3
+"""Relative gap of the hinge program from which a smooth loss starts."""
 INSIDE = 0.1
-"""A smooth loss starts from the hinge program solved to ROUGH, moved INSIDE its bounds."""
+"""How far that start is moved inside of its bounds, as a share of their width."""
 HEAVY = 1e10
 """Weights above this make the reduced system inexact: then every direction is refined."""
 
@@ -54,7 +55,7 @@ class Point:
     dual: Matrix
 
 
-class Direction(NamedTuple):
+class SearchDirection(NamedTuple):
     """A Newton direction; the cone's two parts are in scaled coordinates."""
 
     y: Vector
@@ -201,7 +202,7 @@ class _State:
             bound = -bound * self.point.distances
         return Targets(-self.slack, bound, -self.scaling.diagonal)
 
-    def corrected_targets(self, affine: Direction, sigma: float) -> Targets:
+    def corrected_targets(self, affine: SearchDirection, sigma: float) -> Targets:
         """Aim at sigma mu, less the affine step's second-order term."""
         aim = sigma * self.mu
         shift = aim - affine.rows[: self.n_rows] * affine.rows[self.n_rows :]
@@ -214,7 +215,7 @@ class _State:
         cone = np.diag(aim - self.scaling.lam**2) - (cross + cross.T) / 2
         return Targets(shift, bound, self.scaling.divide(cone))
 
-    def direction(self, targets: Targets) -> Direction:
+    def direction(self, targets: Targets) -> SearchDirection:
         """The Newton direction for these targets of the products."""
         program, point, graph = self.program, self.point, self.program.graph
         k = self.signed_c @ targets.shift
@@ -233,7 +234,9 @@ class _State:
         if program.nonnegative:
             bound_price = (targets.bound - point.bound_price * dd) / point.distances
         scaled = self.scaling.to_scaled(smat(dy[: program.n_psd], program.order))
-        return Direction(dy, drho, dnu, dd, multipliers, rows, bound_price, scaled, targets.cone - scaled)
+        return SearchDirection(
+            dy, drho, dnu, dd, multipliers, rows, bound_price, scaled, targets.cone - scaled
+        )
 
     def _newton(self, k: Matrix, targets: Targets) -> Step:
         """Right-hand sides of the Newton system, and its solution (dy, drho, dnu)."""
@@ -249,7 +252,7 @@ class _State:
             f_rho -= pushes[1]
         return self.kkt.solve(f_y, f_rho, self.no_nu, self.refinements)
 
-    def inverse_step(self, to: Direction) -> float:
+    def inverse_step(self, to: SearchDirection) -> float:
         """The inverse of the longest step that keeps slacks, prices and both sides of the cone positive."""
         point = self.point
         inverse = max(self.scaling.inverse_step(to.cone), self.scaling.inverse_step(to.dual), 1e-16)
@@ -260,7 +263,7 @@ class _State:
             inverse = max(inverse, -(to.bound_price / point.bound_price).min())
         return float(inverse)
 
-    def damped(self, to: Direction, step: float) -> float:
+    def damped(self, to: SearchDirection, step: float) -> float:
         """The step, halved while the curve of a smooth loss would make the conditions worse."""
         program, point = self.program, self.point
         if not self.smooth:
@@ -278,7 +281,7 @@ class _State:
             step /= 2
         return step
 
-    def centring(self, affine: Direction) -> float:
+    def centring(self, affine: SearchDirection) -> float:
         """Mehrotra's sigma = (mu after the affine step / mu)^3.
 
         An affine step alpha turns sum XZ into (1 - alpha) sum XZ + alpha^2 sum dX dZ.
@@ -293,7 +296,7 @@ class _State:
         after = 1.0 - step + step**2 * float(cross) / (self.n_pairs * self.mu)
         return float(min(1.0, max(0.0, after)) ** 3)
 
-    def move(self, to: Direction, step: float) -> None:
+    def move(self, to: SearchDirection, step: float) -> None:
         """Take the step."""
         point = self.point
         dual = self.scaling.from_scaled_dual(self.scaling.diagonal + step * to.dual)

@@ -24,13 +24,19 @@ if TYPE_CHECKING:
     from coombs.programs.program import Solution
 
 KINDS = ("none", "identity", "full", "signed")
+"""Kinds of preference that are such a program."""
 TRACE_RIDGE = 1e-4
 """The share of the trace penalty that a ridge adds to it: the cone's bound needs a curvature."""
-SHRINK, FARTHEST = 0.01, 1e6
+SHRINK = 0.01
+"""Share of the metric's largest eigenvalue that is added to all when the ideal point is solved for."""
+FARTHEST = 1e6
+"""Deviations of the items from their centre that an ideal point may be away, at most."""
 STRENGTHS = tuple(10.0 ** np.arange(-4.0, 1.5))
+"""Strengths of the penalty to choose from."""
 FOLDS = 5
+"""Parts that answers are cut into to choose one."""
 SPARSE = 40
-"""Strengths to choose from, and in how many parts the answers are cut to choose."""
+"""Pairs of items for each answer from which on the Laplacian is sparse."""
 
 
 def program(

@@ -18,7 +18,7 @@ import coombs
 from coombs import plots
 from coombs.data import files
 from coombs.data.tables import FloatArray, InputError, ItemTable, TableLike, item_table
-from coombs.estimators.ideal_point import IdealPoint
+from coombs.estimators.taste import TasteEstimator
 from coombs.insights.curves import COUNTS, smooth_weight
 from coombs.insights.plot_data import MOST_FEATURES, Ranking, feature_names, ranking_data, what_matters_data
 from coombs.render import text
@@ -178,7 +178,7 @@ def _source(est: PairEstimator) -> str:
 
 def _told(est: PairEstimator, table: ItemTable, chosen: bool) -> Explanation | None:
     """The explanation, for the one estimator that has it."""
-    if not isinstance(est, IdealPoint):
+    if not isinstance(est, TasteEstimator):
         return None
     from coombs.insights import explain
 

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs.data import files, naming, tables
+from coombs.data import checking, files, naming, tables
 from coombs.data.tables import Columns, InputError, Names, Where
-from coombs.progress import Progress
+from coombs.progress import ProgressBar
 from coombs.storage.records import AnswerRecord, Choice, QuestionRecord, new_token
 from coombs.storage.timestamps import read_time, time_text
 from coombs.study.history import History
@@ -104,7 +104,7 @@ def import_answers(study: Study, path: files.PathType) -> int:
     storage, people = study.storage, dict[str, int]()
     with storage.batch():
         told = _not_standing(study, told)
-        with Progress(len(told), "answers") as bar:
+        with ProgressBar(len(told), "answers") as bar:
             for user, left, right, choice, weight, at in told:
                 if user not in people:
                     people[user] = storage.add_respondent(study.record.id, user, new_token()).id
@@ -207,7 +207,7 @@ def _told(study: Study, columns: Columns, where: Where) -> list[Told]:
 
 def _choices(columns: Columns, where: Where) -> tuple[Names, Names, list[Choice]]:
     """The items of each row by name, and which was chosen."""
-    given = tables.answer_columns(columns, where)
+    given = checking.answer_columns(columns, where)
     if given.y is None:
         sides, words = ("winner", "loser"), ["left"] * len(given.rows)
     else:

@@ -136,8 +136,7 @@ class Study:
     def scaled_items(self) -> FloatArray:
         """The items standardised, without features that do not vary."""
         items = self.catalogue.table.matrix
-        scaler = Scaler.of(items, standardize=True)
-        return scaler.forward(items)[:, scaler.varies]
+        return Scaler.of(items, standardize=True).forward(items)
 
     @cached_property
     def stored_goal(self) -> tuple[int, float]:

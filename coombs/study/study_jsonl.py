@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, get_args, get_origin
 
 from coombs.data import files, naming, tables
 from coombs.data.tables import InputError
-from coombs.progress import Progress
+from coombs.progress import ProgressBar
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.records import AnswerRecord, Item, StudyRecord, new_token
 from coombs.storage.timestamps import read_time, time_text
@@ -97,7 +97,7 @@ def import_study(
     called = files.path_text(path)
     lines = [(number, line) for number, line in files.numbered_lines(path) if line.strip()]
     place = open_storage(storage)
-    with Progress(len(lines), "events") as bar, place.batch():
+    with ProgressBar(len(lines), "events") as bar, place.batch():
         replay = Replay(place, name)
         for number, line in lines:
             with _placed(f"Line {number} of {called}"):

@@ -1,0 +1,249 @@
+"""What `IdealPoint` and `ConvexIdealPoint` share: kinds of preference, item effects, a description."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from coombs.data.answers import Answers
+from coombs.data.tables import InputError, item_table
+from coombs.estimators.base import Fit, PairEstimator
+from coombs.estimators.description import Description
+from coombs.estimators.fitted import TasteFit, posterior_of
+from coombs.inference.infer import QUICK, Inference, infer, rough
+from coombs.inference.kinds import METRICS
+from coombs.inference.posterior import Posterior
+from coombs.inference.smooth import Smooth, infer_smooth
+from coombs.model import Model
+from coombs.progress import ProgressBar
+from coombs.random_state import generator
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from coombs.data.comparisons import Comparisons
+    from coombs.data.scaling import Scaler
+    from coombs.data.tables import FloatArray, ItemTable, TableLike
+    from coombs.inference.mixture import Mixture
+    from coombs.insights import Explanation
+
+LEVELLED = 300
+"""Items, at most, whose mean distance is the estimate's in every draw of an average."""
+
+
+@dataclass(frozen=True)
+class KindScore:
+    """How well one kind of preference predicts answers that it has not seen, by cross-validation.
+
+    A coin has an `accuracy` of 0.5 and a `log_loss` of 0.693.
+    """
+
+    metric: str
+    item_effects: bool
+    accuracy: float
+    log_loss: float
+
+
+class TasteEstimator(PairEstimator):
+    """An estimator of a `TasteFit`; a subclass adds `_fit_answers`.
+
+    Constant features are left out, items and answers put in a canonical order: neither the prior nor their
+    order must speak for them.
+    """
+
+    _drop_constant = True
+
+    item_effects: str | bool = False
+    random_state: Any
+    posterior_: Posterior | None
+
+    def _fit_answers(self, answers: Answers, rng: np.random.Generator) -> TasteFit:
+        """The algorithm."""
+        raise NotImplementedError
+
+    @property
+    def _lapse(self) -> float | None:
+        """The share of answers given at random, if it is known."""
+        return None
+
+    def _learn(self, answers: Answers, scaler: Scaler) -> Fit:
+        return self._fit_answers(answers.canonical(), generator(self.random_state))
+
+    def _answers(self, data: Comparisons) -> Answers:
+        """Distinct answers about the features that are learned from."""
+        return Answers.collect(self._scaler.forward(data.items), *data.oriented()).canonical()
+
+    def _store(self, data: Comparisons, fit: Fit, scaler: Scaler) -> None:
+        """Fitted attributes, in the user's units."""
+        assert isinstance(fit, TasteFit)
+        self._data, self._scaler, self._mixture = data, scaler, fit.mixture
+        self._kind_scores: tuple[KindScore, ...] = ()
+        self._description: Description | None = None
+        self._description_of: tuple[Model, Posterior | None] | None = None
+        self.kind_, self.lapse_, self.strength_ = fit.kind, fit.lapse, fit.strength
+        self.item_effects_, self.kind_weights_ = fit.effects, _kind_weights(fit)
+        self.slope_ = None if fit.is_distance else scaler.slope(-2 * fit.linear)
+        super()._store(data, fit, scaler)
+        self.posterior_ = self._posterior_of(fit.mixture)
+        has_level = self.model_.bumps is not None and bool(np.isfinite(self.ideal_point_).all())
+        if has_level:
+            # The average is a distance up to a constant: on average over the items, the description's.
+            away = self.described()[0].distance(data.items) - self.model_.distance(data.items)
+            self.model_ = replace(self.model_, offset=float(away.mean()))
+        self.distances_ = self._distance_of(data.item_table)
+        if self.model_.bumps is not None and self.posterior_ is not None:
+            some = np.linspace(0, data.n_items - 1, min(LEVELLED, data.n_items)).astype(int)
+            effects = None if self.posterior_.effects is None else self.posterior_.effects[:, some]
+            level = float(self.distances_[some].mean())
+            self.posterior_ = self.posterior_.at_level(data.items[some], effects, level)
+
+    def _model(self, names: tuple[str, ...] | None, fit: Fit, scaler: Scaler) -> Model:
+        assert isinstance(fit, TasteFit)
+        if fit.is_distance:
+            return super()._model(names, fit, scaler)
+        return Model(
+            scaler.metric(fit.predictor),
+            self.ideal_point_,
+            names,
+            scaler.spreads,
+            slope=self.slope_,
+            centre=scaler.centre,
+            bumps=None if fit.bumps is None else fit.bumps.in_units(scaler),
+        )
+
+    def _posterior_of(self, mixture: Mixture | None) -> Posterior | None:
+        if mixture is None:
+            return None
+        return posterior_of(mixture, self._answers(self._data), self._scaler, self._data.items)
+
+    def described(self) -> tuple[Model, Posterior | None]:
+        """The ideal-point description, which words, weights and trade-offs are about: no smooth part."""
+        check_is_fitted(self)
+        mixture = self._mixture
+        if mixture is None or self.model_.bumps is None or not mixture.quadratic:
+            return self.model_, self.posterior_
+        if self._description_of is None:
+            plain: dict[str, Any] = {"slope": None, "centre": None, "bumps": None, "offset": 0.0}
+            model = replace(self.model_, metric=self.metric_, ideal_point=self.ideal_point_, **plain)
+            self._description_of = model, self._posterior_of(mixture.described)
+        return self._description_of
+
+    def description(self) -> Description | None:
+        """What the answers bear out, by Bayes factors; None without a posterior."""
+        check_is_fitted(self)
+        if self._description is None and self._mixture is not None:
+            items = self._scaler.forward(self._data.items)
+            self._description = Description.of(self._mixture, self._answers(self._data), items, self._lapse)
+        return self._description
+
+    def explain(self, **options: Any) -> Explanation:
+        """What was learned in words and tables, and how far to trust it; see `coombs.insights.explain`."""
+        # Imported here because it takes this module's classes.
+        from coombs.insights import explain
+
+        return explain(self, **options)
+
+    def kinds(self) -> tuple[KindScore, ...]:
+        """How well each kind of preference predicts answers that it has not seen, simplest first.
+
+        The first is Bradley and Terry's: nothing of the features, an effect of each item.
+        """
+        check_is_fitted(self)
+        if not self._kind_scores:
+            answers = self._answers(self._data)
+            names = METRICS if answers.items.shape[1] else ()
+            kinds = [("items", True), *((name, False) for name in names)]
+            kinds += [("smooth", self.item_effects is not False)] * bool(names)
+            known = {} if self._mixture is None else {kind_of(part): part for part in self._mixture.parts}
+            kinds += [kind for kind in known if kind not in kinds]
+            rng, start = generator(0), rough(answers, generator(0))
+            with ProgressBar(len(kinds), "comparing kinds of preference") as progress:
+                for kind in kinds:
+                    if kind not in known and kind[0] == "smooth":
+                        known[kind] = self._smooth(answers)
+                    elif kind not in known:
+                        settings = {"lapse": self._lapse, "start": start, "effort": QUICK}
+                        known[kind] = infer(answers, kind[0], rng, effects=kind[1], **settings)  # type: ignore[arg-type]
+                    left = known[kind].leave_out()
+                    self._kind_scores += (KindScore(*kind, left.accuracy, left.log_loss),)
+                    progress.advance()
+        return self._kind_scores
+
+    def _smooth(self, answers: Answers) -> Smooth:
+        return infer_smooth(answers, lapse=self._lapse, effects=self.item_effects is not False)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Distance of the second of each pair less that of the first: positive where the first is better."""
+        check_is_fitted(self)
+        if self.item_effects_ is None:
+            return super().decision_function(X)
+        # Pairs of vectors may be of items that have effects.
+        return self._margins(self._comparisons(X, None, None, self.item_table_))
+
+    def _distance_of(self, table: ItemTable) -> FloatArray:
+        """Of a table's items, the effects of those that are known included."""
+        effects = self._effects_of(table)
+        distance = self.model_.distance(table)
+        return distance if effects is None else distance + effects
+
+    def distance(self, items: TableLike = None) -> FloatArray:
+        """Squared distance of each item, plus its own effect if it has one; by default the fitted items."""
+        return self._distance_of(self._table(items))
+
+    def rank(self, items: TableLike = None) -> NDArray[Any]:
+        """Items from best to worst: names where they have them, otherwise positions."""
+        table = self._table(items)
+        order = np.argsort(self._distance_of(table), kind="stable")
+        return order if table.names is None else table.names[order]
+
+    def _effects_of(self, table: ItemTable, draws: bool = False) -> FloatArray | None:
+        """Effects of a table's items, zero for strangers; or (S, n) draws of them."""
+        effects, fitted = self.item_effects_, self._data.item_table
+        if draws:
+            effects = None if self.posterior_ is None else self.posterior_.effects
+        if effects is None:
+            return None
+        if table is fitted or (_same_names(table, fitted) and np.array_equal(table.matrix, fitted.matrix)):
+            return effects
+        result = np.zeros((*effects.shape[:-1], len(table.matrix)))
+        if table.names is not None and fitted.names is not None:
+            known = {name: i for i, name in enumerate(fitted.names)}
+            pairs = [(i, known[name]) for i, name in enumerate(table.names) if name in known]
+            if pairs:
+                here, there = np.array(pairs).T
+                result[..., here] = effects[..., there]
+        return result
+
+    def _table(self, items: TableLike) -> ItemTable:
+        return item_table(self._given(items))
+
+    def _draws(self) -> Posterior:
+        check_is_fitted(self)
+        if self.posterior_ is None:
+            raise InputError(
+                "There are no intervals: the fit is the optimum of a convex program; use IdealPoint for them."
+            )
+        return self.posterior_
+
+
+def kind_of(part: Inference | Smooth) -> tuple[str, bool]:
+    """Its name, and whether it has item effects."""
+    return part.name, part.has_effects
+
+
+def _kind_weights(fit: TasteFit) -> dict[str, float]:
+    """The weight of each kind of preference in the average; with item effects it has a plus."""
+    if fit.mixture is None:
+        return {fit.kind: 1.0}
+    counted = fit.mixture.counted
+    names = [name + "+" * effects for name, effects in map(kind_of, counted.parts)]
+    return dict(zip(names, counted.weights.tolist(), strict=True))
+
+
+def _same_names(one: ItemTable, other: ItemTable) -> bool:
+    if one.names is None or other.names is None:
+        return one.names is other.names
+    return np.array_equal(one.names, other.names)

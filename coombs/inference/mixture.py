@@ -1,0 +1,143 @@
+"""An average of kinds of preference: their weights, and how well it predicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coombs.inference.averaging import average, by_evidence, predicted_by_evidence, stack
+from coombs.inference.infer import Inference, extend
+from coombs.inference.left_out import LeftOut, pairs_of
+from coombs.inference.smooth import Smooth
+from coombs.programs.program import Status
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from coombs.data.graph import Vector
+
+LARGE_WEIGHT = 0.1
+"""A kind with more of the average decides how the fit ended."""
+MAY_COUNT = 2e-3
+"""A kind with more of it, by a first look, is worth more draws."""
+NEGLIGIBLE = 0.01
+"""A kind with less of the average is left out of it."""
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Kinds of preference, averaged by their evidence, or by how well each predicts; or a single one."""
+
+    parts: tuple[Inference | Smooth, ...]
+
+    @cached_property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """How well each kind predicts answers from the others."""
+        return tuple(part.leave_out() for part in self.parts)
+
+    @property
+    def answer_weights(self) -> Vector:
+        """How often each distinct answer was given."""
+        first = self.parts[0]
+        return first.answers.weights if isinstance(first, Smooth) else first.target.weights
+
+    @cached_property
+    def _probabilities(self) -> Vector | None:
+        """Of the kinds and, last, of a coin, by the evidence; None where there is none."""
+        evidence = np.array([part.log_evidence for part in self.parts])
+        if len(evidence) == 1 or not np.isfinite(evidence).all():
+            return None
+        return by_evidence(evidence, float(self.answer_weights.sum()))
+
+    @cached_property
+    def weights(self) -> Vector:
+        """Of the kinds, adding up to 1."""
+        if len(self.parts) == 1:
+            return np.ones(1)
+        kinds = stack(self.left_out) if self._probabilities is None else self._probabilities[:-1]
+        kinds = np.where(kinds < NEGLIGIBLE * kinds.sum(), 0.0, kinds)
+        return kinds / kinds.sum() if kinds.sum() > 0 else np.full(len(kinds), 1 / len(kinds))
+
+    @cached_property
+    def coin(self) -> float:
+        """The probability, in an average, that all was answered at random."""
+        return 0.0 if self._probabilities is None else float(self._probabilities[-1])
+
+    @cached_property
+    def predicted(self) -> LeftOut:
+        """How well the average predicts answers from the others."""
+        if len(self.parts) == 1:
+            return self.left_out[0]
+        if self._probabilities is None:
+            return average(self.left_out)
+        return predicted_by_evidence(self.left_out, self._probabilities, pairs_of(self.quadratic[0]))
+
+    @property
+    def quadratic(self) -> tuple[Inference, ...]:
+        """The kinds that have a metric and v, which describe what the others may only predict."""
+        return tuple(part for part in self.parts if not isinstance(part, Smooth))
+
+    @property
+    def described(self) -> Mixture:
+        """Those kinds alone, weighted alike relative to each other; itself if there is nothing else."""
+        return self._only(np.array([not isinstance(part, Smooth) for part in self.parts]), coin=0.0)
+
+    @property
+    def counted(self) -> Mixture:
+        """The kinds that are not left out."""
+        return self._only(self.weights > 0, self.coin)
+
+    def _only(self, chosen: NDArray[np.bool_], coin: float) -> Mixture:
+        if chosen.all() or not chosen.any():
+            return self
+        result = Mixture(tuple(part for part, is_chosen in zip(self.parts, chosen, strict=True) if is_chosen))
+        weights = self.weights[chosen]
+        alike = np.full(len(weights), 1 / len(weights))
+        # Cached properties of a frozen record.
+        vars(result).update(weights=weights / weights.sum() if weights.sum() > 0 else alike, coin=coin)
+        if "left_out" in vars(self):
+            vars(result)["left_out"] = tuple(np.array(self.left_out, dtype=object)[chosen])
+        return result
+
+    def extended(self, rng: np.random.Generator) -> Mixture:
+        """With more draws of the kinds that may count, and weights by what those say."""
+        shares = self.weights if self._probabilities is None else self._probabilities[:-1]
+        parts = tuple(
+            part if isinstance(part, Smooth) or share < MAY_COUNT else extend(part, rng)
+            for part, share in zip(self.parts, shares, strict=True)
+        )
+        is_new = any(new is not old for new, old in zip(parts, self.parts, strict=True))
+        return Mixture(parts) if is_new else self
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether items have effects of their own."""
+        return any(part.has_effects for part in self.parts)
+
+    @property
+    def main(self) -> Inference | Smooth:
+        """The kind with the largest weight."""
+        return self.parts[int(self.weights.argmax())]
+
+    @property
+    def rhat(self) -> float:
+        """The worst of the kinds that matter."""
+        return max(part.rhat for part in self._large)
+
+    @property
+    def status(self) -> Status:
+        """How the fit ended, for the kinds that matter."""
+        statuses = [part.status for part in self._large]
+        return next((status for status in statuses if status is not Status.CONVERGED), Status.CONVERGED)
+
+    @property
+    def _is_large(self) -> NDArray[np.bool_]:
+        """Whether each kind matters; the largest does in any case."""
+        return self.weights >= min(LARGE_WEIGHT, float(self.weights.max()))
+
+    @property
+    def _large(self) -> list[Inference | Smooth]:
+        return [part for part, is_large in zip(self.parts, self._is_large, strict=True) if is_large]
