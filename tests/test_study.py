@@ -35,7 +35,7 @@ from coombs import (
 from coombs.storage import AnsweredError, Storage, StudyExistsError, UnknownStudyError, open_storage
 from coombs.study import Answer, Question, Respondent, Settings
 from coombs.study import history as history_module
-from coombs.study.mind import Top, Way
+from coombs.study.online_model import RemainingQuestions, Top
 
 Floats = NDArray[np.float64]
 POINTS = np.random.default_rng(0).normal(size=(30, 2))
@@ -629,16 +629,16 @@ def test_progress_rises_until_it_is_done() -> None:
 
 
 def test_a_goal_that_was_reached_stays_so_until_answers_are_undone() -> None:
-    way = Way(2)
+    remaining = RemainingQuestions(2)
     for count, probability in enumerate([0.1, 0.3, 0.5, 0.6, 0.7, 0.85, 0.6], start=1):
-        left, far = way.step(count, Top((0, 1), probability, 0.9), 0.8)
+        left, far = remaining.update(count, Top((0, 1), probability, 0.9), 0.8)
         assert (left == 0) == (probability > 0.8)
-    assert way.reached and far == 1
-    left, far = way.step(5, Top((0, 1), 0.7, 0.9), 0.8)
-    assert not way.reached and left > 0 and far < 0.5
+    assert remaining.reached and far == 1
+    left, far = remaining.update(5, Top((0, 1), 0.7, 0.9), 0.8)
+    assert not remaining.reached and left > 0 and far < 0.5
     # Of few answers nothing is certain.
     sure = Top((0, 1), 0.95, 0.97)
-    assert Way(3).step(5, sure, 0.8)[0] > 0 == Way(3).step(6, sure, 0.8)[0]
+    assert RemainingQuestions(3).update(5, sure, 0.8)[0] > 0 == RemainingQuestions(3).update(6, sure, 0.8)[0]
 
 
 def test_the_bar_goes_back_when_answers_that_were_never_asked_for_are_undone(place: Storage) -> None:

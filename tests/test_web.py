@@ -32,13 +32,14 @@ from fastapi.testclient import TestClient
 from coombs import IdealPoint, InputError, Model, create_study, load_study, web
 from coombs.storage import open_storage
 from coombs.study import Study
-from coombs.web import checks, errors, gate, start
-from coombs.web.cards import Cards, Column, is_image_file, web_address
-from coombs.web.drafts import Choices, numbered, read_upload
-from coombs.web.findings import Findings
-from coombs.web.map import LETTER, _labels, level_map
-from coombs.web.pages import study_called, study_path
-from coombs.web.registry import Cache
+from coombs.web import errors, middleware, upload_validation
+from coombs.web.fitted_result import Column, FittedResult
+from coombs.web.item_cards import Cards, is_image_file, web_address
+from coombs.web.lru_cache import LRUCache
+from coombs.web.pages import home
+from coombs.web.pages.level_map import LETTER, _labels, level_map
+from coombs.web.routing import study_called, study_path
+from coombs.web.uploads import ColumnRoles, numbered, read_upload
 
 FORM = {"Origin": "http://127.0.0.1"}
 SCRIPT = "<script>alert(1)</script>"
@@ -111,11 +112,11 @@ def test_start_lists_studies_and_examples(client: TestClient, study: Study) -> N
     page = client.get("/")
     assert page.status_code == 200
     assert "points" in page.text and "14" in page.text
-    assert all(f'value="{name}"' in page.text for name in start.examples())
+    assert all(f'value="{name}"' in page.text for name in home.examples())
 
 
 def test_an_example_that_ships_becomes_a_study(client: TestClient) -> None:
-    (name, *_) = start.examples()
+    (name, *_) = home.examples()
     preview = client.post("/drafts", data={"example": name})
     page = client.get(preview.headers["location"])
     assert page.status_code == 200 and "checked" in page.text
@@ -135,7 +136,7 @@ def test_from_file_to_result(client: TestClient, storage: Any) -> None:
     made = make(client, picture="photo", link="page")
     assert made.status_code == 303 and made.headers["location"] == "/studies/shoes"
     mine = client.post("/studies/shoes/answer").headers["location"]
-    assert "nothing to tell before the first answer" in client.get(f"{mine}/result").text
+    assert "no result before the first answer" in client.get(f"{mine}/result").text
     for _ in range(8):
         page = client.get(mine).text
         assert "https://example.org/" in page and 'src="https://example.org/' in page
@@ -172,7 +173,9 @@ def test_one_answer_has_a_result(client: TestClient, study: Study, choice: str) 
     person = study.respondent("Ann")
     person.tell((0, 1), "skip")
     home = f"/a/{person.record.token}/result"
-    assert "nothing to tell" in client.get(home).text and client.get(f"{home}/ranking.csv").status_code == 404
+    assert (
+        "There is no result" in client.get(home).text and client.get(f"{home}/ranking.csv").status_code == 404
+    )
     assert client.get(f"{home}/words").status_code == client.get(f"{home}/model.json").status_code == 404
     person.tell((2, 3), choice)
     page = client.get(f"{home}?whole=true")
@@ -230,7 +233,7 @@ def test_an_ideal_value_stands_for_a_sweet_spot_alone(client: TestClient, storag
     for _ in range(120):
         one, other = map(int, rng.choice(30, 2, replace=False))
         person.tell((one, other) if scores[one] < scores[other] else (other, one))
-    found = Findings(person, person.history())
+    found = FittedResult(person, person.history())
     rows = {row.feature: row for row in found.ideal()}
     assert rows["feature 0"].ideal == "less is better" and not rows["feature 0"].between
     assert 0.4 < float(rows["feature 1"].ideal) < 0.6 and " to " in rows["feature 1"].between
@@ -290,7 +293,7 @@ def test_owner_sees_people_and_how_they_differ(client: TestClient, study: Study)
 def test_whom_it_leaves_out_is_said_first_and_does_not_depend_on_who_came_first(
     client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coombs.web.people.MOST_PEOPLE", 3)
+    monkeypatch.setattr("coombs.web.pages.differences.MOST_PEOPLE", 3)
     names = [f"Person {i}" for i in range(5)]
     by_lot = min(names, key=lambda name: zlib.crc32(name.encode()))
     for name in names:
@@ -377,30 +380,32 @@ def test_warnings_name_rows_and_columns() -> None:
     )
     draft = read_upload(table.encode(), "things.csv")
     assert draft.guess().features == ("a", "b", "c")
-    told = " ".join(checks.warnings(draft, draft.guess()))
+    told = " ".join(upload_validation.warnings(draft, draft.guess()))
     assert "same is left out, as it is the same for all items" in told
     assert "mixed is left out" in told and "in line 8 it is 'oops'" in told
     assert "gap is left out" in told
     assert "shown on the cards and not learned from: text" in told
     assert "only 7 items" in told
-    assert "a and b go up and down together, so that which of the two matters will be hard to tell" in told
+    assert "a and b go up and down together, so it will be hard to tell which of the two matters" in told
     assert "Lines 2 and 8 have the same features" in told
 
 
 def test_gaps_are_refused_or_left_out() -> None:
     draft = read_upload(b"name,a,b\nx,1,2\ny,,3\nz,4,5\n", "t.csv")
-    choices = Choices(("a", "b"), "name")
+    choices = ColumnRoles(("a", "b"), "name")
     with pytest.raises(InputError, match="'a' of item 'y'"):
         draft.catalogue(choices)
-    assert any("a is missing in line 3:" in one for one in checks.problems(draft, choices))
-    assert not checks.problems(draft, Choices(("a", "b"), "name", complete=True))
-    assert draft.catalogue(Choices(("a", "b"), "name", complete=True)).names == ["x", "z"]
+    assert any("a is missing in line 3:" in one for one in upload_validation.problems(draft, choices))
+    assert not upload_validation.problems(draft, ColumnRoles(("a", "b"), "name", complete=True))
+    assert draft.catalogue(ColumnRoles(("a", "b"), "name", complete=True)).names == ["x", "z"]
 
 
 def test_repeated_names_are_told_and_refused(client: TestClient) -> None:
     table = b"shoe,price,weight\nx,1,2\nx,2,3\ny,4,5\n"
     draft = read_upload(table, "t.csv")
-    assert any("Several items are called 'x'" in one for one in checks.problems(draft, draft.guess()))
+    assert any(
+        "Several items are called 'x'" in one for one in upload_validation.problems(draft, draft.guess())
+    )
     made = make(client, table)
     assert made.status_code == 422 and "names must differ" in made.text
     assert make(client, table, names="").status_code == 303
@@ -411,10 +416,10 @@ def test_repeated_names_can_be_numbered(client: TestClient) -> None:
     preview = client.post("/drafts", files={"file": ("shoes.csv", table)}).headers["location"]
     assert 'name="numbered"' in client.get(preview).text
     draft = read_upload(table, "t.csv")
-    choices = Choices(("price", "weight"), "shoe", numbered=True)
+    choices = ColumnRoles(("price", "weight"), "shoe", numbered=True)
     assert draft.catalogue(choices).names == ["Plain 1", "Plain 1 (3)", "Plain 1 (4)", "Plain 1 (2)"]
-    assert not checks.problems(draft, choices)
-    assert "numbered: Plain 1, Plain 1 (2)" in " ".join(checks.warnings(draft, choices))
+    assert not upload_validation.problems(draft, choices)
+    assert "numbered: Plain 1, Plain 1 (2)" in " ".join(upload_validation.warnings(draft, choices))
     assert make(client, table, numbered="true").status_code == 303
 
 
@@ -440,29 +445,31 @@ def test_numbered_names_differ_and_the_first_of_each_stays(names: list[str]) -> 
         ("name,a\nx,1\ny,2\n", {"features": ("a",), "names": "a"}, "'a' is ticked as a feature and chosen"),
     ],
 )
-def test_what_must_be_mended_first_is_what_is_refused(
+def test_what_must_be_corrected_first_is_what_is_refused(
     client: TestClient, table: str, choices: dict[str, Any], words: str
 ) -> None:
     """It stands in a list of its own, before what is good to know, and no study is made."""
-    made = Choices(**({"names": "name"} | choices))
-    first, *_ = checks.problems(read_upload(table.encode(), "t.csv"), made)
+    made = ColumnRoles(**({"names": "name"} | choices))
+    first, *_ = upload_validation.problems(read_upload(table.encode(), "t.csv"), made)
     assert words in first
     data = {"name": "t", "feature": made.features, "names": made.names, "complete": made.complete}
     preview = client.post("/drafts", files={"file": ("t.csv", table.encode())}).headers["location"]
     page = client.post(preview, data=data).text
-    problem = page.index("Must be mended first")
+    problem = page.index("Correct these first")
     assert 'class="problem field"' in page and problem < page.find("Good to know") % len(page)
     assert client.post(preview, data=data | {"create": "yes"}).status_code == 422
 
 
 def test_of_one_row_nothing_else_is_said() -> None:
     draft = read_upload(b"name,a,b\nx,1,\n", "t.csv")
-    assert len(checks.problems(draft, draft.guess())) == 1 and not checks.warnings(draft, draft.guess())
+    assert len(upload_validation.problems(draft, draft.guess())) == 1 and not upload_validation.warnings(
+        draft, draft.guess()
+    )
 
 
 def test_many_places_are_counted() -> None:
     table = "name,a,b\n" + "".join(f"n{i},{i},{'' if i % 2 else i}\n" for i in range(20))
-    told = checks.warnings(draft := read_upload(table.encode(), "t.csv"), draft.guess())
+    told = upload_validation.warnings(draft := read_upload(table.encode(), "t.csv"), draft.guess())
     assert "b is left out, as it is missing in lines 3, 5, 7, 9, 11 and 5 more." in told
 
 
@@ -500,9 +507,9 @@ def test_pictures_in_files_are_not_uploaded_and_that_is_said(path: str) -> None:
     draft = read_upload(table.encode(), "t.csv")
     guess = draft.guess()
     assert guess.picture is None
-    told = checks.warnings(draft, guess)
+    told = upload_validation.warnings(draft, guess)
     assert (
-        "photo names files on your disk, which an upload does not bring; use web addresses, "
+        "photo names files on your disk, which are not part of an upload; use web addresses, "
         "or start with: coombs serve t.csv"
     ) in told
     assert not [one for one in told if "shown on the cards" in one]
@@ -522,12 +529,16 @@ def test_pictures_in_files_are_not_uploaded_and_that_is_said(path: str) -> None:
 def test_prices_with_signs_are_told(cells: list[str], sentence: str) -> None:
     table = "name,a,price\n" + "".join(f"n{i},{i},{cell}\n" for i, cell in enumerate(cells))
     draft = read_upload(table.encode(), "t.csv")
-    assert f"price looks like numbers {sentence} to learn from it." in checks.warnings(draft, draft.guess())
+    assert f"price looks like numbers {sentence} to learn from it." in upload_validation.warnings(
+        draft, draft.guess()
+    )
 
 
 def test_words_with_numbers_are_text() -> None:
     draft = read_upload(b"name,a,model\nx,1,BMW 320\ny,2,3a\n", "t.csv")
-    assert "Text is shown on the cards and not learned from: model." in checks.warnings(draft, draft.guess())
+    assert "Text is shown on the cards and not learned from: model." in upload_validation.warnings(
+        draft, draft.guess()
+    )
 
 
 # Files of other kinds than CSV with commas.
@@ -548,7 +559,7 @@ def test_other_separators_and_decimal_commas_are_understood_and_said(
     made = client.post("/api/studies", json={"name": "t", "csv": text})
     assert made.status_code == 201 and made.json()["features"] == ["size", "price"]
     plain = read_upload(text.replace(",", "").encode(), "t.csv")
-    assert f"The file has {word} between its columns, which was understood." in checks.warnings(
+    assert f"The file has {word} between its columns, which was understood." in upload_validation.warnings(
         plain, plain.guess()
     )
 
@@ -566,7 +577,7 @@ def test_a_parquet_file_is_read_as_the_same_table_in_csv(client: TestClient) -> 
     frame["gap"] = frame["weight"].where(frame.index != 3).astype("float32") + 0.5
     text, file = read_upload(frame.to_csv(index=False).encode(), "t.csv"), read_upload(_parquet(frame), "t")
     assert text.texts(20) == file.texts(20) and text.guess() == file.guess()
-    assert "gap is left out, as it is missing in row 3." in checks.warnings(file, file.guess())
+    assert "gap is left out, as it is missing in row 3." in upload_validation.warnings(file, file.guess())
     indexed = read_upload(_parquet(frame.set_index("shoe")), "t")
     assert indexed.texts(20) == text.texts(20) and indexed.guess() == text.guess()
     unnamed = read_upload(_parquet(frame[2:].drop(columns="shoe")), "t")
@@ -628,7 +639,7 @@ def test_a_name_that_is_taken_is_refused(client: TestClient) -> None:
 
 def test_a_column_that_is_no_picture_is_shown_as_text(client: TestClient, storage: Any) -> None:
     draft = read_upload(b"name,a,picture\nx,1,red\ny,2,blue\n", "t.csv")
-    items = draft.catalogue(Choices(("a",), "name"))
+    items = draft.catalogue(ColumnRoles(("a",), "name"))
     assert Cards(items).picture_column is None and items.details[0] == {"picture (text)": "red"}
 
 
@@ -1001,7 +1012,7 @@ def test_broken_uploads_get_a_sentence(client: TestClient, content: bytes, words
 
 def test_uploads_are_limited(client: TestClient, study: Study) -> None:
     """By the length that is given, and by what comes if none is."""
-    large = b"x" * (gate.LARGEST_UPLOAD + 1)
+    large = b"x" * (middleware.LARGEST_UPLOAD + 1)
     assert client.post("/drafts", files={"file": ("a.csv", large)}).status_code == 413
 
     def pieces() -> Iterator[bytes]:
@@ -1017,7 +1028,7 @@ def test_uploads_are_limited(client: TestClient, study: Study) -> None:
     token = study.respondent().record.token
     reply = client.post(
         f"/api/respondents/{token}/undo",
-        content=b" " * (gate.LARGEST_FORM + 1),
+        content=b" " * (middleware.LARGEST_FORM + 1),
         headers={"Content-Type": "application/json"},
     )
     assert reply.status_code == 413 and "detail" in reply.json()
@@ -1102,13 +1113,13 @@ def test_pages_have_nothing_inline_or_from_elsewhere(client: TestClient, study: 
         assert not re.findall(r'(?:src|href)="(?:https?:)?//(?!127\.0\.0\.1)', page)
 
 
-def test_a_fault_while_thinking_costs_nobody_an_answer(
+def test_a_fault_while_learning_costs_nobody_an_answer(
     client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: Any) -> None:
         raise MemoryError("a fault of ours")
 
-    monkeypatch.setattr("coombs.study.mind.Mind.think", fail)
+    monkeypatch.setattr("coombs.study.online_model.OnlineModel.update", fail)
     base = f"/api/respondents/{study.respondent().record.token}"
     for number in range(1, 4):
         asked = client.get(f"{base}/question").json()["question"]["id"]
@@ -1167,7 +1178,7 @@ def test_after_a_restart_answers_are_being_read_and_the_bar_is_where_it_was(
     token = answered(study, "Ann", 20)
     study.respondent("Ann").ask()
     far = study.respondent("Ann").progress().far
-    monkeypatch.setattr("coombs.web.thinker.Thinker.consider", lambda *_, **__: None)
+    monkeypatch.setattr("coombs.web.learning.learning_queue.LearningQueue.update", lambda *_, **__: None)
     for client in _client(web.create_app(storage)):
         page = client.get(f"/a/{token}").text
         assert bar(page) == (round(100 * far), "reading your 20 answers") and far > 0
@@ -1366,7 +1377,7 @@ def test_storage_that_is_down_is_said_and_nothing_is_lost(
 
 
 def test_cache_keeps_the_latest_used() -> None:
-    cache: Cache[int] = Cache(2)
+    cache: LRUCache[int] = LRUCache(2)
     cache.put("a", 1)
     cache.put("b", 2)
     assert cache.get("a") == 1
@@ -1378,7 +1389,7 @@ def test_people_that_fell_out_come_back_as_they_were(
     client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app: Any = client.app
-    app.state.registry._people.most = 1
+    app.state.cache._people.most = 1
     tokens = [answered(study, name, 2) for name in ("Ann", "Bob")]
     for token in tokens * 2:
         assert client.get(f"/api/respondents/{token}/progress").json()["n_answers"] == 2
@@ -1407,7 +1418,7 @@ def test_a_column_that_numbers_items_is_their_name_and_the_preview_says_so(
     choices = draft.guess()
     assert choices.names == header and choices.features == ("price", "size")
     told = f"{header} numbers the items: it is taken for their names and not learned from."
-    assert told in checks.warnings(draft, choices)
+    assert told in upload_validation.warnings(draft, choices)
     made = client.post("/api/studies", json={"name": "a", "csv": table}).json()
     assert made["features"] == ["price", "size"]
     body = {"name": "b", "csv": table, "features": [header, "price"]}

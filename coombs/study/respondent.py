@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
@@ -19,16 +19,14 @@ from coombs.data.tables import InputError
 from coombs.storage.records import AnswerRecord, Choice, QuestionRecord, RespondentRecord
 from coombs.study.ask_tell import Answer, Question, StudyProgress
 from coombs.study.history import StoredHistory, unordered
-from coombs.study.mind import Mind, Thinking, Thought, Way
+from coombs.study.online_model import Learn, OnlineModel, RemainingQuestions, Snapshot, learn
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
 
 if TYPE_CHECKING:
-    from coombs.data.tables import FloatArray
     from coombs.storage import Storage
     from coombs.study.study import Study
 
-MakeMind = Callable[["FloatArray", str, Sequence[int]], Thinking]
 FIRST_CONFIRMATION = 6
 """Answers before the first question with a foreseeable answer."""
 CONFIRM_EVERY = 3
@@ -50,19 +48,19 @@ class Respondent:
 
     Made by `Study.respondent`; `record` has their name and the token of their link. Learning from answers
     and choosing questions takes tens of milliseconds: where many people wait, one thread can `think`, and
-    others take a `turn` by what was thought last.
+    others take a `turn` by the latest snapshot.
     """
 
-    def __init__(self, study: Study, record: RespondentRecord, make_mind: MakeMind = Mind) -> None:
+    def __init__(self, study: Study, record: RespondentRecord, learn: Learn = learn) -> None:
         self.study, self.record = study, record
         self._seed = (study.settings.seed, zlib.crc32(record.name.encode()))
-        self._make_mind = make_mind
-        # Whoever thinks may take the other lock, not the other way around: answers do not wait for thoughts.
-        self._thinking, self._lock = threading.Lock(), threading.RLock()
+        self._learn = learn
+        # Whoever learns may take the other lock, not the other way around: answers do not wait for learning.
+        self._learning, self._lock = threading.Lock(), threading.RLock()
         self._history = StoredHistory(study.storage, record)
-        self._thought: Thought | None = None
+        self._snapshot: Snapshot | None = None
         self._heard: list[int] = []
-        self._ways: dict[tuple[int, float], Way] = {}
+        self._remaining: dict[tuple[int, float], RemainingQuestions] = {}
 
     @property
     def name(self) -> str:
@@ -70,9 +68,9 @@ class Respondent:
         return self.record.name
 
     @cached_property
-    def _mind(self) -> Thinking:
-        """Made by the first thought: those who are only listed need none."""
-        return self._make_mind(self.study.scaled_items, self.study.settings.asked_by, self._seed)
+    def _model(self) -> OnlineModel:
+        """Made when it is first needed: those who are only listed need none."""
+        return OnlineModel(self.study.scaled_items, self.study.settings.asked_by, self._seed, self._learn)
 
     @cached_property
     def _rng(self) -> np.random.Generator:
@@ -83,24 +81,24 @@ class Respondent:
     def _storage(self) -> Storage:
         return self.study.storage
 
-    def think(self) -> Thought:
+    def think(self) -> Snapshot:
         """What all answers say: the next questions and the best items. At once if nothing is new."""
         with self._lock:
             self._history.sync()
-        return self._think()
+        return self._update()
 
-    def _think(self) -> Thought:
+    def _update(self) -> Snapshot:
         """The same of what was read last."""
         settings = self.study.settings
-        with self._thinking:
+        with self._learning:
             with self._lock:
                 answers, asked = list(self._history.answers.values()), self._history.pairs
             heard = [answer.id for answer in answers]
-            if self._thought is None or heard != self._heard:
+            if self._snapshot is None or heard != self._heard:
                 k, _ = settings.goal(self.study.n_items)
-                self._thought = self._mind.think(answers, asked, settings.strategy, k)
+                self._snapshot = self._model.update(answers, asked, settings.strategy, k)
                 self._heard = heard
-            return self._thought
+            return self._snapshot
 
     def ask(self) -> Question | None:
         """A new question, or the one whose answer was undone. None where every pair has been answered.
@@ -109,33 +107,33 @@ class Respondent:
         """
         return self._ask(self.think())
 
-    def _ask(self, thought: Thought) -> Question | None:
+    def _ask(self, snapshot: Snapshot) -> Question | None:
         with self._lock:
-            record = self._history.reopened or self._ask_new(thought) or self._history.unanswered
+            record = self._history.reopened or self._ask_new(snapshot) or self._history.unanswered
             return None if record is None else self._question(record)
 
     def turn(self) -> tuple[Question | None, StudyProgress]:
-        """`current` and `progress` at once, by what was thought last."""
+        """`current` and `progress` at once, by the latest snapshot."""
         with self._lock:
             self._history.sync()
-            thought = self._thought
-            record = self._history.open or self._ask_new(thought, again=False) or self._history.unanswered
-            found = self._progress(thought, *self.study.settings.goal(self.study.n_items))
+            snapshot = self._snapshot
+            record = self._history.open or self._ask_new(snapshot, again=False) or self._history.unanswered
+            found = self._progress(snapshot, *self.study.settings.goal(self.study.n_items))
             if record is None:
                 return None, replace(found, fraction=1.0)
             return self._question(record), found
 
-    def _ask_new(self, thought: Thought | None, again: bool = True) -> QuestionRecord | None:
+    def _ask_new(self, snapshot: Snapshot | None, again: bool = True) -> QuestionRecord | None:
         """A question that was never asked, stored; None where there is none.
 
-        Where what was thought names no new pair, choose `again`, or take a random one.
+        Where the snapshot names no new pair, choose `again`, or take a random one.
         """
         goal = self.study.settings.goal(self.study.n_items)
-        far = self._far(thought, *goal)[1] if goal == self.study.stored_goal else None
+        far = self._far(snapshot, *goal)[1] if goal == self.study.stored_goal else None
         for refused in range(self.study.n_pairs):
             if refused == REFUSED:
                 self._history.asked |= self._storage.pairs(self.record.id)
-            chosen = self._next(thought, again)
+            chosen = self._next(snapshot, again)
             if chosen is None:
                 return None
             left, right, purpose, predicted = chosen
@@ -146,23 +144,23 @@ class Respondent:
             self._history.asked.add(unordered(left, right))
         return None
 
-    def _next(self, thought: Thought | None, again: bool) -> tuple[int, int, str, float | None] | None:
+    def _next(self, snapshot: Snapshot | None, again: bool) -> tuple[int, int, str, float | None] | None:
         """Left, right, the purpose, and the probability of left, if there is a pair to ask about."""
         study, asked = self.study, self._history.pairs
-        if thought is None:
+        if snapshot is None:
             pairs = questions.random_pairs(study.n_items, asked, self._rng).tolist()
             return (*pairs[0], "random", None) if pairs else None
-        new = next((one for one in thought.choices if unordered(*one[:2]) not in asked), None)
+        new = next((one for one in snapshot.choices if unordered(*one[:2]) not in asked), None)
         probe = self._rng.random() < study.settings.probes
         if not probe and self._needs_confirmation():
-            sure = questions.confirmation(thought.belief, study.n_items, asked, self._rng)
+            sure = questions.confirmation(snapshot.belief, study.n_items, asked, self._rng)
             if sure is not None:
                 return sure.first, sure.second, "confirmation", sure.probability
         at_random = probe or (new is None and not again)
         strategy = "random" if at_random else study.settings.strategy
         if at_random or new is None:
             k, _ = study.settings.goal(study.n_items)
-            found = questions.choose(thought.belief, strategy, study.n_items, asked, self._rng, k)
+            found = questions.choose(snapshot.belief, strategy, study.n_items, asked, self._rng, k)
             new = found[0] if found else None
         if new is None:
             return None
@@ -194,7 +192,7 @@ class Respondent:
             waiting = self._history.open
             if waiting is not None:
                 return self._question(waiting)
-        return self._ask(self._think())
+        return self._ask(self._update())
 
     def check(self, answer: Answer | int) -> Question:
         """Ask a pair again on purpose, to see whether its answer is the same, the two in a random order."""
@@ -263,17 +261,17 @@ class Respondent:
     def progress(self, k: int | None = None, certainty: float | None = None) -> StudyProgress:
         """How sure the best k items are, and about how many more questions it takes."""
         goal = self.study.settings.goal(self.study.n_items, k, certainty)
-        thought = self.think()
+        snapshot = self.think()
         with self._lock:
-            return self._progress(thought, *goal)
+            return self._progress(snapshot, *goal)
 
-    def _progress(self, thought: Thought | None, k: int, goal: float) -> StudyProgress:
+    def _progress(self, snapshot: Snapshot | None, k: int, goal: float) -> StudyProgress:
         count = self._history.n_earlier + sum(one.choice != "skip" for one in self._history.answers.values())
-        left, far = self._far(thought, k, goal)
-        if thought is None:
+        left, far = self._far(snapshot, k, goal)
+        if snapshot is None:
             return StudyProgress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1)
-        top, names = thought.top(k), self.study.catalogue.labels
-        gain = self._next_gain(thought)
+        top, names = snapshot.top(k), self.study.catalogue.labels
+        gain = self._next_gain(snapshot)
         return StudyProgress(
             count,
             tuple(names[i] for i in top.positions),
@@ -286,7 +284,7 @@ class Respondent:
             far == 1,
         )
 
-    def _far(self, thought: Thought | None, k: int, goal: float) -> tuple[int | None, float]:
+    def _far(self, snapshot: Snapshot | None, k: int, goal: float) -> tuple[int | None, float]:
         """About how many questions are left, and how far it is: 1 where the goal was reached.
 
         Towards the study's own goal it is what was stored with the question that waits, and no less than what
@@ -294,20 +292,22 @@ class Respondent:
         with more answers than stand now does not count.
         """
         left, far = None, 0.0
-        if thought is not None:
-            way = self._ways.setdefault((k, goal), Way(len(self.study.catalogue.features)))
-            left, far = way.step(thought.n_heard, thought.top(k), goal)
+        if snapshot is not None:
+            new = RemainingQuestions(len(self.study.catalogue.features))
+            left, far = self._remaining.setdefault((k, goal), new).update(
+                snapshot.n_heard, snapshot.top(k), goal
+            )
         if (k, goal) != self.study.stored_goal:
             return left, far
         shown = self._history.open_progress
         return left, max(far if shown is None else shown, self._history.progress)
 
-    def _next_gain(self, thought: Thought) -> float | None:
+    def _next_gain(self, snapshot: Snapshot) -> float | None:
         """What the question that waits would tell, or else the next one; None where there is none."""
         waiting, history = self._history.open, self._history
         if waiting is not None:
-            return thought.gain(waiting.left, waiting.right)
-        new = (one.gain for one in thought.choices if unordered(*one[:2]) not in history.pairs)
+            return snapshot.gain(waiting.left, waiting.right)
+        new = (one.gain for one in snapshot.choices if unordered(*one[:2]) not in history.pairs)
         return next(new, None if history.unanswered is None else 0.0)
 
     def done(

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from coombs.web.app import create_app as create_app
-    from coombs.web.run import serve as serve
+    from coombs.web.server import serve as serve
 
 __all__ = ["create_app", "serve"]
-_HOME = {"create_app": "app", "serve": "run"}
+_HOME = {"create_app": "app", "serve": "server"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The app: storage, policy and pages put together; importing this opens nothing."""
+"""The app: storage, access policy, pages and API put together; importing this opens nothing."""
 
 from __future__ import annotations
 
@@ -16,18 +16,32 @@ from starlette.staticfiles import StaticFiles
 
 import coombs
 from coombs.storage import Storage, open_storage
-from coombs.web import api, errors, owner, reference, respondent, start
-from coombs.web.drafts import Draft
-from coombs.web.gate import Gate
-from coombs.web.registry import Cache, Registry
-from coombs.web.safety import Policy
-from coombs.web.thinker import Thinker
+from coombs.web import errors
+from coombs.web.access import Policy
+from coombs.web.api import respondents, studies
+from coombs.web.learning.learning_queue import LearningQueue
+from coombs.web.lru_cache import LRUCache
+from coombs.web.middleware import SafetyMiddleware
+from coombs.web.pages import answering, api_reference, home, result_page, study_page
+from coombs.web.study_cache import StudyCache
+from coombs.web.uploads import Upload
 
-THREADS, SLOW_THREADS = 40, 2
-"""Answers, most of which wait for a thought, and results that are worked on at once; each has a connection
-to the database."""
-MOST_DRAFTS = 20
+THREADS = 40
+"""Requests that are worked on at once, most of which wait for a model; each has a database connection."""
+SLOW_THREADS = 2
+"""Results that are worked on at once."""
+MOST_UPLOADS = 20
+"""Uploads that wait to become a study."""
 ABOUT = "Ask and tell: which of two things does a person prefer? See docs/page.md."
+ROUTERS = (
+    home.router,
+    study_page.router,
+    answering.router,
+    result_page.router,
+    api_reference.router,
+    respondents.router,
+    studies.router,
+)
 
 
 def create_app(
@@ -48,6 +62,11 @@ def create_app(
     pictures : a folder; pictures that items name by a relative path are shown from it
     processes : that learn from answers, so that this one only replies; 0 does it in a thread
 
+    Returns
+    -------
+    FastAPI
+        An ASGI application.
+
     Examples
     --------
     >>> app = create_app("memory:")
@@ -62,15 +81,19 @@ def create_app(
         redoc_url=None,
         lifespan=_lifespan,
     )
-    state = app.state
-    state.policy = Policy.of(token, allowed_hosts)
-    state.thinker = Thinker(processes)
+    queue = app.state.queue = LearningQueue(processes)
     folder = None if pictures is None else Path(pictures)
-    state.registry = Registry(open_storage(storage), state.thinker, folder)
-    state.drafts = Cache[Draft](MOST_DRAFTS)
-    state.slow_lane = anyio.CapacityLimiter(SLOW_THREADS)
-    state.wrong_tokens = asyncio.Lock()
-    for router in (start.router, owner.router, respondent.router, reference.router, api.people, api.owners):
+    app.state.cache = StudyCache(open_storage(storage), folder, queue.learn)
+    app.state.uploads = LRUCache[Upload](MOST_UPLOADS)
+    app.state.slow_work = anyio.CapacityLimiter(SLOW_THREADS)
+    app.state.wrong_tokens = asyncio.Lock()
+    _add_routes(app, Policy.of(token, allowed_hosts))
+    return app
+
+
+def _add_routes(app: FastAPI, policy: Policy) -> None:
+    """Pages, API, static files, and what every request passes."""
+    for router in ROUTERS:
         app.include_router(router)
     app.mount("/static", StaticFiles(packages=[("coombs.web", "static")]), name="static")
     errors.install(app)
@@ -79,8 +102,8 @@ def create_app(
         request.scope["app"] = app
         return await errors.respond(request, error)
 
-    app.add_middleware(Gate, policy=state.policy, refuse=refuse)
-    return app
+    app.state.policy = policy
+    app.add_middleware(SafetyMiddleware, policy=policy, refuse=refuse)
 
 
 @asynccontextmanager
@@ -88,4 +111,4 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Until the server stops."""
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
     yield
-    app.state.thinker.close()
+    app.state.queue.close()

@@ -6,7 +6,6 @@ import asyncio
 import sqlite3
 import sys
 from http import HTTPStatus
-from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -16,8 +15,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from coombs.data.tables import InputError
 from coombs.storage import AnsweredError, StudyExistsError, UnknownStudyError, is_storage_error
-from coombs.web.pages import render
-from coombs.web.safety import COOKIE, COOKIE_SECONDS, Policy
+from coombs.web.access import NotOwnerError, Policy
+from coombs.web.pages.rendering import render
 
 SENTENCES = {
     400: "This request cannot be understood.",
@@ -27,12 +26,11 @@ SENTENCES = {
     500: "Something went wrong here. Every answer that was confirmed is stored; try again.",
     503: "The storage does not answer at the moment. Every answer that was confirmed is stored; try again.",
 }
+STATUSES = {UnknownStudyError: 404, AnsweredError: 409, StudyExistsError: 409, InputError: 422}
+"""Of errors whose own sentence is shown; the last is the general one."""
+TITLES = {404: "Not found", 413: "Too large", 422: "That does not work", 503: "No storage"}
 PAUSE = 0.3
 """Seconds between wrong tokens, of everybody together."""
-
-
-class NotOwnerError(Exception):
-    """The page is the owner's."""
 
 
 def install(app: FastAPI) -> None:
@@ -51,11 +49,12 @@ async def respond(request: Request, error: Exception) -> Response:
     return problem(request, status, sentence)
 
 
-def problem(request: Request, status: int, sentence: str, **more: Any) -> Response:
+def problem(request: Request, status: int, sentence: str) -> Response:
     """An error as a page, or as JSON for a program."""
     if request.url.path.startswith("/api/"):
-        return JSONResponse({"detail": sentence, **more}, status)
-    return render(request, "error.html", status, number=status, title=_title(status), sentence=sentence)
+        return JSONResponse({"detail": sentence}, status)
+    title = TITLES.get(status, HTTPStatus(status).phrase)
+    return render(request, "error.html", status, number=status, title=title, sentence=sentence)
 
 
 def described(error: Exception) -> tuple[int, str]:
@@ -65,12 +64,9 @@ def described(error: Exception) -> tuple[int, str]:
         return error.status_code, SENTENCES.get(error.status_code, error.detail) if standard else error.detail
     if isinstance(error, RequestValidationError):
         return 422, _validation(error)
-    if isinstance(error, UnknownStudyError):
-        return 404, str(error)
-    if isinstance(error, AnsweredError | StudyExistsError):
-        return 409, str(error)
-    if isinstance(error, InputError):
-        return 422, str(error)
+    for kind, status in STATUSES.items():
+        if isinstance(error, kind):
+            return status, str(error)
     status = 503 if is_storage_error(error) else 500
     return status, SENTENCES[status]
 
@@ -86,7 +82,7 @@ async def _to_stranger(request: Request) -> Response:
     policy: Policy = request.app.state.policy
     given = request.query_params.get("token", "")
     if policy.accepts(given):
-        return with_cookie(request, RedirectResponse(request.url.path, 303), policy)
+        return policy.with_cookie(request, RedirectResponse(request.url.path, 303))
     if policy.token is None:
         return problem(request, 403, "This page is for whoever runs the server, on the same machine.")
     if given or "authorization" in request.headers:
@@ -97,26 +93,7 @@ async def _to_stranger(request: Request) -> Response:
     return render(request, "login.html", 401, wrong=wrong, to=request.url.path)
 
 
-def with_cookie(request: Request, response: Response, policy: Policy) -> Response:
-    """The response, after which the browser is known as the owner's."""
-    response.set_cookie(
-        COOKIE,
-        policy.cookie,
-        max_age=COOKIE_SECONDS,
-        httponly=True,
-        samesite="strict",
-        secure=request.url.scheme == "https",
-    )
-    return response
-
-
 def _validation(error: RequestValidationError) -> str:
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path"))
     return f"{place or 'The request'}: {first['msg']}."
-
-
-def _title(status: int) -> str:
-    return {404: "Not found", 413: "Too large", 422: "That does not work", 503: "No storage"}.get(
-        status, HTTPStatus(status).phrase
-    )

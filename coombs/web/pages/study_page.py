@@ -10,32 +10,36 @@ from starlette.responses import Response
 
 from coombs.data.tables import InputError
 from coombs.study import Study, delete_study
-from coombs.web.downloads import study_file
-from coombs.web.drafts import people_names
-from coombs.web.pages import download, go_to, registry_of, render, slowly, study_called, study_path
-from coombs.web.people import compared, enough
-from coombs.web.start import Owner
+from coombs.web.pages.differences import compare_people, least_answers
+from coombs.web.pages.downloads import written
+from coombs.web.pages.rendering import download, go_to, render
+from coombs.web.routing import OWNER_ONLY, cache_of, slowly, study_called, study_path
+from coombs.web.uploads import people_names
 
-router = APIRouter(prefix="/studies", dependencies=[Owner], include_in_schema=False)
+router = APIRouter(prefix="/studies", dependencies=[OWNER_ONLY], include_in_schema=False)
 EXPORTS = {"answers.csv": ("csv", "text/csv"), "study.jsonl": ("jsonl", "application/jsonl")}
+
+
+def _study(request: Request, name: str) -> Study:
+    return cache_of(request).study(study_called(name))
 
 
 @router.get("/{name}")
 def study_page(request: Request, name: str) -> Response:
     """Who answered how much, and everybody's link."""
-    return _page(request, registry_of(request).study(study_called(name)))
+    return _page(request, _study(request, name))
 
 
 def _page(request: Request, study: Study, status: int = 200, problem: str = "", typed: str = "") -> Response:
-    people = study.storage.respondents(study.record.id)
+    people, least = study.storage.respondents(study.record.id), least_answers(study)
     return render(
         request,
         "study.html",
         status,
         study=study,
         people=people,
-        able=sum(n >= enough(study) for _, n in people),
-        enough=enough(study),
+        able=sum(n >= least for _, n in people),
+        enough=least,
         base=str(request.base_url).rstrip("/"),
         problem=problem,
         typed=typed,
@@ -45,7 +49,7 @@ def _page(request: Request, study: Study, status: int = 200, problem: str = "", 
 @router.post("/{name}/people")
 def add_people(request: Request, name: str, names: Annotated[str, Form()] = "") -> Response:
     """A link for each name."""
-    study = registry_of(request).study(study_called(name))
+    study = _study(request, name)
     try:
         for person in people_names(names):
             study.respondent(person)
@@ -57,56 +61,51 @@ def add_people(request: Request, name: str, names: Annotated[str, Form()] = "") 
 @router.post("/{name}/answer")
 def answer_oneself(request: Request, name: str) -> Response:
     """The owner's own link."""
-    study = registry_of(request).study(study_called(name))
-    return go_to(f"/a/{study.respondent().record.token}")
+    return go_to(f"/a/{_study(request, name).respondent().record.token}")
 
 
 @router.get("/{name}/differences")
-async def compare(request: Request, name: str) -> Response:
+async def differences_page(request: Request, name: str) -> Response:
     """People side by side."""
-    registry = registry_of(request)
-    study = await slowly(request, registry.study, study_called(name))
-    about = await slowly(request, compared, registry, study)
+    study = await slowly(request, _study, request, name)
+    sentence, differences = await slowly(request, compare_people, cache_of(request), study)
     return render(
         request,
         "differences.html",
         study=study,
-        sentence=about.sentence,
-        found=about.differences,
-        enough=enough(study),
+        sentence=sentence,
+        differences=differences,
+        enough=least_answers(study),
     )
 
 
 @router.get("/{name}/export/{file}")
 def export(request: Request, name: str, file: str) -> Response:
     """All answers, or all there is."""
-    study = registry_of(request).study(study_called(name))
+    study = _study(request, name)
     if file not in EXPORTS:
         raise InputError(f"There is no export {file!r}; there are {' and '.join(EXPORTS)}.")
     ending, kind = EXPORTS[file]
-    return download(study_file(study, ending), f"{study.name}-{file}", kind)
+    return download(written(ending, study.export), f"{study.name}-{file}", kind)
 
 
 @router.get("/{name}/delete")
 def ask_to_delete(request: Request, name: str) -> Response:
     """Whether it is meant."""
-    study = registry_of(request).study(study_called(name))
-    return render(request, "delete.html", study=study, answers=_n_answers(study), problem="")
+    return _delete_page(request, _study(request, name))
 
 
 @router.post("/{name}/delete")
 def delete(request: Request, name: str, confirm: Annotated[str, Form()] = "") -> Response:
     """Delete it, once its name was typed."""
-    registry = registry_of(request)
-    study = registry.study(study_called(name))
+    cache, study = cache_of(request), _study(request, name)
     if " ".join(confirm.split()) != " ".join(study.name.split()):
-        problem = "That is not the study's name, so nothing was deleted."
-        answers = _n_answers(study)
-        return render(request, "delete.html", 422, study=study, answers=answers, problem=problem)
-    delete_study(study.name, storage=registry.storage)
-    registry.forget(study)
+        return _delete_page(request, study, 422, "That is not the study's name, so nothing was deleted.")
+    delete_study(study.name, storage=cache.storage)
+    cache.forget(study)
     return go_to("/")
 
 
-def _n_answers(study: Study) -> int:
-    return sum(study.respondents().values())
+def _delete_page(request: Request, study: Study, status: int = 200, problem: str = "") -> Response:
+    answers = sum(study.respondents().values())
+    return render(request, "delete.html", status, study=study, answers=answers, problem=problem)

@@ -6,7 +6,6 @@ import os
 import socket
 import sys
 import webbrowser
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,11 +16,12 @@ from coombs.data.catalogue import catalogue
 from coombs.data.tables import InputError
 from coombs.storage import Storage, is_memory, open_storage
 from coombs.study import create_study, load_study
+from coombs.web.access import is_loopback
 from coombs.web.app import create_app
-from coombs.web.pages import study_path
-from coombs.web.safety import is_loopback
+from coombs.web.routing import study_path
 
-MOST_HELPERS = 4
+MOST_WORKERS = 4
+"""Processes that learn, at most."""
 
 
 def serve(
@@ -53,39 +53,21 @@ def serve(
     place = open_storage(storage)
     path = _first_page(items, name, place)
     folder = None if items is None else Path(items).resolve().parent
-    app = create_app(place, token=token, allowed_hosts=_names(host), pictures=folder, processes=_helpers())
+    app = create_app(place, token=token, allowed_hosts=_names(host), pictures=folder, processes=_n_workers())
     with _listening(host, port) as listener:
         address = _address(host, listener.getsockname()[1])
         owner = f"{address}/?token={quote(token, safe='')}" if token else f"{address}/"
-
-        def ready() -> None:
-            print(f"coombs is at {owner}", file=sys.stderr)
-            if path != "/":
-                print(f"The first question is at {address}{path}", file=sys.stderr)
-            kept = "answers are kept until then" if is_memory(storage) else "every answer is stored"
-            print(f"Press Ctrl+C to stop; {kept}.", file=sys.stderr)
-            if open_browser:
-                webbrowser.open(owner if path == "/" else f"{address}{path}")
-
+        kept = "answers are kept until then" if is_memory(storage) else "every answer is stored"
+        first = [f"The first question is at {address}{path}"] if path != "/" else []
+        # Whoever opens the page now is answered in a moment: the socket listens already.
+        print(f"coombs is at {owner}", *first, f"Press Ctrl+C to stop; {kept}.", sep="\n", file=sys.stderr)
+        if open_browser:
+            webbrowser.open(owner if path == "/" else f"{address}{path}")
         # Addresses hold secrets, so there is no log of them.
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, timeout_keep_alive=75, ws="none"
         )
-        _Server(config, ready).run(sockets=[listener])
-
-
-class _Server(uvicorn.Server):
-    """Says when it is there."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, then say so."""
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 def _first_page(items: str | None, name: str | None, storage: Storage) -> str:
@@ -99,9 +81,9 @@ def _first_page(items: str | None, name: str | None, storage: Storage) -> str:
     return "/" if name is None else study_path(load_study(name, storage=storage).name)
 
 
-def _helpers() -> int:
-    """Processes that think: this one needs a core, too."""
-    return max(1, min(MOST_HELPERS, (os.cpu_count() or 1) - 1))
+def _n_workers() -> int:
+    """Processes that learn: this one needs a core, too."""
+    return max(1, min(MOST_WORKERS, (os.cpu_count() or 1) - 1))
 
 
 def _names(host: str) -> list[str]:

@@ -1,39 +1,30 @@
-"""The owner's first pages: the studies so far, a table to look over, a new study."""
+"""The owner's first pages: the studies so far, an upload to look over, a new study, the login."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files as package_files
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, File, Form, UploadFile
+from fastapi import APIRouter, File, Form, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from coombs.data.tables import InputError
 from coombs.study import create_study
-from coombs.web import checks
-from coombs.web.drafts import Choices, Draft, read_upload, study_name
-from coombs.web.errors import NotOwnerError, described, pause, with_cookie
-from coombs.web.pages import go_to, registry_of, render, study_path
-from coombs.web.registry import Cache
-from coombs.web.safety import COOKIE, Policy
+from coombs.web import upload_validation
+from coombs.web.access import COOKIE, Policy
+from coombs.web.errors import described, pause
+from coombs.web.lru_cache import LRUCache
+from coombs.web.pages.rendering import go_to, render
+from coombs.web.routing import OWNER_ONLY, cache_of, study_path
+from coombs.web.uploads import ColumnRoles, Upload, read_upload, study_name
 
 FIRST_ROWS = 6
-GONE = "This upload is no longer here; choose the file again."
+"""Rows of an upload that are shown."""
 
 router = APIRouter(include_in_schema=False)
-
-
-def owner(request: Request) -> None:
-    """Let nobody pass but the owner."""
-    policy: Policy = request.app.state.policy
-    if not policy.is_owner(request):
-        raise NotOwnerError
-
-
-Owner = Depends(owner)
 
 
 @cache
@@ -44,18 +35,18 @@ def examples() -> dict[str, bytes]:
     return {one.name.removesuffix(".csv"): one.read_bytes() for one in found if one.name.endswith(".csv")}
 
 
-@router.get("/", dependencies=[Owner])
-def start(request: Request) -> Response:
+@router.get("/", dependencies=[OWNER_ONLY])
+def home(request: Request) -> Response:
     """Studies so far, and where to drop a file."""
-    return _start(request)
+    return _home(request)
 
 
-def _start(request: Request, status: int = 200, problem: str = "") -> Response:
-    studies = sorted(registry_of(request).storage.studies(), key=lambda one: one.created, reverse=True)
+def _home(request: Request, status: int = 200, problem: str = "") -> Response:
+    studies = sorted(cache_of(request).storage.studies(), key=lambda one: one.created, reverse=True)
     return render(request, "start.html", status, studies=studies, examples=list(examples()), problem=problem)
 
 
-@router.post("/drafts", dependencies=[Owner])
+@router.post("/drafts", dependencies=[OWNER_ONLY])
 def upload(
     request: Request,
     file: Annotated[UploadFile | None, File()] = None,
@@ -66,25 +57,25 @@ def upload(
         if example:
             if example not in examples():
                 raise InputError(f"There is no example {example!r}.")
-            draft = read_upload(examples()[example], f"{example}.csv")
+            table = read_upload(examples()[example], f"{example}.csv")
         elif file is None or not file.filename:
             raise InputError("No file was chosen; choose a CSV or Parquet file, or take an example.")
         else:
-            draft = read_upload(file.file.read(), file.filename)
+            table = read_upload(file.file.read(), file.filename)
     except InputError as error:
-        return _start(request, 422, str(error))
-    _drafts(request).put(draft.id, draft)
-    return go_to(f"/drafts/{draft.id}")
+        return _home(request, 422, str(error))
+    _uploads(request).put(table.id, table)
+    return go_to(f"/drafts/{table.id}")
 
 
-@router.get("/drafts/{number}", dependencies=[Owner])
+@router.get("/drafts/{number}", dependencies=[OWNER_ONLY])
 def look_over(request: Request, number: str) -> Response:
     """The table, and what its columns probably are."""
-    draft = _draft(request, number)
-    return _preview(request, draft, draft.guess(), draft.file.rpartition(".")[0] or draft.file)
+    table = _upload(request, number)
+    return _preview(request, table, table.guess(), table.file.rpartition(".")[0] or table.file)
 
 
-@router.post("/drafts/{number}", dependencies=[Owner])
+@router.post("/drafts/{number}", dependencies=[OWNER_ONLY])
 def settle(
     request: Request,
     number: str,
@@ -98,40 +89,36 @@ def settle(
     create: Annotated[str, Form()] = "",
 ) -> Response:
     """Check the choices again, or make the study."""
-    draft = _draft(request, number)
-    roles = (names or None, picture or None, link or None)
-    choices = Choices(tuple(feature or ()), *roles, complete, numbered)
+    table = _upload(request, number)
+    columns = (names or None, picture or None, link or None)
+    roles = ColumnRoles(tuple(feature or ()), *columns, complete, numbered)
     if not create:
-        return _preview(request, draft, choices, name)
+        return _preview(request, table, roles, name)
     try:
         called = study_name(name)
-        items = draft.catalogue(choices)
-        create_study(items, called, storage=registry_of(request).storage, load_if_exists=False)
+        items = table.catalogue(roles)
+        create_study(items, called, storage=cache_of(request).storage, load_if_exists=False)
     except InputError as error:
-        return _preview(request, draft, choices, name, *described(error))
+        return _preview(request, table, roles, name, *described(error))
     return go_to(study_path(called))
 
 
 def _preview(
-    request: Request, draft: Draft, choices: Choices, name: str, status: int = 200, problem: str = ""
+    request: Request, table: Upload, roles: ColumnRoles, name: str, status: int = 200, problem: str = ""
 ) -> Response:
-    known = all(
-        column is None or column in draft.columns
-        for column in (*choices.features, choices.names, choices.picture, choices.link)
-    )
-    if not known:
-        choices, problem, status = draft.guess(), problem or "There is no such column.", 422
+    if not set(roles.columns) <= table.columns.keys():
+        roles, problem, status = table.guess(), problem or "There is no such column.", 422
     return render(
         request,
         "preview.html",
         status,
-        draft=draft,
-        rows=draft.texts(FIRST_ROWS),
-        choices=choices,
-        problems=checks.problems(draft, choices),
-        warnings=checks.warnings(draft, choices),
-        has_gaps=any(len(draft.gaps(column)) for column in draft.numeric),
-        has_repeats=choices.names is not None and bool(draft.repeated(choices.names)),
+        upload=table,
+        rows=table.texts(FIRST_ROWS),
+        roles=roles,
+        problems=upload_validation.problems(table, roles),
+        warnings=upload_validation.warnings(table, roles),
+        has_gaps=any(map(table.gaps, table.numeric)),
+        has_repeats=roles.names is not None and bool(table.repeated(roles.names)),
         name=name,
         problem=problem,
     )
@@ -152,7 +139,7 @@ async def login(
     # Only a path of our own: not //elsewhere, nor /\elsewhere.
     path = to if to.startswith("/") and to[1:2] not in ("/", "\\") and to.isprintable() else "/"
     if policy.accepts(token):
-        return with_cookie(request, go_to(path), policy)
+        return policy.with_cookie(request, go_to(path))
     await pause(request)
     return render(request, "login.html", 401, wrong="That is not the token.", to=path)
 
@@ -165,13 +152,13 @@ def logout(request: Request) -> Response:
     return response
 
 
-def _drafts(request: Request) -> Cache[Draft]:
-    drafts: Any = request.app.state.drafts
-    return drafts  # type: ignore[no-any-return]
+def _uploads(request: Request) -> LRUCache[Upload]:
+    uploads: LRUCache[Upload] = request.app.state.uploads
+    return uploads
 
 
-def _draft(request: Request, number: str) -> Draft:
-    draft = _drafts(request).get(number)
-    if draft is None:
-        raise HTTPException(404, GONE)
-    return draft
+def _upload(request: Request, number: str) -> Upload:
+    table = _uploads(request).get(number)
+    if table is None:
+        raise HTTPException(404, "This upload is no longer here; choose the file again.")
+    return table

@@ -17,21 +17,37 @@ from numpy.typing import NDArray
 from coombs.data import files, naming, tables
 from coombs.data.catalogue import Catalogue
 from coombs.data.tables import Columns, InputError
-from coombs.web.cards import IMAGE_ENDINGS, LINK, PICTURE, link_column, picture_column, web_address
+from coombs.web.item_cards import (
+    IMAGE_ENDINGS,
+    LINK,
+    PICTURE,
+    SAMPLE_ROWS,
+    link_column,
+    picture_column,
+    web_address,
+)
 from coombs.words import count
 
-MOST_ROWS, MOST_COLUMNS, MOST_FEATURES, MOST_CELLS = 20_000, 200, 30, 1_000_000
+MOST_ROWS = 20_000
+"""Items of a study."""
+MOST_COLUMNS = 200
+"""Columns of a file."""
+MOST_FEATURES = 30
+"""Columns to learn from."""
+MOST_CELLS = 1_000_000
+"""Rows times columns."""
+MOST_NAMES = 500
+"""People who get a link at once."""
 LONGEST_NAME = 120
+"""Characters of a study's, a person's or a file's name."""
 NAME_COLUMNS = ("name", "title", "item")
-LOOKED_AT = 200
-"""Rows by which a column is taken for pictures or links."""
 
 
 @dataclass(frozen=True)
-class Choices:
+class ColumnRoles:
     """Which column is what.
 
-    `complete` leaves out rows in which a feature is missing; `numbered` numbers names that come again.
+    `complete` leaves out rows in which a feature is missing; `numbered` numbers names that are repeated.
     """
 
     features: tuple[str, ...] = ()
@@ -41,9 +57,14 @@ class Choices:
     complete: bool = False
     numbered: bool = False
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All that have a role."""
+        return (*self.features, *filter(None, (self.names, self.picture, self.link)))
+
 
 @dataclass(frozen=True)
-class Draft:
+class Upload:
     """The columns of an uploaded file as text, the numbers of its lines or rows, and how it is written."""
 
     file: str
@@ -79,9 +100,13 @@ class Draft:
         names, others = files.roles(self.columns, self.typed)
         return (*((names,) if names in self.numeric else ()), *others)
 
-    def gaps(self, name: str) -> NDArray[np.intp]:
+    def gaps(self, name: str) -> list[int]:
         """Rows in which a column has no number."""
-        return np.flatnonzero([not _is_number(cell) for cell in self.typed[name].tolist()])
+        return [i for i, cell in enumerate(self.typed[name].tolist()) if not _is_number(cell)]
+
+    def is_constant(self, name: str) -> bool:
+        """Whether all cells that are not blank are alike."""
+        return len({cell for cell in self.typed[name].tolist() if cell is not None}) == 1
 
     def texts(self, rows: int) -> list[list[str]]:
         """The first rows."""
@@ -96,7 +121,7 @@ class Draft:
         """Columns of pictures in files, which an upload does not bring."""
         return tuple(name for name in self.columns if _are_files(self._cells(name)))
 
-    def guess(self) -> Choices:
+    def guess(self) -> ColumnRoles:
         """What the columns probably are."""
         names = self._names()
         others = {
@@ -106,49 +131,53 @@ class Draft:
         pictures = {name: cells for name, cells in others.items() if any(map(web_address, cells))}
         picture = picture_column(pictures)
         link = link_column({name: cells for name, cells in others.items() if name != picture})
-        whole = [name for name in self.numeric if name != names and not len(self.gaps(name))]
-        varied = [name for name in whole if len(np.unique(self.typed[name].astype(float))) > 1]
-        features = [name for name in varied if not files.is_id_header(name) and name not in self.numbering]
-        return Choices(tuple(features[:MOST_FEATURES]), names, picture, link)
+        features = [
+            name
+            for name in self.numeric
+            if name not in (names, *self.numbering)
+            and not files.is_id_header(name)
+            and not self.gaps(name)
+            and not self.is_constant(name)
+        ]
+        return ColumnRoles(tuple(features[:MOST_FEATURES]), names, picture, link)
 
-    def catalogue(self, choices: Choices) -> Catalogue:
+    def catalogue(self, roles: ColumnRoles) -> Catalogue:
         """The items, or an InputError that says what to choose instead."""
-        self.check(choices)
+        self.check(roles)
         rows = np.arange(self.n_rows)
-        if choices.complete:
-            rows = np.setdiff1d(rows, np.concatenate([self.gaps(name) for name in choices.features]))
+        if roles.complete:
+            rows = np.setdiff1d(rows, [i for name in roles.features for i in self.gaps(name)])
         if len(rows) < 2:
             raise InputError("Fewer than two rows have all the features; untick the columns with gaps.")
-        names = None if choices.names is None else self.columns[choices.names][rows]
-        if names is not None and choices.numbered:
+        names = None if roles.names is None else self.columns[roles.names][rows]
+        if names is not None and roles.numbered:
             names = np.array(numbered(names.tolist()), dtype=object)
-        features = {name: self.typed[name][rows] for name in self.columns if name in choices.features}
+        features = {name: self.typed[name][rows] for name in self.columns if name in roles.features}
         table = tables.assemble(names, features, lambda i: self.where(int(rows[i])))
-        shown = self._details(choices)
+        shown = self._details(roles)
         details = tuple({name: str(column[i]) for name, column in shown.items()} for i in rows.tolist())
         return Catalogue(table, details)
 
-    def check(self, choices: Choices) -> None:
+    def check(self, roles: ColumnRoles) -> None:
         """Refuse what no study can be made of, whatever the cells are."""
         if self.n_rows < 2:
             raise InputError(f"{self.file} has one row; two or more are needed, as things are compared.")
-        roles = (choices.names, choices.picture, choices.link)
-        for name in (*choices.features, *(role for role in roles if role is not None)):
+        for name in roles.columns:
             if name not in self.columns:
                 raise InputError(f"There is no column {name!r}; the columns are {', '.join(self.columns)}.")
         if not self.numeric:
             raise InputError("There is no column of numbers to learn from; add one, such as price or size.")
-        if not choices.features:
+        if not roles.features:
             raise InputError("No feature is ticked; tick at least one column of numbers to learn from.")
-        if len(choices.features) > MOST_FEATURES:
-            raise InputError(f"{len(choices.features)} features are ticked; tick {MOST_FEATURES} at most.")
-        if choices.names in choices.features:
+        if len(roles.features) > MOST_FEATURES:
+            raise InputError(f"{len(roles.features)} features are ticked; tick {MOST_FEATURES} at most.")
+        if roles.names in roles.features:
             raise InputError(
-                f"{choices.names!r} is ticked as a feature and chosen as the name; one of the two."
+                f"{roles.names!r} is ticked as a feature and chosen as the name; one of the two."
             )
 
     def _cells(self, name: str) -> list[str]:
-        return [str(cell) for cell in self.columns[name][:LOOKED_AT]]
+        return [str(cell) for cell in self.columns[name][:SAMPLE_ROWS]]
 
     def _names(self) -> str | None:
         """The first column if it is text or called so; one called name goes before numbers and ids."""
@@ -161,26 +190,26 @@ class Draft:
                 return better[0]
         return files.roles(self.columns, self.typed).names
 
-    def _details(self, choices: Choices) -> Columns:
+    def _details(self, roles: ColumnRoles) -> Columns:
         """The columns that are shown; the picture and the link by names that the cards know."""
         renamed: dict[str, str] = {}
         for name in self.columns:
-            if name in choices.features or name == choices.names:
+            if name in roles.features or name == roles.names:
                 continue
-            special = {choices.picture: PICTURE, choices.link: LINK}.get(name)
+            special = {roles.picture: PICTURE, roles.link: LINK}.get(name)
             renamed[name] = special or (f"{name} (text)" if name in (PICTURE, LINK) else name)
         return {new: self.columns[old] for old, new in renamed.items()}
 
 
-def read_upload(content: bytes, file: str) -> Draft:
-    """A draft of an uploaded CSV or Parquet file, or an InputError in words."""
+def read_upload(content: bytes, file: str) -> Upload:
+    """An uploaded CSV or Parquet file, or an InputError in words."""
     file = Path(file.replace("\\", "/")).name[:LONGEST_NAME] or "the file"
     if not content.strip():
         raise InputError(f"{file} is empty; it needs a header line and at least two rows.")
     return (_of_parquet if content.startswith(b"PAR1") else _of_csv)(content, file)
 
 
-def _of_csv(content: bytes, file: str) -> Draft:
+def _of_csv(content: bytes, file: str) -> Upload:
     if content.startswith(b"PK\x03\x04"):
         raise InputError(f"{file} is a workbook or an archive; save it as 'CSV UTF-8' and choose that file.")
     text = files.utf8(content, file)
@@ -189,10 +218,10 @@ def _of_csv(content: bytes, file: str) -> Draft:
     _refuse_cells(max(map(text.count, ",;\t")) + text.count("\n"), file)
     table = files.csv_table(text, file)
     _refuse_large(len(table.lines), len(table.columns), file)
-    return Draft(file, table.columns, table.lines, "line", table.separator, table.decimal_commas)
+    return Upload(file, table.columns, table.lines, "line", table.separator, table.decimal_commas)
 
 
-def _of_parquet(content: bytes, file: str) -> Draft:
+def _of_parquet(content: bytes, file: str) -> Upload:
     try:
         rows, columns = files.parquet_shape(BytesIO(content), file)
         _refuse_large(rows, columns, file)
@@ -201,7 +230,7 @@ def _of_parquet(content: bytes, file: str) -> Draft:
         raise InputError(
             f'{file} is a Parquet file, which needs: pip install "coombs[frames]"; or bring it as CSV.'
         ) from error
-    return Draft(file, _text_columns(frame), range(rows), "row")
+    return Upload(file, _text_columns(frame), range(rows), "row")
 
 
 def _text_columns(frame: Any) -> Columns:
@@ -231,7 +260,7 @@ def _refuse_cells(cells: int, file: str) -> None:
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """The names, those that come again with a number.
+    """The names, those that are repeated with a number.
 
     Examples
     --------
@@ -257,14 +286,14 @@ def study_name(text: str) -> str:
     return name
 
 
-def people_names(text: str, most: int = 500) -> Sequence[str]:
+def people_names(text: str) -> Sequence[str]:
     """Names of people out of a form, one on each line, each once."""
     names = list(dict.fromkeys(" ".join(line.split()) for line in text.splitlines()))
     names = [name for name in names if name]
     if not names:
         raise InputError("There is no name; write one on each line.")
-    if len(names) > most:
-        raise InputError(f"There are {len(names)} names; {most} at a time are the most.")
+    if len(names) > MOST_NAMES:
+        raise InputError(f"There are {len(names)} names; {MOST_NAMES} at a time are the most.")
     for name in names:
         if len(name) > LONGEST_NAME or not name.isprintable():
             raise InputError(f"A person's name must be plain text of {LONGEST_NAME} characters at most.")

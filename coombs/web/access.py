@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
 COOKIE = "coombs_owner"
 COOKIE_SECONDS = 30 * 24 * 3600
+"""How long a browser is known as the owner's, in seconds."""
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -32,6 +34,10 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+
+
+class NotOwnerError(Exception):
+    """The page is the owner's."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +70,27 @@ class Policy:
         scheme, _, given = connection.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return self.accepts(given.strip())
-        return _same(connection.cookies.get(COOKIE, ""), self.cookie)
+        return _same(connection.cookies.get(COOKIE, ""), self._cookie)
 
     def accepts(self, given: str) -> bool:
         """Whether that is the token."""
         return self.token is not None and _same(given, self.token)
 
+    def with_cookie(self, request: Request, response: Response) -> Response:
+        """The response, after which the browser is known as the owner's."""
+        response.set_cookie(
+            COOKIE,
+            self._cookie,
+            max_age=COOKIE_SECONDS,
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        return response
+
     @property
-    def cookie(self) -> str:
-        """What the owner's cookie holds: it follows from the token, not the other way around."""
+    def _cookie(self) -> str:
+        """It follows from the token, not the other way around."""
         return hmac.new((self.token or "").encode(), b"coombs owner", hashlib.sha256).hexdigest()
 
 

@@ -11,11 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from coombs.web.safety import HEADERS, Policy, is_cross_site, is_not_json
+from coombs.web.access import HEADERS, Policy, is_cross_site, is_not_json
 
-LARGEST_UPLOAD, LARGEST_FORM = 10 * 2**20, 2**18
-"""Bytes of a request with a file, and of any other."""
+LARGEST_UPLOAD = 10 * 2**20
+"""Bytes of a request with a file."""
+LARGEST_FORM = 2**18
+"""Bytes of any other request."""
 UPLOADS = ("/drafts", "/api/studies")
+"""Paths that take a file."""
 
 TOO_LARGE = f"That is more than {LARGEST_UPLOAD // 2**20} MB; choose a smaller file, or fewer columns."
 FOREIGN_HOST = "This server does not answer to that name; open it by the address that it printed."
@@ -25,7 +28,7 @@ NOT_JSON = "The API takes JSON; send it with the header Content-Type: applicatio
 Refuse = Callable[[Request, Exception], Awaitable[Response]]
 
 
-class Gate:
+class SafetyMiddleware:
     """ASGI middleware; `refuse` makes the page or the JSON that says why not."""
 
     def __init__(self, app: ASGIApp, policy: Policy, refuse: Refuse) -> None:

@@ -1,24 +1,19 @@
-"""Templates to responses, addresses of studies, and work that is kept off the fast lane."""
+"""Templates to responses."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cache, partial
-from typing import Any, TypeVar
-from urllib.parse import quote
+from functools import cache
+from typing import Any
 
-import anyio.to_thread
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 import coombs
-from coombs.web.registry import Registry
-from coombs.web.safety import Policy
+from coombs.web.access import Policy
+from coombs.web.routing import study_path
 from coombs.words import NO_PATTERN, chance, count, ordinal, percent
-
-Done = TypeVar("Done")
 
 
 @cache
@@ -46,28 +41,6 @@ def render(request: Request, template: str, status: int = 200, **data: Any) -> H
 def go_to(path: str) -> Response:
     """After a form: the browser asks for another page."""
     return RedirectResponse(path, 303)
-
-
-def study_path(name: str) -> str:
-    """The address of a study; a slash in its name is written ~2F, which no server takes for a path."""
-    special = r"[~/\\%]" if name.strip(".") else "."
-    return f"/studies/{quote(re.sub(special, lambda found: f'~{ord(found[0]):02X}', name), safe='~')}"
-
-
-def study_called(part: str) -> str:
-    """The name in an address."""
-    return re.sub("~([0-9A-F]{2})", lambda found: chr(int(found[1], 16)), part)
-
-
-def registry_of(request: Request) -> Registry:
-    """What the pages work with."""
-    registry: Registry = request.app.state.registry
-    return registry
-
-
-async def slowly(request: Request, work: Callable[..., Done], *args: Any) -> Done:
-    """Work of seconds, few at a time, so that answers do not wait for it."""
-    return await anyio.to_thread.run_sync(partial(work, *args), limiter=request.app.state.slow_lane)
 
 
 def download(content: bytes | str, name: str, kind: str) -> Response:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from coombs.data import files
-from coombs.study import Respondent, Study
+from coombs.study import Respondent
 from coombs.study.answer_files import export_answers
 from coombs.study.study import ME
-from coombs.web.findings import Findings
+from coombs.web.fitted_result import FittedResult
 
 
 def written(ending: str, write: Callable[[Path], Any]) -> bytes:
@@ -23,30 +23,15 @@ def written(ending: str, write: Callable[[Path], Any]) -> bytes:
         return path.read_bytes()
 
 
-def ranking_csv(findings: Findings) -> bytes:
+def ranking_csv(fitted: FittedResult) -> bytes:
     """All items, best first, with what is known of their ranks, and their features."""
-    catalogue, model = findings.respondent.study.catalogue, findings.result.model
+    catalogue, model = fitted.respondent.study.catalogue, fitted.result.model
     matrix = catalogue.table.matrix
-    header = [
-        "item",
-        "rank",
-        "rank_low",
-        "rank_high",
-        f"in_top_{findings.k}",
-        "distance",
-        *catalogue.features,
-    ]
+    header = ["item", "rank", "rank_low", "rank_high", f"in_top_{fitted.k}", "distance", *catalogue.features]
+    distances = model.distances_.tolist()
     rows = [
-        (
-            place.name,
-            place.rank,
-            place.low,
-            place.high,
-            round(place.top, 4),
-            float(model.distances_[place.position]),
-            *matrix[place.position].tolist(),
-        )
-        for place in findings.ranking
+        (name, rank, low, high, round(top, 4), distances[i], *matrix[i].tolist())
+        for rank, i, name, low, high, top in fitted.ranking
     ]
     return written("csv", lambda path: files.write_csv(path, [files.guard(name) for name in header], rows))
 
@@ -56,20 +41,15 @@ def answers_csv(respondent: Respondent) -> bytes:
     return written("csv", lambda path: export_answers(respondent.study, path, respondent.name))
 
 
-def model_json(findings: Findings) -> str:
+def model_json(fitted: FittedResult) -> str:
     """The model, which `Model.from_json` reads."""
-    return replace(findings.result.model.model_, findings=findings.told.findings()).to_json()
+    return replace(fitted.result.model.model_, findings=fitted.explanation.findings()).to_json()
 
 
-def report_html(findings: Findings) -> bytes:
+def report_html(fitted: FittedResult) -> bytes:
     """The report, which needs matplotlib."""
-    name, who = findings.respondent.study.name, findings.respondent.name
+    name, who = fitted.respondent.study.name, fitted.respondent.name
     wants = "what you want" if who == ME else f"what {who} wants"
     answers = "your answers" if who == ME else f"the answers of {who}"
-    title = f"{name}: {wants if findings.result.has_pattern else answers}"
-    return written("html", lambda path: findings.result.report(path, title=title))
-
-
-def study_file(study: Study, ending: str) -> bytes:
-    """All answers of a study as CSV, or all there is as JSONL."""
-    return written(ending, study.export)
+    title = f"{name}: {wants if fitted.result.has_pattern else answers}"
+    return written("html", lambda path: fitted.result.report(path, title=title))

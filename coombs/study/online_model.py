@@ -1,0 +1,216 @@
+"""The online model of one respondent: draws of what they may want, updated as answers come in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from coombs import questions
+from coombs.data.tables import FloatArray
+from coombs.inference.belief import Belief
+from coombs.inference.live import AveragedBelief
+from coombs.storage.records import AnswerRecord
+from coombs.study.ask_tell import VAGUE
+
+KEPT = 3
+"""Earlier states that are kept, so that undone answers cost little."""
+CHUNK = 3
+"""Answers that are learned from at once: a state is kept after each chunk."""
+ALL_AT_ONCE = 16
+"""With more new answers than this, all of them are one chunk."""
+AHEAD = 4
+"""Questions that are chosen at once, in case the next is wanted before the model has learned again."""
+NEAR = 60
+"""Items that may be among the best, at least."""
+BASE_QUESTIONS = 10
+"""Questions that a goal is first guessed to take, whatever the features."""
+QUESTIONS_PER_FEATURE = 10
+"""Questions that each feature adds to that guess."""
+CORRECTION = 0.1
+"""Share of the difference to the present estimate by which an answer corrects the total."""
+MORE_IF_WRONG = 4.0
+"""Questions still to come for each answer so far, if all of the top were wrong."""
+MORE_IF_UNSURE = 1.2
+"""Questions still to come for each answer so far, if nothing of the top were certain."""
+LEAST_PER_FEATURE = 2
+"""Answers for each feature before anything counts as certain."""
+
+
+class Top(NamedTuple):
+    """The likeliest best items by position, the probability that they are just these, the share that is."""
+
+    positions: tuple[int, ...]
+    probability: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What the model says at one moment: the questions to ask next, best first, and the best items."""
+
+    belief: Belief
+    choices: tuple[questions.Choice, ...]
+    _tops: dict[int, Top] = field(default_factory=dict)
+
+    @property
+    def n_heard(self) -> int:
+        """Answers behind it; a tie is two halves."""
+        return len(self.belief.winners)
+
+    def gain(self, left: int, right: int) -> float:
+        """What the answer to a question would tell, in bits."""
+        for one in self.choices:
+            if {left, right} == {one.first, one.second}:
+                return one.gain
+        return float(questions.information(self.belief, np.array([[left, right]]))[0][0])
+
+    def top(self, k: int) -> Top:
+        """The likeliest best k."""
+        if k not in self._tops:
+            self._tops[k] = self._top(k)
+        return self._tops[k]
+
+    def _top(self, k: int) -> Top:
+        means = self.belief.mean_scores()
+        near = np.argsort(means, kind="stable")[: max(NEAR, 3 * k)]
+        sets = questions.top_sets(self.belief.scores(near)[0], k)
+        right = sets[:k].sum(axis=0)
+        probability = (float((right == k).sum()) + 0.5) / (len(right) + 1)
+        return Top(tuple(near[:k].tolist()), probability, float(right.mean()) / k)
+
+
+class ModelState(NamedTuple):
+    """What was learned, and from which answers (their ids, in order)."""
+
+    belief: Belief
+    answer_ids: tuple[int, ...] = ()
+
+    def with_items(self, items: FloatArray) -> ModelState:
+        """The same about other rows: they are left out where it is sent to another process."""
+        return self._replace(belief=replace(self.belief, items=items))
+
+
+class UpdateTask(NamedTuple):
+    """All that learning depends on: a state, what is new, what to choose, and the seed."""
+
+    state: ModelState
+    new: tuple[AnswerRecord, ...]
+    asked: Collection[tuple[int, int]]
+    strategy: str
+    k: int
+    seed: tuple[int, ...]
+
+
+class ModelUpdate(NamedTuple):
+    """The states after each chunk of new answers, and a snapshot of the last."""
+
+    states: tuple[ModelState, ...]
+    snapshot: Snapshot
+
+    def with_items(self, items: FloatArray) -> ModelUpdate:
+        """The same about other rows."""
+        belief = replace(self.snapshot.belief, items=items)
+        states = tuple(state.with_items(items) for state in self.states)
+        return ModelUpdate(states, replace(self.snapshot, belief=belief))
+
+
+Learn = Callable[[UpdateTask], ModelUpdate]
+"""`learn`, here or in another process."""
+
+
+def learn(task: UpdateTask) -> ModelUpdate:
+    """Learn from new answers and choose the next questions; the same task always gives the same."""
+    belief, ids = task.state
+    rng = np.random.default_rng([*task.seed, len(ids) + len(task.new)])
+    size = CHUNK if len(task.new) <= ALL_AT_ONCE else len(task.new)
+    states = []
+    for begin in range(0, len(task.new), size):
+        chunk = task.new[begin : begin + size]
+        belief, ids = belief.after(*oriented(chunk), rng), (*ids, *(answer.id for answer in chunk))
+        states.append(ModelState(belief, ids))
+    choices = questions.choose(belief, task.strategy, len(belief.items), task.asked, rng, task.k, AHEAD)
+    snapshot = Snapshot(belief, choices)
+    snapshot.top(task.k)
+    return ModelUpdate(tuple(states), snapshot)
+
+
+class OnlineModel:
+    """The states of one respondent's model; `learn` may do its work elsewhere."""
+
+    def __init__(self, items: FloatArray, metric: str, seed: Sequence[int], learn: Learn = learn) -> None:
+        """About standardised items."""
+        self._seed, self._learn = tuple(seed), learn
+        kind, name = (AveragedBelief, "full") if metric == "auto" else (Belief, metric)
+        self._prior = ModelState(kind.prior(items, name, None, np.random.default_rng(self._seed)))
+        self._states = [self._prior]
+
+    def update(
+        self, answers: Sequence[AnswerRecord], asked: Collection[tuple[int, int]], strategy: str, k: int
+    ) -> Snapshot:
+        """What to ask next, and which k items are the best, given all answers that stand now."""
+        ids = tuple(answer.id for answer in answers)
+        # Undone answers are unlearned: back to the latest state without them.
+        self._states = [one for one in self._states if one.answer_ids == ids[: len(one.answer_ids)]]
+        state = self._states[-1] if self._states else self._prior
+        new = tuple(answers[len(state.answer_ids) :])
+        learned = self._learn(UpdateTask(state, new, asked, strategy, k, self._seed))
+        self._states = [*self._states, *learned.states][-1 - KEPT :]
+        return learned.snapshot
+
+
+class RemainingQuestions:
+    """An estimate of the questions until a goal: a guess at first, which each answer corrects a little."""
+
+    def __init__(self, n_features: int) -> None:
+        self._guess = float(BASE_QUESTIONS + QUESTIONS_PER_FEATURE * n_features)
+        self._least = LEAST_PER_FEATURE * n_features
+        self._restart()
+
+    def _restart(self) -> None:
+        self._count, self._total, self._progress, self.reached = 0, self._guess, 0.0, False
+
+    def update(self, count: int, top: Top, goal: float) -> tuple[int, float]:
+        """Questions until the probability of the top reaches the goal, and the progress, from 0 to 1.
+
+        Progress never goes back, nor is a goal that was reached lost again, unless answers are undone.
+        """
+        if count < self._count:
+            self._restart()
+        for _ in range(self._count, count):
+            # The first answers say little about how many it takes.
+            correction = CORRECTION * min(1.0, count / self._guess)
+            self._total += correction * (_in_all(count, top, goal) - self._total)
+        self._count = count
+        left = max(1, math.ceil(self._total - count), self._least - count)
+        if top.probability >= goal and count >= self._least:
+            left, self.reached = 0, True
+        self._progress = max(self._progress, count / (count + left) if count else 0.0)
+        return left, self._progress
+
+
+def _in_all(count: int, top: Top, goal: float) -> float:
+    """Questions that it takes in all, by rules of thumb from simulated people."""
+    if top.probability < VAGUE:
+        return count * (1 + MORE_IF_WRONG * (1 - top.share))
+    return count * (1 + MORE_IF_UNSURE * max(0.0, 1 - top.probability / goal))
+
+
+def oriented(
+    answers: Sequence[AnswerRecord],
+) -> tuple[questions.Index, questions.Index, FloatArray]:
+    """Winners, losers and weights; a tie counts half each way, a skip or a weight of zero not at all."""
+    rows: list[tuple[int, int, float]] = []
+    for answer in answers:
+        left, right, weight = answer.left, answer.right, answer.weight
+        if not weight:
+            continue
+        if answer.choice == "tie":
+            rows += [(left, right, weight / 2), (right, left, weight / 2)]
+        elif answer.choice != "skip":
+            rows.append((left, right, weight) if answer.choice == "left" else (right, left, weight))
+    table = np.array(rows).reshape(-1, 3)
+    return table[:, 0].astype(np.intp), table[:, 1].astype(np.intp), table[:, 2]

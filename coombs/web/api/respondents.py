@@ -1,0 +1,75 @@
+"""What the holder of a respondent's link can do: ask, tell, undo, and see what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from coombs.storage import AnsweredError
+from coombs.study import Answer, Respondent
+from coombs.web.api.schemas import AnswerIn, AnswerOut, ProgressOut, TurnOut, UndoIn
+from coombs.web.learning.learning_queue import PATIENCE, PATIENCE_AT_FIRST
+from coombs.web.routing import cache_of, fitted_result, slowly
+from coombs.web.turns import next_turn
+
+Token = Annotated[str, Path(description="What the respondent's link holds: whoever has it answers as them")]
+
+router = APIRouter(prefix="/api/respondents/{token}", tags=["respondent"])
+
+
+@router.get("/question")
+def question(request: Request, token: Token) -> TurnOut:
+    """The question that waits for an answer, or a new one."""
+    return _turn(request, cache_of(request).respondent(token), PATIENCE_AT_FIRST)
+
+
+@router.post("/tell", response_model=TurnOut, responses={409: {"description": "It has another answer"}})
+def tell(request: Request, token: Token, answer: AnswerIn) -> TurnOut | JSONResponse:
+    """Keep an answer: when this returns it is stored. The reply has the next question."""
+    respondent = cache_of(request).respondent(token)
+    try:
+        respondent.tell(answer.question, answer.choice)
+    except AnsweredError as error:
+        return JSONResponse({"detail": str(error), **_turn(request, respondent).model_dump()}, 409)
+    return _turn(request, respondent)
+
+
+@router.post("/undo")
+def undo(request: Request, token: Token, which: UndoIn) -> TurnOut:
+    """Take back an answer; its question comes again."""
+    respondent = cache_of(request).respondent(token)
+    respondent.undo(which.answer)
+    return _turn(request, respondent)
+
+
+@router.get("/progress")
+def progress(request: Request, token: Token) -> ProgressOut:
+    """How far it is."""
+    return _turn(request, cache_of(request).respondent(token)).progress
+
+
+@router.get("/history", response_model=list[AnswerOut])
+def history(request: Request, token: Token) -> Sequence[Answer]:
+    """The answers that stand, in their order."""
+    return cache_of(request).respondent(token).history()
+
+
+@router.get("/result")
+async def result(request: Request, token: Token, explain: bool = False) -> dict[str, Any]:
+    """Ranking, ideal and what matters, empty before the first answer; `explain` adds the explanation.
+
+    Where `has_pattern` is false there is no ideal point, and the ranking is no better than chance.
+    """
+    _, fitted = await fitted_result(request, token)
+    if fitted is None:
+        return {"has_pattern": False, "n_answers": 0, "ranking": [], "ideal_point": None}
+    plain = await slowly(request, fitted.to_dict)
+    return plain | ({"explanation": await slowly(request, fitted.explanation.to_dict)} if explain else {})
+
+
+def _turn(request: Request, respondent: Respondent, patience: float = PATIENCE) -> TurnOut:
+    return TurnOut.of(next_turn(request, respondent, patience=patience), respondent)

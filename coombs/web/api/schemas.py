@@ -1,0 +1,159 @@
+"""What the API takes and gives, as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from coombs.data import naming
+from coombs.storage import Choice
+from coombs.storage.timestamps import time_text
+from coombs.study import Respondent, StudyProgress
+from coombs.web.item_cards import Card, CardFeature
+from coombs.web.turns import ShownTurn
+
+# An item's name has the type that it came in; times and whatever else JSON does not know are text.
+ItemName: TypeAlias = Annotated[str | int | float | bool, BeforeValidator(naming.for_json)]
+Time: TypeAlias = Annotated[str, BeforeValidator(time_text)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class AnswerIn(_Body):
+    """An answer: to tell the same again changes nothing, so it may be repeated."""
+
+    question: int = Field(description="The question's id")
+    choice: Choice
+
+
+class UndoIn(_Body):
+    """The answer to take back."""
+
+    answer: int | None = Field(None, description="Its id; by default the last")
+
+
+class StudyIn(_Body):
+    """A study to make of a table in CSV."""
+
+    name: str
+    csv: str = Field(description="A header line, and a line for each item")
+    features: list[str] | None = Field(None, description="Columns to learn from; by default those of numbers")
+    name_column: str | None = Field(None, description="By default the first, if it is text")
+    picture_column: str | None = None
+    link_column: str | None = None
+
+
+class PeopleIn(_Body):
+    """People to make links for."""
+
+    names: list[str]
+
+
+class ItemOut(BaseModel):
+    """One of the two."""
+
+    name: ItemName
+    position: int
+    picture: str | None
+    link: str | None
+    features: list[CardFeature]
+    details: dict[str, str]
+
+    @classmethod
+    def of(cls, card: Card, respondent: Respondent) -> ItemOut:
+        """An item of a respondent's study."""
+        local = f"/a/{respondent.record.token}/picture/{card.position}"
+        return cls(
+            name=respondent.study.catalogue.labels[card.position],
+            position=card.position,
+            picture=local if card.picture == "local" else card.picture,
+            link=card.link,
+            features=list(card.features),
+            details=dict(card.details),
+        )
+
+
+class QuestionOut(BaseModel):
+    """Which of the two is preferred?"""
+
+    id: int
+    left: ItemOut
+    right: ItemOut
+
+
+class ProgressOut(BaseModel):
+    """How sure the best items are, and about how many more questions it takes."""
+
+    text: str
+    n_answers: int
+    top: list[ItemName]
+    probability: float
+    goal: float
+    questions_left: int | None
+    far: float
+    reached: bool
+
+    @classmethod
+    def of(cls, progress: StudyProgress) -> ProgressOut:
+        """The same, and in words."""
+        return cls.model_validate({"text": str(progress), "far": progress.fraction, **asdict(progress)})
+
+
+class TurnOut(BaseModel):
+    """The question to answer next (none where every pair was asked), and how far it is."""
+
+    question: QuestionOut | None
+    progress: ProgressOut
+
+    @classmethod
+    def of(cls, turn: ShownTurn, respondent: Respondent) -> TurnOut:
+        """What a person would see."""
+        question = None
+        if turn.question is not None and turn.cards is not None:
+            left, right = (ItemOut.of(card, respondent) for card in turn.cards)
+            question = QuestionOut(id=turn.question.id, left=left, right=right)
+        return cls(question=question, progress=ProgressOut.of(turn.progress))
+
+
+class AnswerOut(BaseModel):
+    """An answer that stands."""
+
+    id: int
+    question: int | None
+    left: ItemName
+    right: ItemName
+    choice: Choice
+    winner: ItemName | None
+    told: Time
+
+
+class StudySummaryOut(BaseModel):
+    """A study in a list."""
+
+    name: str
+    created: Time
+    n_items: int
+    n_respondents: int
+    n_answers: int
+
+
+class PersonOut(BaseModel):
+    """A respondent, their secret, and where they answer."""
+
+    name: str
+    token: str
+    link: str
+    n_answers: int
+
+
+class StudyOut(BaseModel):
+    """A study."""
+
+    name: str
+    n_items: int
+    features: list[str]
+    respondents: list[PersonOut]

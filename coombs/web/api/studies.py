@@ -1,0 +1,80 @@
+"""What the owner can do: list studies, make one, make links for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from starlette.requests import Request
+
+from coombs.storage import StudySummary
+from coombs.study import Study, create_study
+from coombs.web.api.schemas import PeopleIn, PersonOut, StudyIn, StudyOut, StudySummaryOut
+from coombs.web.routing import OWNER_ONLY, cache_of, study_called
+from coombs.web.uploads import ColumnRoles, people_names, read_upload, study_name
+
+Name = Annotated[str, Path(description="The study's name; ~2F stands for a slash in it, ~7E for ~")]
+
+router = APIRouter(prefix="/api/studies", tags=["owner"], dependencies=[OWNER_ONLY])
+
+
+@router.get("", response_model=list[StudySummaryOut])
+def studies(request: Request) -> Sequence[StudySummary]:
+    """All studies."""
+    return cache_of(request).storage.studies()
+
+
+@router.post("", status_code=201)
+def create(request: Request, new: StudyIn) -> StudyOut:
+    """A new study; 409 if there is one of that name."""
+    upload = read_upload(new.csv.encode(errors="replace"), "csv")
+    guess = upload.guess()
+    features = guess.features if new.features is None else tuple(new.features)
+    roles = ColumnRoles(
+        features,
+        new.name_column or (None if guess.names in features else guess.names),
+        new.picture_column or guess.picture,
+        new.link_column or guess.link,
+    )
+    items, storage = upload.catalogue(roles), cache_of(request).storage
+    return _about(request, create_study(items, study_name(new.name), storage=storage, load_if_exists=False))
+
+
+@router.get("/{name}")
+def study(request: Request, name: Name) -> StudyOut:
+    """A study and its people."""
+    return _about(request, cache_of(request).study(study_called(name)))
+
+
+@router.get("/{name}/respondents")
+def respondents(request: Request, name: Name) -> list[PersonOut]:
+    """Everybody's link, and how much they answered."""
+    return _people(request, cache_of(request).study(study_called(name)))
+
+
+@router.post("/{name}/respondents", status_code=201)
+def add_respondents(request: Request, name: Name, new: PeopleIn) -> list[PersonOut]:
+    """A link for each name; one that is there already stays as it is."""
+    study = cache_of(request).study(study_called(name))
+    wanted = people_names("\n".join(" ".join(one.split()) for one in new.names))
+    for one in wanted:
+        study.respondent(one)
+    return [person for person in _people(request, study) if person.name in wanted]
+
+
+def _about(request: Request, study: Study) -> StudyOut:
+    return StudyOut(
+        name=study.name,
+        n_items=study.n_items,
+        features=study.catalogue.features,
+        respondents=_people(request, study),
+    )
+
+
+def _people(request: Request, study: Study) -> list[PersonOut]:
+    base = f"{str(request.base_url).rstrip('/')}/a"
+    return [
+        PersonOut(name=one.name, token=one.token, link=f"{base}/{one.token}", n_answers=n)
+        for one, n in study.storage.respondents(study.record.id)
+    ]

@@ -1,0 +1,242 @@
+"""What one person's answers say, as plain data for a page or a program."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from coombs.data import naming
+from coombs.data.tables import FloatArray
+from coombs.insights.plot_data import item_names, what_matters_data
+from coombs.study import Answer, Respondent
+from coombs.words import grouped, number, percent, plain, within
+
+N_BEST = 4
+"""Best items that are shown beside the ideal."""
+FITS = 0.9
+"""Share of the answers that agree with the model, from which on they are said to fit together."""
+MOST_UNKNOWNS = 5
+"""Unknowns that are listed."""
+LEAST_PROBES = 5
+"""Random questions from which on the share that was predicted says something."""
+TECHNICAL = ("pieces", "unseen direction", "no intervals")
+"""Unknowns that only a statistician could use: the report has them."""
+CAUTIONS = {
+    "chains apart": "The numbers on this page are still shaky; some more answers will settle them.",
+    "not converged": "The numbers on this page are still shaky; some more answers will settle them.",
+    "anti-ideal": "In some respect the middle seems to be the worst, and both ends better.",
+    "coin": "The answers could not be predicted any better than by tossing a coin.",
+    "several tastes": "More than a fifth of the answers go against what was learned: there may be more "
+    "than one taste behind them, or something that no column shows.",
+}
+
+
+class Place(NamedTuple):
+    """An item's place in the ranking; `low` and `high` are the ranks it may have, `top` its chance."""
+
+    rank: int
+    position: int
+    name: str
+    low: int
+    high: int
+    top: float
+
+
+class Matter(NamedTuple):
+    """How much a feature decides, from `low` to `high`, and what is wanted of it."""
+
+    feature: str
+    share: float
+    low: float
+    high: float
+    wish: str
+
+
+class IdealRow(NamedTuple):
+    """A feature of the best items, and what is wanted of it: a value if there is a best one."""
+
+    feature: str
+    ideal: str
+    is_known: bool
+    between: str
+    values: tuple[str, ...]
+
+
+class CorrectableAnswer(NamedTuple):
+    """An answer that the rest speaks against, and its id, by which it is corrected."""
+
+    winner: str
+    loser: str
+    probability: str
+    answer: int
+
+
+class Column:
+    """A feature of all items, and its values as people write them."""
+
+    def __init__(self, values: FloatArray) -> None:
+        self.values = values
+        self.lowest, self.highest = float(values.min()), float(values.max())
+
+    def text(self, value: float) -> str:
+        """A value that an item has."""
+        return grouped(plain(value))
+
+    def ideal(self, value: float) -> str:
+        """A value that need not be an item's: not beyond them all, where only its side is known."""
+        if not np.isfinite(value) or self.lowest == self.highest:
+            return "-"
+        if value < self.lowest:
+            return f"{self.text(self.lowest)} or less"
+        return f"{self.text(self.highest)} or more" if value > self.highest else self._between_items(value)
+
+    def between(self, low: float, high: float) -> str:
+        """Where the ideal may lie, as far as items go."""
+        if not np.isfinite([low, high]).all():
+            return ""
+        return within((low, high), (self.lowest, self.highest), self._between_items)
+
+    def _between_items(self, value: float) -> str:
+        return grouped(number(value, self.highest - self.lowest))
+
+
+class FittedResult:
+    """A fit to a respondent's answers and its explanation; both take a second.
+
+    `ranking` has all items, best first; `matters` the features, the most important first.
+    """
+
+    def __init__(self, respondent: Respondent, answers: Sequence[Answer]) -> None:
+        self.respondent, self.answers = respondent, tuple(answers)
+        self.k, _ = respondent.study.settings.goal(respondent.study.n_items)
+        with warnings.catch_warnings():
+            # What a fit is not sure of stands in the explanation.
+            warnings.simplefilter("ignore")
+            self.result = respondent.result()
+            self.explanation = self.result.told
+        self.has_pattern = self.result.has_pattern
+        self.ranking, self.matters = self._ranking(), self._matters()
+
+    def _ranking(self) -> list[Place]:
+        model, names = self.result.model, self.respondent.study.catalogue.names
+        order = np.argsort(model.distances_, kind="stable").tolist()
+        ends, chances = model.rank_interval().tolist(), model.top_probability(self.k).tolist()
+        return [
+            Place(rank, i, names[i], ends[i][0], ends[i][1], chances[i]) for rank, i in enumerate(order, 1)
+        ]
+
+    def _matters(self) -> list[Matter]:
+        # It needs scikit-learn, which takes a second to import.
+        from coombs.insights.from_fit import in_few_words
+
+        data = what_matters_data(self.result.model, wishes=False)
+        ends = np.repeat(data.importance[:, None], 2, axis=1) if data.interval is None else data.interval
+        rows = zip(data.positions.tolist(), data.importance.tolist(), ends.tolist(), strict=True)
+        features, wanted = self.explanation.features, self.explanation.ideal
+        wishes = list(map(in_few_words, features, wanted)) if wanted else [""] * len(features)
+        return [Matter(features[j].name, share, low, high, wishes[j]) for j, share, (low, high) in rows]
+
+    @property
+    def is_more(self) -> bool:
+        """Whether there are pairs left to ask about."""
+        return len({frozenset(one.positions) for one in self.answers}) < self.respondent.study.n_pairs
+
+    @property
+    def fit_together(self) -> bool:
+        """Whether (nearly) all answers agree with what was learned."""
+        return self.result.agreement >= FITS
+
+    @property
+    def predicted(self) -> float | None:
+        """The share of answers to random questions that were predicted, if those are not too few."""
+        result = self.result
+        return result.probes_right / result.n_probes if result.n_probes >= LEAST_PROBES else None
+
+    @property
+    def cautions(self) -> list[str]:
+        """What should make one careful, for people."""
+        kinds = self.explanation.trust.cautions
+        return list(dict.fromkeys(CAUTIONS[kind] for kind in kinds if kind in CAUTIONS))
+
+    @property
+    def unknowns(self) -> list[str]:
+        """What the answers do not tell, for people."""
+        few = "These are few answers for so many features, so much of this is a guess."
+        shown = [one for one in self.explanation.unknowns if one.kind not in TECHNICAL]
+        return [few if one.kind == "few answers" else one.text for one in shown][:MOST_UNKNOWNS]
+
+    @property
+    def best(self) -> list[Place]:
+        """The items beside the ideal."""
+        return self.ranking[:N_BEST]
+
+    def ideal(self) -> list[IdealRow]:
+        """The ideal beside the best items, the most important feature first."""
+        from coombs.insights.explanation import NOT_KNOWN, SWEET_SPOT
+
+        catalogue = self.respondent.study.catalogue
+        matrix, names = catalogue.table.matrix, catalogue.features
+        wanted = {one.feature: one for one in self.explanation.ideal}
+        rows = []
+        for matter in self.matters:
+            column, one = Column(matrix[:, names.index(matter.feature)]), wanted.get(matter.feature)
+            text, between = matter.wish, ""
+            if one is not None and one.verdict == SWEET_SPOT and one.value is not None:
+                text = column.ideal(one.value)
+                between = "" if one.low is None or one.high is None else column.between(one.low, one.high)
+            values = tuple(column.text(column.values[place.position]) for place in self.best)
+            is_known = one is not None and one.verdict != NOT_KNOWN
+            rows.append(IdealRow(matter.feature, text, is_known, between, values))
+        return rows
+
+    def surprises(self) -> list[CorrectableAnswer]:
+        """Answers that the rest speaks against, which can still be corrected."""
+        table = self.respondent.study.catalogue.table
+        labels, names = item_names(table), table.texts
+        given = {_winner_loser(answer): answer.id for answer in self.answers}
+        found = [
+            (labels.index(one.winner), labels.index(one.loser), percent(one.probability))
+            for one in self.explanation.trust.surprises
+        ]
+        return [
+            CorrectableAnswer(names[winner], names[loser], chance, given[winner, loser])
+            for winner, loser, chance in found
+            if (winner, loser) in given
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a program; without a pattern the order of `ranking` is no better than chance."""
+        result, catalogue = self.result, self.respondent.study.catalogue
+        ideal = zip(catalogue.features, result.ideal_point.tolist(), strict=True)
+        return {
+            "has_pattern": result.has_pattern,
+            "n_answers": result.n_answers,
+            "conduct": asdict(result.response_style),
+            "n_probes": result.n_probes,
+            "probes_right": result.probes_right,
+            "top": self.k,
+            "ranking": [
+                {
+                    "item": naming.for_json(catalogue.labels[place.position]),
+                    "rank": place.rank,
+                    "rank_low": place.low,
+                    "rank_high": place.high,
+                    "top_probability": place.top,
+                }
+                for place in self.ranking
+            ],
+            "ideal_point": {name: value if np.isfinite(value) else None for name, value in ideal}
+            if result.has_pattern
+            else None,
+            "what_matters": [matter._asdict() for matter in self.matters] if result.has_pattern else [],
+        }
+
+
+def _winner_loser(answer: Answer) -> tuple[int, int]:
+    """Positions of the preferred item and the other; a tie or a skip is no such pair."""
+    left, right = answer.positions
+    return {"left": (left, right), "right": (right, left)}.get(answer.choice, (-1, -1))

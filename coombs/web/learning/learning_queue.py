@@ -1,0 +1,70 @@
+"""The queue of people whose answers are to be learned from; a reply waits for it only briefly."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+
+from coombs.data.tables import InputError
+from coombs.storage import is_storage_error
+from coombs.study import Respondent
+from coombs.study.online_model import ModelUpdate, UpdateTask, learn
+from coombs.web.learning.worker import TIME_LIMIT, WorkerPool
+
+PATIENCE = 0.065
+"""Seconds that a reply waits for the model to learn."""
+PATIENCE_AT_FIRST = 0.3
+"""Seconds that the first page of somebody who comes back waits."""
+
+
+class LearningQueue:
+    """Updates people's models, in worker processes if there are any; nobody is queued twice.
+
+    When answers come faster than the models learn, replies go by the latest snapshot, several answers are
+    learned from at once, and questions are less well chosen; nobody waits.
+    """
+
+    def __init__(self, processes: int = 0, time_limit: float = TIME_LIMIT) -> None:
+        self._processes, self._time_limit = processes, time_limit
+        self._queued: dict[str, Future[None]] = {}
+        self._lock = threading.Lock()
+        self._start()
+
+    def _start(self) -> None:
+        self._threads = ThreadPoolExecutor(max(self._processes, 1), "coombs-learn")
+        self._workers = WorkerPool(self._processes, self._time_limit) if self._processes else None
+
+    def learn(self, task: UpdateTask) -> ModelUpdate:
+        """As `online_model.learn`, in a worker process if there are any."""
+        return learn(task) if self._workers is None else self._workers.learn(task)
+
+    def update(self, respondent: Respondent, patience: float = PATIENCE) -> None:
+        """Learn from all answers so far, and wait that long for it; a reply can do without."""
+        token = respondent.record.token
+        with self._lock:
+            future = self._queued.get(token)
+            if future is None:
+                future = self._queued[token] = self._threads.submit(self._update, respondent)
+        wait([future], patience)
+        error = future.exception() if future.done() and not future.cancelled() else None
+        if isinstance(error, InputError) or is_storage_error(error):
+            raise error
+        if error is not None:
+            logging.getLogger("coombs.web").error("Learning from answers failed.", exc_info=error)
+
+    def _update(self, respondent: Respondent) -> None:
+        # An answer stored from here on may be too late for this update.
+        with self._lock:
+            self._queued.pop(respondent.record.token, None)
+        respondent.think()
+
+    def close(self) -> None:
+        """Drop what is queued and end the processes; what comes later starts anew."""
+        with self._lock:
+            self._queued.clear()
+        threads, workers = self._threads, self._workers
+        if workers is not None:
+            workers.close()
+        threads.shutdown(wait=workers is not None, cancel_futures=True)
+        self._start()

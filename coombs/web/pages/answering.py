@@ -1,0 +1,86 @@
+"""The page behind a respondent's link: two cards, answer, undo, the next two."""
+
+from __future__ import annotations
+
+import mimetypes
+from typing import Annotated
+
+from fastapi import APIRouter, Form
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from coombs.data.tables import InputError
+from coombs.storage import AnsweredError
+from coombs.study import Respondent
+from coombs.web.item_cards import is_image_file
+from coombs.web.learning.learning_queue import PATIENCE_AT_FIRST
+from coombs.web.pages.rendering import go_to, render
+from coombs.web.routing import cache_of
+from coombs.web.turns import ShownTurn, next_turn
+
+router = APIRouter(prefix="/a/{token}", include_in_schema=False)
+
+
+@router.get("")
+def answer_page(request: Request, token: str) -> Response:
+    """Two cards."""
+    respondent = cache_of(request).respondent(token)
+    turn = next_turn(request, respondent, patience=PATIENCE_AT_FIRST)
+    return _turn_page(request, respondent, turn, "answer.html")
+
+
+@router.post("/tell")
+def tell(
+    request: Request,
+    token: str,
+    question: Annotated[int, Form()],
+    choice: Annotated[str, Form()],
+) -> Response:
+    """Keep an answer and show the next question."""
+    respondent, notice = cache_of(request).respondent(token), ""
+    try:
+        respondent.tell(question, choice)
+    except AnsweredError:
+        notice = "That question was answered already, perhaps in another window; this is the next one."
+    return _next(request, respondent, notice)
+
+
+@router.post("/undo")
+def undo(request: Request, token: str, answer: Annotated[int | None, Form()] = None) -> Response:
+    """Take back an answer, by default the last; its question comes again."""
+    respondent, notice = cache_of(request).respondent(token), ""
+    try:
+        if respondent.undo(answer) is None:
+            notice = "There is no answer to take back."
+    except InputError:
+        # Most likely this was sent twice, the first reply being lost.
+        notice = "That answer was taken back already."
+    return _next(request, respondent, notice)
+
+
+def _next(request: Request, respondent: Respondent, notice: str) -> Response:
+    """The next question: a part of the page for our script, the whole page for a form without it."""
+    if request.headers.get("x-part") != "question":
+        return go_to(f"/a/{respondent.record.token}")
+    return _turn_page(request, respondent, next_turn(request, respondent, notice), "_question.html")
+
+
+def _turn_page(request: Request, respondent: Respondent, turn: ShownTurn, template: str) -> Response:
+    return render(request, template, person=respondent, token=respondent.record.token, turn=turn)
+
+
+@router.get("/picture/{position}")
+def picture(request: Request, token: str, position: int) -> Response:
+    """The picture of an item in a file beside the table."""
+    cache = cache_of(request)
+    respondent = cache.respondent(token)
+    cards, folder = cache.cards(respondent), cache.pictures
+    details = respondent.study.catalogue.details
+    if folder is None or not 0 <= position < len(details) or cards.picture_column is None:
+        raise HTTPException(404)
+    name = details[position].get(cards.picture_column, "").strip()
+    path = (folder / name).resolve() if is_image_file(name) else folder
+    if not path.is_relative_to(folder.resolve()) or not path.is_file():
+        raise HTTPException(404)
+    return FileResponse(path, media_type=mimetypes.guess_type(path.name)[0])

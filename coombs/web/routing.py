@@ -1,0 +1,58 @@
+"""What the routes of the pages and of the API share: addresses of studies, the owner's rights, slow work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import anyio.to_thread
+from fastapi import Depends
+from starlette.requests import Request
+
+from coombs.study import Respondent
+from coombs.web.access import NotOwnerError
+from coombs.web.fitted_result import FittedResult
+from coombs.web.study_cache import StudyCache
+
+Done = TypeVar("Done")
+
+
+def study_path(name: str) -> str:
+    """The address of a study; a slash in its name is written ~2F, which no server takes for a path."""
+    special = r"[~/\\%]" if name.strip(".") else "."
+    return f"/studies/{quote(re.sub(special, lambda found: f'~{ord(found[0]):02X}', name), safe='~')}"
+
+
+def study_called(part: str) -> str:
+    """The name in an address."""
+    return re.sub("~([0-9A-F]{2})", lambda found: chr(int(found[1], 16)), part)
+
+
+def cache_of(request: Request) -> StudyCache:
+    """The studies and people that the app works with."""
+    cache: StudyCache = request.app.state.cache
+    return cache
+
+
+async def slowly(request: Request, work: Callable[..., Done], *args: Any) -> Done:
+    """Work of seconds, a few at a time, so that answers do not wait for it."""
+    return await anyio.to_thread.run_sync(partial(work, *args), limiter=request.app.state.slow_work)
+
+
+async def fitted_result(request: Request, token: str) -> tuple[Respondent, FittedResult | None]:
+    """Whose link that is, and the result of their answers, None before the first."""
+    cache = cache_of(request)
+    respondent = await slowly(request, cache.respondent, token)
+    return respondent, await slowly(request, cache.fitted, respondent)
+
+
+def _owner_only(request: Request) -> None:
+    if not request.app.state.policy.is_owner(request):
+        raise NotOwnerError
+
+
+OWNER_ONLY = Depends(_owner_only)
+"""Lets nobody pass but the owner."""

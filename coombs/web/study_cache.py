@@ -1,0 +1,98 @@
+"""Studies, people and results that are kept in memory; whatever falls out is read again."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+from coombs.storage import Storage, UnknownStudyError
+from coombs.study import Respondent, Study, load_study
+from coombs.study.online_model import Learn, learn
+from coombs.web.fitted_result import FittedResult
+from coombs.web.item_cards import Cards
+from coombs.web.lru_cache import LRUCache
+
+MOST_STUDIES = 50
+"""Studies in memory."""
+MOST_PEOPLE = 500
+"""People in memory; the model of one takes 0.5 to 3 MB."""
+MOST_RESULTS = 100
+"""Fitted results in memory."""
+
+
+class StudyWithCards(NamedTuple):
+    """A study, and its items as cards."""
+
+    study: Study
+    cards: Cards
+
+
+class StudyCache:
+    """What the pages and the API work with, over one storage; people's models learn with `learn`.
+
+    A respondent here is made of its record, not by `Study.respondent`, which would keep all for ever.
+    """
+
+    def __init__(self, storage: Storage, pictures: Path | None = None, learn: Learn = learn) -> None:
+        self.storage, self.pictures, self._learn = storage, pictures, learn
+        self._studies: LRUCache[StudyWithCards] = LRUCache(MOST_STUDIES)
+        self._people: LRUCache[Respondent] = LRUCache(MOST_PEOPLE)
+        # Somebody who fell out may still be learned about, and must not be there twice.
+        self._alive: WeakValueDictionary[str, Respondent] = WeakValueDictionary()
+        self._lock = threading.Lock()
+        self._results: LRUCache[FittedResult] = LRUCache(MOST_RESULTS)
+
+    def study(self, name: str) -> Study:
+        """The study of that name, or UnknownStudyError."""
+        kept, record = self._studies.get(name), self.storage.study(name)
+        if kept is not None and kept.study.record.id == record.id:
+            return kept.study
+        return self._keep(load_study(name, storage=self.storage)).study
+
+    def _keep(self, study: Study) -> StudyWithCards:
+        return self._studies.put(
+            study.name, StudyWithCards(study, Cards(study.catalogue, self.pictures is not None))
+        )
+
+    def respondent(self, token: str) -> Respondent:
+        """Whose link that is, or UnknownStudyError."""
+        with self._lock:
+            kept = self._alive.get(token)
+        if kept is None:
+            name, record = self.storage.by_token(token)
+            study = self.study(name)
+            if study.record.id != record.study_id:
+                raise UnknownStudyError("This study was deleted while it was opened; ask for a new link.")
+            made = Respondent(study, record, self._learn)
+            with self._lock:
+                kept = self._alive.setdefault(token, made)
+        return self._people.put(token, kept)
+
+    def cards(self, respondent: Respondent) -> Cards:
+        """The cards of a respondent's study."""
+        kept = self._studies.get(respondent.study.name)
+        if kept is None or kept.study is not respondent.study:
+            kept = self._keep(respondent.study)
+        return kept.cards
+
+    def fitted(self, respondent: Respondent) -> FittedResult | None:
+        """The result of the standing answers; None before the first."""
+        answers = respondent.history()
+        if all(answer.choice == "skip" for answer in answers):
+            return None
+        kept = self._results.get(respondent.record.token)
+        if kept is not None and [one.id for one in kept.answers] == [one.id for one in answers]:
+            return kept
+        return self._results.put(respondent.record.token, FittedResult(respondent, answers))
+
+    def forget(self, study: Study) -> None:
+        """After it was deleted."""
+        number = study.record.id
+        self._studies.drop(lambda kept: kept.study.record.id == number)
+        self._people.drop(lambda person: person.record.study_id == number)
+        self._results.drop(lambda result: result.respondent.record.study_id == number)
+        with self._lock:
+            for one in [one for one in self._alive.values() if one.record.study_id == number]:
+                del self._alive[one.record.token]
