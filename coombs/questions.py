@@ -53,7 +53,7 @@ class Votes(Protocol):
         """(N,) scores of all items."""
 
 
-class Fitted:
+class _Fitted:
     """The draws of a fitted `IdealPoint`."""
 
     def __init__(self, model: Any) -> None:
@@ -76,9 +76,9 @@ class Fitted:
         return result
 
 
-def as_votes(model: Any) -> Votes:
+def _as_votes(model: Any) -> Votes:
     """Draws, or those of a fitted model."""
-    return model if hasattr(model, "mean_scores") else Fitted(model)
+    return model if hasattr(model, "mean_scores") else _Fitted(model)
 
 
 class Choice(NamedTuple):
@@ -128,7 +128,7 @@ def information(model: Any, pairs: Index, every: int = 1, k: int = TOP) -> tuple
     >>> bits.shape, bool((bits >= 0).all())
     ((2,), True)
     """
-    p = _probabilities(as_votes(model), pairs, every)
+    p = _probabilities(_as_votes(model), pairs, every)
     mean = p.mean(axis=1)
     return _entropy(mean) - _entropy(p).mean(axis=1), mean
 
@@ -161,7 +161,7 @@ def best(model: Any, pairs: Index, every: int = 1, k: int = TOP) -> tuple[FloatA
     >>> worth.shape, bool((worth >= 0).all())
     ((2,), True)
     """
-    votes = as_votes(model)
+    votes = _as_votes(model)
     means = votes.mean_scores()
     k = min(k, len(means) - 1)
     contested = np.argsort(means, kind="stable")[: max(CONTESTED, 3 * k)]
@@ -199,7 +199,7 @@ def random(model: Any, pairs: Index, every: int = 1, k: int = TOP) -> tuple[Floa
     >>> worth.tolist()
     [0.0, 0.0]
     """
-    return np.zeros(len(pairs)), _probabilities(as_votes(model), pairs, every).mean(axis=1)
+    return np.zeros(len(pairs)), _probabilities(_as_votes(model), pairs, every).mean(axis=1)
 
 
 Strategy = Callable[[Any, "Index", int, int], tuple[FloatArray, FloatArray]]
@@ -240,7 +240,7 @@ def next_question(
     >>> next_question(est, asked=[(0, 1), (0, 2), (1, 2)]) is None
     True
     """
-    votes = Fitted(model)
+    votes = _Fitted(model)
     found = choose(votes, strategy, len(votes.mean_scores()), asked, generator(random_state), k)
     return found[0] if found else None
 

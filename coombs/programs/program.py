@@ -30,11 +30,7 @@ SMALLEST_SHARE = 1e-4
 
 
 class Status(StrEnum):
-    """How a solve ended: the whole list, a text each.
-
-    Parameters
-    ----------
-    value : text of a status, as `status_` of a fitted estimator
+    """How a solve ended: the whole list; `status_` of a fitted estimator is the text of one.
 
     Examples
     --------
