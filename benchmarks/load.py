@@ -126,7 +126,7 @@ async def crowd(
     """All of them at once, and the server's death in the middle."""
     seen, server = Seen(), start(url, port)
     begin = time.monotonic()
-    links = study.links
+    links = study.links()
     tasks = [
         asyncio.create_task(answer(Browser(port, seen), name, links[name], person, seen, begin + seconds))
         for name, person in zip(links, people, strict=True)

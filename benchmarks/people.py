@@ -143,7 +143,7 @@ def main() -> None:
     if not DATA.exists():
         sys.exit(f"No data at {DATA}.")
     lines = [
-        "Share of held-out answers foretold, mean of five folds, split by judge (coffee) or by pair.",
+        "Share of held-out answers predicted, mean of five folds, split by judge (coffee) or by pair.",
         "SingleStep learns from at most 3,000 answers.",
         "",
         "| data | answers | items | linear | Bradley-Terry | SingleStep | IdealPoint | kind | s |",

@@ -12,17 +12,19 @@ import numpy as np
 from coombs.data.tables import FloatArray
 from coombs.evaluation import kendall_tau_distance, top_k_fraction
 from coombs.model import Model
-from coombs.progress import Progress
+from coombs.progress import ProgressBar
 from coombs.simulate import draw_answers
 from coombs.study import Result, Study, create_study
 from coombs.words import count
 
 UNITS = {"rent": "EUR a month", "size": "m2", "commute": "minutes", "floor": ""}
+"""Of each feature."""
 SPREADS = np.array([190.0, 19.0, 12.5, 2.0])
-# In units of these spreads: rent less what the size is worth, size, commute, floor.
+"""Of each feature, in its units."""
 DIRECTIONS = np.array(
     [[1.0, -0.6, 0.0, 0.0], [0.5, 0.9, 0.0, 0.0], [0.0, 0.0, 0.8, 0.0], [0.0, 0.0, 0.0, 0.5]]
 )
+"""What counts, in units of the spreads: rent less what the size is worth, size, commute, floor."""
 SURENESS = 2.0
 """How sure the person is: what the squared distances are multiplied by."""
 TRUTH = Model(
@@ -46,7 +48,7 @@ def interview(questions: int, seed: int) -> Study:
     with catalogue_file() as path:
         study = create_study(path, "flats", storage="memory:", seed=seed)
     distances, rng = TRUTH.distance(study.catalogue.table), np.random.default_rng(seed)
-    with Progress(questions, "questions") as bar:
+    with ProgressBar(questions, "questions") as bar:
         for _ in range(questions):
             if (question := study.ask()) is None:
                 break
@@ -60,7 +62,7 @@ def told(study: Study, seconds: float) -> tuple[Result, str]:
     """What the answers of the simulated person say, and a page on it and how near it comes to the truth."""
     result, table = study.result(), study.catalogue.table
     # A simulated person needs no time to read.
-    result = replace(result, conduct=replace(result.conduct, is_hasty=False))
+    result = replace(result, response_style=replace(result.response_style, is_hasty=False))
     n = result.n_answers
     asked = f"{count(n, 'question')} about {count(study.n_items, 'flat')}"
     lines = [

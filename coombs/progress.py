@@ -1,4 +1,4 @@
-"""A bar on the terminal for whatever takes longer than two seconds."""
+"""A progress bar on the terminal for whatever takes longer than two seconds."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import time
 from typing import TextIO
 
 PATIENCE = 2.0
-"""Seconds before a bar is shown."""
+"""Seconds before the bar is shown."""
+REDRAW = 0.1
+"""Seconds between two drawings of it."""
 WIDTH = 28
-"""Of the bar, in characters."""
+"""Characters of the bar itself."""
 
 
-class Progress:
+class ProgressBar:
     """How far, and how long still; only on a terminal, and only after two seconds."""
 
     def __init__(self, total: int, label: str = "", stream: TextIO | None = None) -> None:
@@ -20,7 +22,7 @@ class Progress:
         self.stream = sys.stderr if stream is None else stream
         self._begin = self._shown = time.monotonic()
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressBar:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -32,7 +34,7 @@ class Progress:
         """So many more are done."""
         self.done, self.label = self.done + by, self.label if label is None else label
         now = time.monotonic()
-        if self._visible() and now - self._shown > 0.1:
+        if self._visible() and now - self._shown > REDRAW:
             self._shown = now
             self.stream.write(f"\r\x1b[K{self.text(now - self._begin)}")
             self.stream.flush()

@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 NEEDED = ("matplotlib", "pandas", "pyarrow", "polars", "fastapi")
-WRITTEN = {README: ("taste.html", "taste.png"), ROOT / "docs" / "start.md": ("report.html", "model.json")}
+START = ROOT / "docs" / "start.md"
+WRITTEN = {START: ("report.html", "model.json"), ROOT / "docs" / "estimators.md": ("taste.html", "taste.png")}
 SLOW = ("demo", "ask", "serve", "bench", "reproduce")
 """Commands that wait for a person or take long: that they can be called so is enough. Those of docs/cli.md
 run in test_cli.py."""
@@ -65,7 +66,7 @@ def check_command(words: list[str], shown: str, capsys: pytest.CaptureFixture[st
         asked = re.fullmatch(r"coombs\[(.+)\]", arguments[1])
         assert asked is not None and set(asked[1].split(",")) <= known.keys()
     elif not run or arguments[0] in SLOW:
-        cli.build_parser().parse_args(arguments)
+        cli.group.commands[arguments[0]].make_context(arguments[0], arguments[1:])
     else:
         code = cli.main(arguments)
         out, err = capsys.readouterr()
@@ -119,18 +120,28 @@ def test_the_reference_has_every_public_name() -> None:
     assert [name for name in names if f" {name}\n" not in reference] == []
 
 
-def test_readme_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_docs_show_what_the_demo_prints(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The same sections about the same person; a sampler's numbers differ from machine to machine.
 
     So do the questions, and with them whether 40 answers are a pattern.
     """
     cli.main(["demo", "--report", str(tmp_path / "demo.html")])
     printed = capsys.readouterr().out
-    shown = next(block.text for block in blocks(README) if block.text.startswith("A simulated person"))
+    shown = next(block.text for block in blocks(START) if block.text.startswith("A simulated person"))
     headings = r"^(.+)\n-+$"
     assert shown.splitlines()[0] == printed.splitlines()[0]
     found = re.findall(headings, printed, re.MULTILINE)
     assert found == re.findall(headings, shown, re.MULTILINE)
+
+
+def test_contributing_maps_the_package() -> None:
+    """Every folder and module at the top of it, and nothing that does not exist."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    named = set(re.findall(r"`((?:coombs|tests|benchmarks|docs|examples)/[\w/.]*)`", text))
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    top = [one for one in (ROOT / "coombs").iterdir() if not one.name.startswith(("_", "py.typed"))]
+    there = {f"coombs/{one.name}" + "/" * one.is_dir() for one in top}
+    assert there - named == set()
 
 
 def test_changelog_has_this_version() -> None:

@@ -21,9 +21,9 @@ from coombs.data import files
 from coombs.data.comparisons import Comparisons, InputError
 from coombs.storage import AnswerRecord, Storage, StudyExistsError, open_storage
 from coombs.study import Study, create_study, import_study
-from coombs.study.events import export_events, import_events
-from coombs.study.exchange import export_answers, import_answers
-from coombs.study.log import Log
+from coombs.study.answer_files import export_answers, import_answers
+from coombs.study.history import History
+from coombs.study.study_jsonl import export_study
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -76,13 +76,13 @@ def studies(draw: st.DrawFn) -> Study:
 
 def happen(draw: st.DrawFn, storage: Storage, respondent: int, n_items: int) -> None:
     """Something that may happen to a respondent."""
-    log = log_of(storage, respondent)
+    log = History.of(storage, respondent)
     left = draw(st.integers(0, n_items - 1))
     right = (left + draw(st.integers(1, n_items - 1))) % n_items
     what = draw(st.sampled_from(["ask", "tell", "answer", "undo"]))
     if what == "ask":
-        foretold = draw(st.none() | st.floats(0, 1))
-        storage.add_question(respondent, left, right, draw(any_text), foretold, again=True, at=draw(times))
+        predicted = draw(st.none() | st.floats(0, 1))
+        storage.add_question(respondent, left, right, draw(any_text), predicted, again=True, at=draw(times))
     elif what == "undo" and log.answers:
         storage.add_undo(respondent, draw(st.sampled_from(list(log.answers))), at=draw(times))
     else:
@@ -97,15 +97,11 @@ def happen(draw: st.DrawFn, storage: Storage, respondent: int, n_items: int) -> 
         storage.add_answer(respondent, left, right, choice, **more)
 
 
-def log_of(storage: Storage, respondent: int) -> Log:
-    log = Log()
-    log.add(storage.questions(respondent), storage.events(respondent))
-    return log
-
-
 def standing(study: Study) -> dict[str, list[tuple[Any, ...]]]:
     """What each respondent says, in order."""
-    logs = {who.name: log_of(study.storage, who.id) for who, _ in study.storage.respondents(study.record.id)}
+    logs = {
+        who.name: History.of(study.storage, who.id) for who, _ in study.storage.respondents(study.record.id)
+    }
     return {
         name: [(one.left, one.right, one.choice, one.weight, one.told) for one in log.answers.values()]
         for name, log in logs.items()
@@ -118,10 +114,10 @@ def state(study: Study) -> list[Any]:
     record, storage = study.record, study.storage
     found: list[Any] = [record.feature_names, record.settings, record.created, storage.items(record.id)]
     for who, n_answers in storage.respondents(record.id):
-        log, events = log_of(storage, who.id), storage.events(who.id)
+        log, events = History.of(storage, who.id), storage.events(who.id)
         order = [None, *log.questions]
         numbers = [event.id for event in events]
-        asked = [(q.left, q.right, q.purpose, q.foretold, q.asked) for q in log.questions.values()]
+        asked = [(q.left, q.right, q.purpose, q.predicted, q.asked) for q in log.questions.values()]
         told = [
             (event.told, event.left, event.right, event.choice, event.weight, order.index(event.question_id))
             if isinstance(event, AnswerRecord)
@@ -202,7 +198,7 @@ def test_ties_and_skips_about_items_called_so_are_not_wins(tmp_path: Path) -> No
 
 
 def test_exported_rows_say_what_was_asked(tmp_path: Path) -> None:
-    """A row in full: the question, why, what was foretold, and both times."""
+    """A row in full: the question, why, what was predicted, and both times."""
     study, at = small(), NOON + timedelta(seconds=5)
     ann = study.storage.add_respondent(study.record.id, "ann", "secret")
     asked = study.storage.add_question(ann.id, 0, 1, "probe", 0.25, at=NOON)
@@ -214,14 +210,14 @@ def test_exported_rows_say_what_was_asked(tmp_path: Path) -> None:
         first, second = csv.DictReader(file)
     assert first == {
         **{"user": "ann", "left": "latte", "right": "mocha", "winner": "mocha", "choice": "right"},
-        **{"weight": "2.0", "question": str(asked.id), "purpose": "probe", "foretold": "0.25"},
+        **{"weight": "2.0", "question": str(asked.id), "purpose": "probe", "predicted": "0.25"},
         **{"asked": "2026-01-02T12:00:00.123456+00:00", "told": "2026-01-02T12:00:05.123456+00:00"},
     }
     assert (second["winner"], second["question"], second["purpose"], second["asked"]) == ("tie", "", "", "")
     export_answers(study, tmp_path / "answers.parquet")
     kept = pd.read_parquet(tmp_path / "answers.parquet")
     assert kept["question"].tolist()[0] == asked.id and pd.isna(kept["question"].tolist()[1])
-    assert kept["foretold"].tolist()[0] == 0.25
+    assert kept["predicted"].tolist()[0] == 0.25
 
 
 def test_a_study_without_answers_gives_a_header_only(tmp_path: Path) -> None:
@@ -383,8 +379,8 @@ def test_a_study_goes_through_every_kind_of_storage(study: Study) -> None:
             urls.insert(1, postgres.fresh_url())
         last = study
         for url in urls:
-            export_events(last, here / "study.jsonl")
-            last = import_events(here / "study.jsonl", storage=url)
+            export_study(last, here / "study.jsonl")
+            last = import_study(here / "study.jsonl", storage=url)
         assert state(last) == state(study)
 
 
@@ -429,7 +425,7 @@ def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
         import_study(tmp_path / "a.jsonl", storage=study.storage)
 
 
-HEAD = {"kind": "study", "format": "coombs study", "version": 1, "name": "s", "feature_names": ["x"]}
+HEAD = {"kind": "study", "format": "coombs study", "version": 2, "name": "s", "feature_names": ["x"]}
 HEAD |= {"settings": {}, "created": "2026-01-01T00:00:00+00:00"}
 AT = "2026-01-01T00:00:00+00:00"
 LINES: list[dict[str, Any]] = [
@@ -437,7 +433,7 @@ LINES: list[dict[str, Any]] = [
     {"kind": "item", "name": "a", "features": [1], "details": {}},
     {"kind": "item", "name": "b", "features": [2.5], "details": {"color": "red"}},
     {"kind": "respondent", "id": 1, "name": "ann", "created": AT},
-    {"kind": "question", "id": 1, "respondent": 1, "left": 0, "right": 1, "purpose": "p", "foretold": 0.5}
+    {"kind": "question", "id": 1, "respondent": 1, "left": 0, "right": 1, "purpose": "p", "predicted": 0.5}
     | {"asked": AT},
     {"kind": "answer", "id": 1, "respondent": 1, "question": 1, "left": 0, "right": 1, "choice": "left"}
     | {"weight": 1.0, "told": AT},
@@ -459,16 +455,26 @@ def test_the_lines_below_are_a_study(tmp_path: Path) -> None:
     assert study.catalogue.details[1] == {"color": "red"}
 
 
+def test_a_file_of_version_1_is_read_with_what_it_foretold(tmp_path: Path) -> None:
+    """Predictions had that name in files of answers and of whole studies."""
+    text = changed(5, predicted=..., foretold=0.25).replace('"version": 2', '"version": 1')
+    study = import_study(write(tmp_path / "a.jsonl", text), storage="memory:")
+    ((respondent, _),) = study.storage.respondents(study.record.id)
+    assert [question.predicted for question in study.storage.questions(respondent.id)] == [0.25]
+    answers = write(tmp_path / "a.csv", "user,left,right,winner,purpose,foretold\nann,a,b,b,probe,0.25\n")
+    assert study.import_answers(answers) == 1
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", r"a.jsonl: There are fewer than two items"),
         (
-            changed(1, version=2),
-            r"Line 1 of .*a.jsonl: It is of version 2, and this coombs reads up to version 1",
+            changed(1, version=3),
+            r"Line 1 of .*a.jsonl: It is of version 3, and this coombs reads up to version 2",
         ),
-        (changed(1, version="1"), r"Line 1 .* version '1'; it must be 'coombs study', version 1"),
-        (changed(1, format="other"), r"Line 1 .* It is 'other', version 1; it must be"),
+        (changed(1, version="1"), r"Line 1 .* version '1'; it must be 'coombs study', version 2"),
+        (changed(1, format="other"), r"Line 1 .* It is 'other', version 2; it must be"),
         (changed(1, settings={"metric": "round"}), r"Line 1 .* metric is 'round'; it must be one of"),
         (changed(1, settings={"strategy": []}), r"Line 1 .* strategy is"),
         (changed(1, feature_names=[1]), r"Line 1 .* feature_names is \[1\]; it must be text"),
@@ -485,7 +491,7 @@ def test_the_lines_below_are_a_study(tmp_path: Path) -> None:
         (changed(5, left=2), r"Line 5 .* 2 and 1 are not two items of the study"),
         (changed(5, left=10**30), r"Line 5 .* are not two items of the study"),
         (changed(5, left=True), r"Line 5 .* left is True; it must be a whole number"),
-        (changed(5, foretold=1.5), r"Line 5 .* foretold is 1.5; it must be from 0 to 1"),
+        (changed(5, predicted=1.5), r"Line 5 .* predicted probability is 1.5; it must be from 0 to 1"),
         (changed(5, asked=...), r"Line 5 .* The question has no 'asked'; it must have id, respondent"),
         (changed(6, question=9), r"Line 6 .* about question 9, which is on no line before"),
         (changed(6, left=1, right=1), r"Line 6 .* Question 1 was put to another respondent or about other"),
@@ -712,7 +718,7 @@ def test_a_study_that_create_study_refuses_cannot_be_imported(
 def test_names_that_are_not_of_their_kind_are_refused(
     changes: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    export_events(create_study(frame(["a", "b"]), storage="memory:"), tmp_path / "s.jsonl")
+    export_study(create_study(frame(["a", "b"]), storage="memory:"), tmp_path / "s.jsonl")
     first, *others = (tmp_path / "s.jsonl").read_text().splitlines()
     head = json.loads(first)
     head["settings"] |= changes

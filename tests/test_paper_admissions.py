@@ -12,8 +12,8 @@ import pytest
 from coombs.datasets import EIGENVALUES, FEATURES
 from coombs.estimators.single_step import SingleStep
 from coombs.paper import admissions, admissions_figures
-from coombs.paper.experiment import Experiment, Table
-from coombs.paper.runner import Run, reproduce
+from coombs.paper.experiment import Experiment, Tables, Trials
+from coombs.paper.runner import ExperimentResult, Run, reproduce
 from coombs.programs.program import ConvergenceError
 
 pytestmark = pytest.mark.slow
@@ -32,9 +32,9 @@ def summary_in(folder: Path) -> dict:
     return json.loads((folder / "summary.json").read_text(), parse_constant=refuse)
 
 
-def run_quickly(experiment: Experiment, out: Path, jobs: int = 1) -> tuple[Table, dict, Path]:
-    table = reproduce([experiment], Run(out, quick=True, jobs=jobs))[experiment.name]
-    return table, summary_in(out / experiment.name), out / experiment.name
+def run_quickly(experiment: Experiment, out: Path, jobs: int = 1) -> tuple[ExperimentResult, dict, Path]:
+    result = reproduce([experiment], Run(out, quick=True, jobs=jobs))[experiment.name]
+    return result, summary_in(out / experiment.name), out / experiment.name
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +58,8 @@ def check_pictures(folder: Path, names: set[str]) -> None:
         assert set(found) == names and min(found.values()) > 5000
 
 
-def check_tables(experiment: Experiment, table: Table) -> None:
-    for rows in experiment.tables(table).values():
+def check_tables(tables: Tables) -> None:
+    for rows in tables.values():
         assert len(rows[0]) > 1
         assert all(len(row) == len(rows[0]) and all(isinstance(cell, str) for cell in row) for row in rows)
 
@@ -108,9 +108,9 @@ def test_no_fit_exceeds_the_norm_that_the_gammas_allow_but_the_papers_table_does
 
 
 def test_unranked_pictures_and_tables_are_made(unranked):
-    table, _, folder = unranked
+    result, _, folder = unranked
     check_pictures(folder, {"level-sets-gre_verbal-gre_quantitative"})
-    check_tables(admissions.UNRANKED, table)
+    check_tables(result.tables)
 
 
 def test_unranked_full_run_has_every_pair_of_features():
@@ -159,17 +159,16 @@ def test_all_comparisons_give_back_the_ranking_by_the_programs_distances(ranked)
 
 
 def test_ranked_pictures_and_tables_are_made(ranked):
-    table, _, folder = ranked
+    result, _, folder = ranked
     check_pictures(folder, {"top", "kendall"})
-    check_tables(admissions.RANKED, table)
+    check_tables(result.tables)
 
 
 def test_ranked_trial_is_the_same_again(ranked):
-    table, _, _ = ranked
-    again = admissions.ranked_trial(admissions.ranked_cells(True)[0], 0, 1)
-    rows = table.where(answers=50, trial=1).rows
-    assert [row.get("top22", "") for row in again] == [row["top22"] for row in rows]
-    assert [row.get("m_0_0", "") for row in again] == [row["m_0_0"] for row in rows]
+    result, _, _ = ranked
+    cell = admissions.ranked_cells(True)[0]
+    again = [{**cell.settings, "trial": 1, **row} for row in admissions.ranked_trial(cell, 0, 1)]
+    assert result.trials.where(answers=50, trial=1).rows == again
 
 
 # What does not converge
@@ -180,32 +179,32 @@ class NeverSolved(SingleStep):
         raise ConvergenceError("No optimum.")
 
 
-def rows_of(experiment: Experiment, cells) -> Table:
-    return Table(
+def rows_of(experiment: Experiment, cells) -> Trials:
+    return Trials(
         {**cell.settings, "trial": 0, **row} for cell in cells for row in experiment.trial(cell, 0, 0)
     )
 
 
 def test_ranked_fits_without_an_optimum_are_counted_and_have_no_numbers(monkeypatch):
     monkeypatch.setattr(admissions, "SingleStep", NeverSolved)
-    table = rows_of(admissions.RANKED, admissions.ranked_cells(True)[:1])
-    summary = admissions.RANKED.summary(table)
+    trials = rows_of(admissions.RANKED, admissions.ranked_cells(True)[:1])
+    summary = admissions.RANKED.summary(trials)
     cells = {cell["estimator"]: cell for cell in summary["cells"]}
     assert cells["SingleStep"]["failed"] == 1 and "top11" not in cells["SingleStep"]
     assert cells["IdealPoint"]["failed"] == 0 and "top11" in cells["IdealPoint"]
     assert summary["statuses"]["SingleStep"] == {admissions.NO_OPTIMUM: 2}
-    assert set(admissions.RANKED.figures(table)) == {"top", "kendall"}
-    check_tables(admissions.RANKED, table)
+    assert set(admissions.RANKED.figures(summary, trials)) == {"top", "kendall"}
+    check_tables(admissions.RANKED.tables(summary, trials))
 
 
 def test_unranked_fits_without_an_optimum_have_a_status_only(monkeypatch):
     monkeypatch.setattr(admissions, "SingleStep", NeverSolved)
-    table = rows_of(admissions.UNRANKED, admissions.unranked_cells(True))
-    summary = admissions.UNRANKED.summary(table)
+    trials = rows_of(admissions.UNRANKED, admissions.unranked_cells(True))
+    summary = admissions.UNRANKED.summary(trials)
     assert summary["status"] == admissions.NO_OPTIMUM and "ideal" not in summary
     assert "ideal" in summary["IdealPoint"]
-    assert len(admissions.UNRANKED.figures(table)) == 1
-    check_tables(admissions.UNRANKED, table)
+    assert len(admissions.UNRANKED.figures(summary, trials)) == 1
+    check_tables(admissions.UNRANKED.tables(summary, trials))
 
 
 # GradCafe
@@ -226,17 +225,17 @@ def test_gradcafe_summary_has_accuracies_and_what_was_learned(gradcafe):
 
 @here
 def test_gradcafe_pictures_and_tables_are_made(gradcafe):
-    table, _, folder = gradcafe
+    result, _, folder = gradcafe
     check_pictures(folder, {"main"})
-    check_tables(admissions.GRADCAFE, table)
+    check_tables(result.tables)
 
 
 @here
 def test_gradcafe_trial_is_the_same_again(gradcafe):
-    table, _, _ = gradcafe
+    result, _, _ = gradcafe
     cell = admissions.gradcafe_cells(True)[1]
     found = [row["accuracy"] for row in admissions.gradcafe_trial(cell, 0, 0)]
-    assert found == [row["accuracy"] for row in table.where(school=cell["school"]).rows]
+    assert found == [row["accuracy"] for row in result.trials.where(school=cell["school"]).rows]
 
 
 @here

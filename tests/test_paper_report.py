@@ -7,15 +7,16 @@ import copy
 import json
 import math
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
-from coombs.paper import chosen, with_earlier
-from coombs.paper.claims import CLAIMS, Claim, Outcome, judge_all
-from coombs.paper.experiment import Cell, Experiment, Table
-from coombs.paper.judging import weigh
+from coombs.paper import chosen
+from coombs.paper.claims import CLAIMS
+from coombs.paper.experiment import Cell, Experiment, Trials
+from coombs.paper.judging import Check, Claim, Measured, Outcome
 from coombs.paper.report import MARKS, write_report
-from coombs.paper.runner import Run
+from coombs.paper.runner import ExperimentResult, Run, reproduce
 
 HOLDS, PART, NOT, NOT_RUN = Outcome
 MEASURES = ("ur", "wer", "wer_authors", "kendall", "kendall_authors", "top5", "top10", "top20")
@@ -239,7 +240,6 @@ UNRANKED_CASES = [
     ("Strongest are", {"interactions": [PAPERS[0], interaction(1900, gpa=1.0), *PAPERS[2:]]}, PART),
     ("Strongest are", {"interactions": PAPERS[1::-1] + PAPERS[2:]}, HOLDS),
     ("Strongest are", {"interactions": alone(*FEATURES)}, NOT),
-    ("Strongest are", {"interactions": PAPERS[:1]}, NOT_RUN),
     ("The first two", {"interactions": [{**PAPERS[0], "eigenvalue": 2600}, *PAPERS[1:]]}, PART),
     ("The first two", {"interactions": [{**PAPERS[0], "eigenvalue": 6000}, *PAPERS[1:]]}, NOT),
     ("Letters come third", {"interactions": [*PAPERS[:4], interaction(200, gre_verbal=1.0)]}, PART),
@@ -302,10 +302,8 @@ TWO_MIXED = [
 RANKED_CASES = [
     ("The shares of the top", {"cells": ranked_cells(POOR, (0.9, 0.9, 0.5))}, PART),
     ("The shares of the top", {"cells": ranked_cells(POOR, POOR)}, NOT),
-    ("The shares of the top", {"cells": ranked_cells(POOR, POOR)[1:]}, NOT_RUN),
     ("Under 20 %", {"cells": ranked_cells(POOR, (0.95, 0.95, 0.7))}, PART),
     ("Under 20 %", {"cells": ranked_cells(POOR, (0.85, 0.85, 0.9))}, NOT),
-    ("Under 20 %", {"cells": ranked_cells(POOR, POOR)[2:]}, NOT_RUN),
     ("With more comparisons", {"cells": ranked_cells(POOR, POOR, kendall=(0.3, 0.1))}, PART),
     ("With more comparisons", {"cells": ranked_cells(POOR, POOR, kendall=(0.3, 0.3))}, NOT),
     ("The metric from all", {"all": {"interactions": alone(GPA, VERBAL)[:1] + TWO_MIXED[:1]}}, PART),
@@ -337,6 +335,21 @@ def find(experiment, start) -> Claim:
 
 def name(claim):
     return f"{claim.experiment}: {claim.text[:40]}"
+
+
+RECORDED = json.loads((Path(__file__).parent / "data" / "paper_verdicts.json").read_text(encoding="utf-8"))
+"""The summaries of a run with two trials of each cell, rounded, and the verdict on every claim."""
+
+
+@pytest.mark.parametrize("experiment", RECORDED)
+def test_verdicts_and_their_sentences_are_those_on_record(experiment):
+    summary, verdicts = RECORDED[experiment]["summary"], RECORDED[experiment]["verdicts"]
+    found = [[one.text, *one.judge(summary)] for one in CLAIMS if one.experiment == experiment]
+    assert found == verdicts
+
+
+def test_there_are_sixty_claims_each_on_record():
+    assert sum(len(one["verdicts"]) for one in RECORDED.values()) == len(CLAIMS) == 60
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=name)
@@ -436,28 +449,11 @@ def test_every_claim_about_applicants_has_cases():
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=name)
-def test_what_is_missing_makes_a_claim_not_run_or_judged_on_the_rest(claim):
-    """Nothing is ever raised, whatever key or cell is missing."""
+def test_without_its_numbers_a_claim_is_not_run_and_says_why(claim):
+    """Where an experiment did not run, or a fit has no optimum."""
     assert claim.judge(None, "No data here.") == (NOT_RUN, "", "No data here.")
-    for empty in ({}, {"cells": []}):
-        verdict = claim.judge(empty)
-        assert verdict.outcome is NOT_RUN and verdict.reason.endswith(".")
-    for summary in lacking(GOOD[claim.experiment]):
-        assert claim.judge(summary).reason
-
-
-def lacking(value, path=()):
-    """The summary without each of its parts in turn, three levels deep."""
-    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    for key in keys:
-        less = copy.copy(value)
-        del less[key]
-        yield less
-        if len(path) < 2:
-            for part in lacking(value[key], (*path, key)):
-                changed = copy.copy(value)
-                changed[key] = part
-                yield changed
+    verdict = claim.judge({})
+    assert verdict.outcome is NOT_RUN and verdict.reason.startswith("The summary has no '")
 
 
 @pytest.mark.parametrize("data", ["simulated", "GradCafe"])
@@ -492,10 +488,9 @@ def test_kendall_is_judged_by_the_real_measure_and_shows_the_authors():
     assert "not Kendall's tau, the claim holds" in verdict.reason
 
 
-def test_features_are_known_by_other_names_and_without_letters():
-    rename = {VERBAL: "GRE verbal", QUANT: "GRE quant", WRITING: "GRE writing", GPA: "GPA"}
+def test_applicants_without_letters_are_judged_by_the_other_features():
     four = [
-        {**one, "loadings": {rename[key]: value for key, value in one["loadings"].items() if key != LETTERS}}
+        {**one, "loadings": {key: value for key, value in one["loadings"].items() if key != LETTERS}}
         for one in (*PAPERS[:2], *PAPERS[3:])
     ]
     for start in ("Strongest are", "Letters come third", "GRE verbal matters least"):
@@ -503,9 +498,13 @@ def test_features_are_known_by_other_names_and_without_letters():
 
 
 def test_at_least_half_of_the_checks_make_a_part():
-    outcomes = [weigh([(str(k), k < n) for k in range(4)], "", "").outcome for n in range(5)]
-    assert outcomes == [NOT, NOT, PART, PART, HOLDS]
-    assert "0, 1, 2, 3, 4, 5 and 2 more." in weigh([(str(k), False) for k in range(8)], "", "").reason
+    def judged(passed, n):
+        checks = [Check(str(k), k < passed) for k in range(n)]
+        return Claim("", lambda _: Measured(checks, ""), "==", True, "", "").judge({})
+
+    assert [judged(n, 4).outcome for n in range(5)] == [NOT, NOT, PART, PART, HOLDS]
+    assert "0, 1, 2, 3, 4, 5 and 2 more." in judged(0, 8).reason
+    assert judged(0, 0).outcome is NOT_RUN
 
 
 # The report.
@@ -547,7 +546,7 @@ class Page(HTMLParser):
 NASTY = "<script>alert('1')</script> & \"quoted\""
 
 
-def experiment(key, title=NASTY, needs=lambda: None, tables=lambda _: {}):
+def experiment(key, title=NASTY, needs=lambda: None):
     """One that has run already, or cannot."""
     return Experiment(
         key,
@@ -557,30 +556,27 @@ def experiment(key, title=NASTY, needs=lambda: None, tables=lambda _: {}):
         lambda _: [Cell("only", {"d": 2})],
         lambda *_: [],
         lambda _: {},
-        lambda _: {},
-        tables,
-        needs,
+        lambda *_: {},
+        needs=needs,
     )
 
 
-def leave(out, key, figures=("main", "supplement", "another")):
-    """What the runner leaves of an experiment."""
-    (out / key).mkdir(parents=True)
-    (out / key / "summary.json").write_text(json.dumps(GOOD[key]))
-    Table([{"d": 2, "value": 1.5}]).write(out / key / "trials.csv")
-    for k, each in enumerate(figures):
-        (out / key / f"{each}.png").write_bytes(PNG + bytes([k]))
+FIGURES = {name: PNG + name.encode() for name in ("another", "main", "supplement")}
+
+
+def result(key, tables=None):
+    """What the runner returns of an experiment."""
+    return ExperimentResult(Trials([]), GOOD[key], FIGURES, tables or {})
 
 
 @pytest.fixture
 def written(tmp_path):
     """A report with experiments that ran, one that could not, and others that nobody asked for."""
     tables = {f"Table {NASTY}": [["name", "value"], [NASTY, "1.5"], ["b", "-"]]}
-    able = [experiment(key, tables=lambda _: tables) for key in ("single-step", "alternating", "unranked")]
-    for one in able:
-        leave(tmp_path, one.name)
+    results = {key: result(key, tables) for key in ("single-step", "alternating", "unranked")}
     absent = experiment("gradcafe", needs=lambda: f"There is no file {NASTY}.")
-    path = write_report([*able, absent], tmp_path, Run(tmp_path, seed=17, quick=True))
+    run = Run(tmp_path, seed=17, quick=True)
+    path = write_report([*map(experiment, results), absent], results, run)
     assert path == tmp_path / "report.html"
     return tmp_path, path.read_text(encoding="utf-8")
 
@@ -595,15 +591,10 @@ def test_report_is_one_wellformed_file_without_script_or_network(written):
 
 
 def test_report_has_every_figure_with_an_alternative_text_main_first(written):
-    out, text = written
+    _, text = written
     images = Page(text).images
     found = [base64.b64decode(image["src"].partition(",")[2]) for image in images]
-    names = ("main", "supplement", "another")
-    assert found == [
-        (out / key / f"{each}.png").read_bytes()
-        for key in ("single-step", "alternating", "unranked")
-        for each in names
-    ]
+    assert found == 3 * [FIGURES[name] for name in ("main", "supplement", "another")]
     assert all(len(image["alt"]) > 20 for image in images)
 
 
@@ -615,10 +606,9 @@ def test_report_has_every_claim_with_its_verdict_in_sign_and_words(written):
         (claim.experiment, claim.text, claim.where) for claim in CLAIMS
     ]
     for one in records:
-        row = (
-            f"{MARKS[Outcome(one['outcome'])]} {one['outcome']}{one['claim']}{one['where']}{one['measured']}"
-        )
-        assert " ".join(f"{row}{one['reason']}".split()) in page.text
+        _, sign = MARKS[Outcome(one["outcome"])]
+        row = f"{sign} {one['outcome']}{one['claim']}{one['where']}{one['measured']}{one['reason']}"
+        assert " ".join(row.split()) in page.text
     assert {one["outcome"] for one in records if one["experiment"] == "single-step"} == {"holds"}
     left = {one["reason"] for one in records if one["experiment"] == "gradcafe"}
     assert left == {f"There is no file {NASTY}."}
@@ -641,9 +631,8 @@ def test_report_shows_both_where_code_and_text_differ(tmp_path):
     summary["cells"] += code
     summary["cells"][8]["wer"]["median"] = 0.0625
     summary["cells"][8]["wer_authors"]["median"] = math.sqrt(0.0625)
-    leave(tmp_path, "single-step")
-    (tmp_path / "single-step" / "summary.json").write_text(json.dumps(summary))
-    text = write_report([experiment("single-step")], tmp_path, Run(tmp_path)).read_text(encoding="utf-8")
+    results = {"single-step": result("single-step")._replace(summary=summary)}
+    text = write_report([experiment("single-step")], results, Run(tmp_path)).read_text(encoding="utf-8")
     part = Page(text[text.index('<section id="differences">') : text.index("</main>")]).text
     for row in ("105000.3000.450", "105000.0620.250", "105000.0100.765"):
         assert row in part
@@ -652,20 +641,21 @@ def test_report_shows_both_where_code_and_text_differ(tmp_path):
 
 def test_experiments_that_the_folder_has_are_told_again(tmp_path):
     """A later command for one experiment does not make the report forget the others."""
-    leave(tmp_path, "single-step")
-    named = with_earlier(chosen(["proposition"]), tmp_path)
-    assert [one.name for one in named] == ["single-step", "proposition"]
+    (tmp_path / "single-step").mkdir()
+    (tmp_path / "single-step" / "summary.json").write_text("{}")
+    assert [one.name for one in chosen(["proposition"], tmp_path)] == [
+        "single-step",
+        "proposition",
+    ]
 
 
 def test_report_of_a_real_quick_run(tmp_path):
     pytest.importorskip("matplotlib")
-    from coombs.paper.proposition import PROPOSITION
-    from coombs.paper.runner import reproduce
-
-    run = Run(tmp_path, quick=True, trials=2)
-    reproduce([PROPOSITION], run)
-    page = Page(write_report([PROPOSITION], tmp_path, run).read_text(encoding="utf-8"))
-    assert len(page.images) == 1 and PROPOSITION.title in page.text and "2 of each cell" in page.text
+    experiments, run = chosen(["proposition"], tmp_path), Run(tmp_path, quick=True, trials=2)
+    results = reproduce(experiments, run)
+    page = Page(write_report(experiments, results, run).read_text(encoding="utf-8"))
+    assert len(page.images) == 1 and experiments[0].title in page.text and "2 of each cell" in page.text
     summary = json.loads((tmp_path / "proposition" / "summary.json").read_text())
-    verdicts = dict(judge_all({"proposition": summary}))
-    assert all(verdicts[one].measured in page.text for one in CLAIMS if one.experiment == "proposition")
+    assert summary == results["proposition"].summary
+    claims = [one for one in CLAIMS if one.experiment == "proposition"]
+    assert len(claims) == 4 and all(one.judge(summary).measured in page.text for one in claims)

@@ -10,16 +10,15 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from coombs import cli
 from coombs.data.tables import InputError
-from coombs.paper.experiment import Cell, Row, Table, stream
+from coombs.paper.experiment import Cell, Row, stream
 from coombs.paper.proposition import PROPOSITION
 from coombs.paper.runner import Run, reproduce
-from coombs.progress import Progress, duration
+from coombs.progress import ProgressBar, duration
 
 pytest.importorskip("matplotlib")
 
@@ -55,11 +54,11 @@ def test_a_run_goes_on_where_it_was_stopped_and_does_no_cell_twice(tmp_path: Pat
     experiment, run = replace(PROPOSITION, trial=trial), Run(tmp_path, trials=2)
     with pytest.raises(KeyboardInterrupt):
         reproduce([experiment], run)
-    done, before = len(list((tmp_path / "proposition/cells").glob("*.csv"))), len(asked)
-    table = reproduce([experiment], run)["proposition"]
+    done, before = len(list((tmp_path / "proposition/cells").glob("*.json"))), len(asked)
+    trials = reproduce([experiment], run)["proposition"].trials
     assert done == 2
     assert len(asked) - before == 2 * (len(experiment.cells(False)) - done)
-    assert len(table) == 2 * len(experiment.cells(False))
+    assert len(trials) == 2 * len(experiment.cells(False))
 
 
 def test_a_run_that_is_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> None:
@@ -68,7 +67,7 @@ def test_a_run_that_is_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> Non
     command = [
         sys.executable,
         "-m",
-        "coombs.cli",
+        "coombs",
         "reproduce",
         "proposition",
         "--out",
@@ -80,7 +79,7 @@ def test_a_run_that_is_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> Non
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
     child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
-    while not list(out.glob("proposition/cells/*.csv")) and time.monotonic() < deadline:
+    while not list(out.glob("proposition/cells/*.json")) and time.monotonic() < deadline:
         time.sleep(0.01)
     child.send_signal(signal.SIGKILL)
     child.wait()
@@ -99,11 +98,17 @@ def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
         reproduce([], Run(tmp_path, seed=1))
 
 
-def test_a_table_reads_what_it_wrote(tmp_path: Path) -> None:
-    """Whole numbers, fractions and texts, to the last digit."""
-    rows: list[dict[str, Any]] = [{"d": 2, "x": 0.1 + 0.2, "who": "a, b"}, {"d": 3, "x": 1e-300, "who": ""}]
-    Table(rows).write(tmp_path / "t.csv")
-    assert Table.read(tmp_path / "t.csv").rows == rows
+def test_rows_of_a_finished_cell_are_those_of_its_trials_to_the_last_digit(tmp_path: Path) -> None:
+    """Read from the file or just computed: numbers, texts, lists and dictionaries."""
+    row: Row = {"along": 0.1 + 0.2, "across": 1e-300, "who": "a, b", "learned": {"metric": [[1.0, 2.0]]}}
+    experiment = replace(PROPOSITION, trial=lambda *_: [row])
+    first, again = (
+        reproduce([experiment], Run(tmp_path, trials=1, quick=True))["proposition"] for _ in range(2)
+    )
+    assert first.trials.rows == again.trials.rows and first.summary == again.summary
+    assert first.trials.rows[0] == {"smallest": 0.0, "trial": 0, **row}
+    header = (tmp_path / "proposition" / "trials.csv").read_text().splitlines()[0]
+    assert header == '"smallest","trial","along","across","who","learned_metric_0_0","learned_metric_0_1"'
 
 
 def test_experiments_are_listed_and_unknown_ones_refused(
@@ -145,7 +150,7 @@ def test_the_quick_run_of_everything_ends_in_a_report(
 
 def test_a_bar_says_how_far_and_how_long_still() -> None:
     """After a quarter of the work, three times as long."""
-    bar = Progress(8, "cells")
+    bar = ProgressBar(8, "cells")
     bar.done = 2
     assert bar.text(10.0) == "[#######                     ]  25%, 30 s left  cells"
     assert [duration(s) for s in (5, 65, 3720)] == ["5 s", "1 min 5 s", "1 h 2 min"]

@@ -26,7 +26,7 @@ class Page:
     """A running server, and the address of the first question."""
 
     def __init__(self, place: Path) -> None:
-        command = [sys.executable, "-m", "coombs.cli", "serve", "teas.csv", "--port", "0", "--no-browser"]
+        command = [sys.executable, "-m", "coombs", "serve", "teas.csv", "--port", "0", "--no-browser"]
         self.process = subprocess.Popen(command, cwd=place, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         self.said = [self.process.stderr.readline() for _ in range(3)]

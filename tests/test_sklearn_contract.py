@@ -384,7 +384,7 @@ def test_items_never_compared_are_predicted_and_ranked(kind: Kind) -> None:
 
 
 @every_kind
-def test_score_is_the_weighted_share_of_answers_foretold(kind: Kind) -> None:
+def test_score_is_the_weighted_share_of_answers_predicted(kind: Kind) -> None:
     """Pair accuracy, the same from pairs and from a Comparisons."""
     est, weights = kind(FRAME).fit(PAIRS, Y), np.linspace(0, 1, len(Y))
     right = est.predict(PAIRS) == Y
@@ -396,7 +396,7 @@ def test_score_is_the_weighted_share_of_answers_foretold(kind: Kind) -> None:
 
 @every_kind
 def test_score_counts_ties_and_equal_distances_half(kind: Kind) -> None:
-    """A tie is half right whatever is foretold, and so is any answer about two equal items."""
+    """A tie is half right whatever is predicted, and so is any answer about two equal items."""
     est, y = kind(ITEMS).fit(PAIRS, Y), Y.copy()
     assert est.score(PAIRS, 0 * Y) == pytest.approx(0.5)
     y[:20] = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import subprocess
@@ -36,7 +37,6 @@ from coombs.storage import (
 )
 from coombs.storage.postgres import PostgresDatabase
 from coombs.storage.schema import VERSIONS
-from coombs.storage.sql import SqlStorage
 from coombs.storage.sqlite import SqliteDatabase
 
 DATA = Path(__file__).parent / "data"
@@ -244,8 +244,8 @@ def test_a_question_comes_back_as_it_was_asked(storage: Storage, ann: Respondent
     first = storage.add_question(ann.id, 4, 2, "entropy", 0.1 + 0.2, progress=0.7, at=NOON)
     second = storage.add_question(ann.id, 0, 1, "probe")
     assert (first.respondent_id, first.left, first.right, first.purpose) == (ann.id, 4, 2, "entropy")
-    assert (first.foretold, first.progress, first.asked) == (0.1 + 0.2, 0.7, NOON)
-    assert second.foretold is None and second.progress is None
+    assert (first.predicted, first.progress, first.asked) == (0.1 + 0.2, 0.7, NOON)
+    assert second.predicted is None and second.progress is None
     assert second.id > first.id
     assert storage.questions(ann.id) == [first, second]
 
@@ -315,11 +315,11 @@ def test_only_two_items_of_the_study_are_a_pair(
 
 
 def test_what_cannot_be_asked_or_told_is_refused(storage: Storage, ann: RespondentRecord) -> None:
-    for foretold in (-0.1, 1.1, float("nan")):
+    for predicted in (-0.1, 1.1, float("nan")):
         with pytest.raises(InputError, match="from 0 to 1"):
-            storage.add_question(ann.id, 0, 1, "start", foretold)
+            storage.add_question(ann.id, 0, 1, "start", predicted)
         with pytest.raises(InputError, match="progress"):
-            storage.add_question(ann.id, 0, 1, "start", progress=foretold)
+            storage.add_question(ann.id, 0, 1, "start", progress=predicted)
     for weight in (-1.0, float("nan"), float("inf")):
         with pytest.raises(InputError, match="finite and not negative"):
             storage.add_answer(ann.id, 0, 1, "left", weight=weight)
@@ -348,7 +348,7 @@ def test_numbers_of_numpy_are_kept_as_numbers(storage: Storage, ann: RespondentR
     answer = storage.add_answer(ann.id, left, right, "left", question_id=question.id, weight=np.float32(2))
     assert storage.questions(ann.id) == [question]
     assert storage.events(ann.id) == [answer]
-    kept = question.left, question.foretold, answer.right, answer.weight
+    kept = question.left, question.predicted, answer.right, answer.weight
     assert [type(value) for value in kept] == [int, float, int, float]
 
 
@@ -636,7 +636,7 @@ def test_every_read_is_a_lookup_in_an_index(tmp_path: Path) -> None:
                 plans.extend(row[3] for row in super().execute(f"EXPLAIN QUERY PLAN {statement}", values))
             return super().execute(statement, values)
 
-    storage = SqlStorage(Explained(str(tmp_path / "study.db")))
+    storage = Storage(Explained(str(tmp_path / "study.db")))
     plans.clear()
     ann = storage.add_respondent(make(storage).id, "Ann", "token")
     question = storage.add_question(ann.id, 0, 1, "start")
@@ -676,6 +676,27 @@ def test_each_storage_in_memory_is_new(url: str, tmp_path: Path, monkeypatch: py
     make(open_storage(url))
     assert open_storage(url).studies() == []
     assert list(tmp_path.iterdir()) == []
+
+
+FORK = """
+import os
+from coombs.storage import Item, open_storage
+storage = open_storage("memory:")
+study = storage.create_study("study", ["x"], [Item("a", (1.0,)), Item("b", (2.0,))], {})
+ann = storage.add_respondent(study.id, "Ann", "token").id
+storage.add_answer(ann, 0, 1, "left")
+child = os.fork()
+if not child:
+    storage.add_answer(ann, 0, 1, "right")
+    os._exit(len(storage.events(ann)))
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(storage.events(ann)))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_has_a_copy_of_what_is_in_memory() -> None:
+    run = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["2", "1"]
 
 
 def test_a_relative_path_is_of_the_folder_where_it_was_opened(
@@ -789,14 +810,15 @@ def test_a_newer_schema_is_refused_in_a_sentence(shared: str) -> None:
         open_storage(shared)
 
 
-def old(url: str) -> None:
-    """Make a database of version 1: SQLite's from a dump, PostgreSQL's from its statements and that data."""
-    dump = (DATA / "storage_v1.sql").read_text()
+def old(url: str, version: int = 1) -> None:
+    """Make an old database: SQLite's from a dump, PostgreSQL's from its statements and that data."""
+    dump = (DATA / f"storage_v{version}.sql").read_text()
     if url.startswith("sqlite"):
         return run(url, dump)
     tables = ("studies", "items", "respondents", "questions", "events", "coombs_schema")
     inserts = [re.findall(rf'^INSERT INTO "{table}" .*?\);$', dump, re.M | re.S) for table in tables]
-    run(url, VERSIONS[0].format(id=PostgresDatabase.identity, time=PostgresDatabase.timestamp))
+    for statements in VERSIONS[:version]:
+        run(url, statements.format(id=PostgresDatabase.identity, time=PostgresDatabase.timestamp))
     run(url, "CREATE TABLE coombs_schema (version INTEGER NOT NULL)")
     run(url, "".join(statement for table in inserts for statement in table))
     for table in ("studies", "respondents", "questions", "events"):
@@ -814,7 +836,7 @@ def test_a_database_of_version_1_opens_with_everything_in_it(shared: str) -> Non
         ("Ann", "tA", 2),
         ("Bob", "tB", 1),
     ]
-    assert [(q.left, q.right, q.purpose, q.foretold) for q in storage.questions(ann.id)] == [
+    assert [(q.left, q.right, q.purpose, q.predicted) for q in storage.questions(ann.id)] == [
         (0, 1, "start", None),
         (2, 0, "entropy", None),
     ]
@@ -823,7 +845,22 @@ def test_a_database_of_version_1_opens_with_everything_in_it(shared: str) -> Non
     assert undo == UndoRecord(undo.id, ann.id, first.id, NOON)
     assert (second.choice, second.question_id) == ("right", storage.questions(ann.id)[0].id)
     assert (third.choice, third.question_id, third.weight) == ("skip", None, 0.1 + 0.2)
-    assert storage.add_question(ann.id, 0, 1, "check", 0.25, again=True).foretold == 0.25
+    assert storage.add_question(ann.id, 0, 1, "check", 0.25, again=True).predicted == 0.25
+    storage.close()
+
+
+def test_a_database_of_version_3_keeps_its_predictions_under_their_new_name(shared: str) -> None:
+    """The column was called foretold."""
+    old(shared, 3)
+    storage = open_storage(shared)
+    ((ann, count),) = storage.respondents(storage.study("Ann's wines ✓").id)
+    assert (ann.name, ann.token, count) == ("Ann", "tA", 1)
+    assert [(q.left, q.right, q.purpose, q.predicted, q.progress) for q in storage.questions(ann.id)] == [
+        (0, 1, "start", None, None),
+        (2, 0, "information", 0.1 + 0.2, 0.25),
+    ]
+    assert storage.add_question(ann.id, 1, 2, "probe", 0.75).predicted == 0.75
+    assert [question.predicted for question in storage.questions(ann.id, latest=2)] == [0.1 + 0.2, 0.75]
     storage.close()
 
 

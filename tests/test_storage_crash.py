@@ -218,6 +218,5 @@ def fork(url: str) -> list[int]:
 if __name__ == "__main__":
     # Imported here, so that children spend their short lives on something else.
     import_module("coombs.storage.sqlite" if sys.argv[2].startswith("sqlite") else "coombs.storage.postgres")
-    import_module("coombs.storage.sql")
     commands: dict[str, Callable[..., Any]] = {"kill": kill, "crowd": crowd, "follow": follow, "fork": fork}
     print(json.dumps(commands[sys.argv[1]](*sys.argv[2:])))

@@ -26,18 +26,18 @@ from hypothesis import strategies as st
 from coombs import cli
 from coombs.data.catalogue import Catalogue
 from coombs.data.tables import ItemTable
-from coombs.study import Progress, Question, load_study
-from coombs.terminal.cells import cells, cut, harmless, pad, wrap
-from coombs.terminal.keys import Keys, Lines, Unknown, single_keys
-from coombs.terminal.look import Look
+from coombs.study import Question, StudyProgress, load_study
+from coombs.terminal.comparison_rows import comparison_rows
+from coombs.terminal.display import Display
+from coombs.terminal.keys import KeyReader, LineReader, UnknownInput, single_keys
 from coombs.terminal.page import come_back, fitted
-from coombs.terminal.pair import rows
 from coombs.terminal.screen import help_screen, pause_screen, question_screen
+from coombs.terminal_text import cells, cut, pad, terminal_safe, wrap
 from coombs.words import numbers
 
 ROOT = Path(__file__).resolve().parents[1]
-WINDOW = Look(80, 24, moves=True, colour=True)
-FOUND = Progress(12, ("Elm Row 7", "Mill Court 5"), 0.43, 0.7, 0.2, 12, 0.8, 0.5)
+WINDOW = Display(80, 24, full_screen=True, colour=True)
+FOUND = StudyProgress(12, ("Elm Row 7", "Mill Court 5"), 0.43, 0.7, 0.2, 12, 0.8, 0.5)
 FLATS = """flat,rent,size,distance,about
 Abbey St 1,950,62,3.2,Quiet courtyard
 Canal St 14,1180,81,1.1,Over a bakery
@@ -64,11 +64,11 @@ def flats(*columns: tuple[str, str], names: tuple[str, str] = ("Elm Row 7", "Mil
     return Catalogue(table, tuple(details))
 
 
-def screen(items: Catalogue, look: Look, notice: str = "") -> list[str]:
+def screen(items: Catalogue, display: Display, notice: str = "") -> list[str]:
     """The question about the first two items."""
     left, right = items.names[:2]
     question = Question(1, "me", left, right, (0, 1), "information", 0.5, datetime.now(UTC))
-    return question_screen(question, items, FOUND, look, notice)
+    return question_screen(question, items, FOUND, display, notice)
 
 
 def plain(text: str) -> str:
@@ -90,23 +90,23 @@ def test_no_screen_is_larger_than_the_terminal_or_commands_it(
     name: str, text: str, width: int, height: int, styles: tuple[bool, bool, bool]
 ) -> None:
     """Whatever is in the file, at any size; what is not style is printable."""
-    look, items = Look(width, height, *styles), flats((text, "other"), names=(name, "B"))
+    display, items = Display(width, height, *styles), flats((text, "other"), names=(name, "B"))
     told = replace(FOUND, top=(name, "B"))
     for lines in (
-        screen(items, look, text),
-        pause_screen("It is reached.", told, look, text),
-        help_screen(look),
+        screen(items, display, text),
+        pause_screen("It is reached.", told, display, text),
+        help_screen(display),
     ):
-        shown = [plain(line) if look.colour else line for line in lines]
+        shown = [plain(line) if display.colour else line for line in lines]
         assert all(cells(line) <= width for line in shown)
         assert all(line.isprintable() for line in shown)
-    assert len(screen(items, look)) <= height
+    assert len(screen(items, display)) <= height
 
 
 def test_differing_features_are_marked_and_equal_ones_are_not() -> None:
     """By a star without colour; by bold and dim with it."""
     items = flats(("lift", "lift"), ("park", "river"))
-    lines = {line.split()[1]: line for line in screen(items, Look()) if line.startswith("*")}
+    lines = {line.split()[1]: line for line in screen(items, Display()) if line.startswith("*")}
     assert set(lines) == {"size", "text"} and "park" in lines["text"] and "river" in lines["text"]
     text = "\n".join(screen(items, WINDOW))
     assert re.search(r"\x1b\[1m *44.5\x1b", text) and re.search(r"\x1b\[2m *720\x1b", text)
@@ -116,7 +116,7 @@ def test_differing_features_are_marked_and_equal_ones_are_not() -> None:
 def test_items_stand_side_by_side_and_in_a_narrow_terminal_one_above_the_other() -> None:
     """Both names are on one line, or on two."""
     for width, together in ((80, True), (60, True), (59, False), (30, False)):
-        lines = screen(flats(), Look(width))
+        lines = screen(flats(), Display(width))
         assert any("Elm Row 7" in line and "Mill Court 5" in line for line in lines) == together
         assert sum("44.5" in line for line in lines) == 1
 
@@ -124,15 +124,15 @@ def test_items_stand_side_by_side_and_in_a_narrow_terminal_one_above_the_other()
 def test_commands_to_the_terminal_in_a_file_are_shown_and_not_obeyed() -> None:
     """Escape sequences, control characters of both kinds, text turned around, half characters."""
     evil = "a\x1b[31mb\x07\x9b2Jc\u202ed\ud800e\nf"
-    assert harmless(evil) == "a\ufffd[31mb\ufffd\ufffd2Jcd\ufffde f"
-    text = "\n".join(screen(flats((evil, evil), names=(evil, "B\x1b[2J")), Look(), evil))
+    assert terminal_safe(evil) == "a\ufffd[31mb\ufffd\ufffd2Jcd\ufffde f"
+    text = "\n".join(screen(flats((evil, evil), names=(evil, "B\x1b[2J")), Display(), evil))
     assert not set(text) & {"\x1b", "\x07", "\x9b", "\u202e", "\ud800", "\r"}
 
 
 def test_wide_characters_do_not_break_the_columns() -> None:
     """What follows a name of double width begins where it always does."""
     japanese, latin = (
-        next(line for line in screen(flats(names=(name, "right")), Look()) if "right" in line)
+        next(line for line in screen(flats(names=(name, "right")), Display()) if "right" in line)
         for name in ("日本語の名前" * 2, "a" * 24)
     )
     assert cells(japanese.split("B →")[0]) == cells(latin.split("B →")[0])
@@ -142,10 +142,10 @@ def test_wide_characters_do_not_break_the_columns() -> None:
 
 def test_long_names_end_in_an_ellipsis_and_long_texts_after_three_lines() -> None:
     """In three dots where there is no other."""
-    lines = screen(flats(("word " * 100, ""), names=("n" * 200, "B")), Look(80))
+    lines = screen(flats(("word " * 100, ""), names=("n" * 200, "B")), Display(80))
     assert sum("word" in line for line in lines) == 3
     assert any("n…" in line for line in lines) and lines[-3].endswith("…")
-    assert any("n..." in line for line in screen(flats(names=("n" * 200, "B")), Look(80, unicode=False)))
+    assert any("n..." in line for line in screen(flats(names=("n" * 200, "B")), Display(80, unicode=False)))
     assert wrap("one two three", 7, 1) == ["one tw…"] and wrap("x" * 9, 4) == ["xxxx", "xxxx", "x"]
 
 
@@ -158,14 +158,23 @@ def test_a_low_window_leaves_out_equal_features_first() -> None:
     assert "rent" not in text and "lift" not in text and "(and 2 more)" in text
 
 
+@pytest.mark.parametrize(("width", "height"), [(80, 7), (40, 11), (30, 12)])
+def test_a_low_window_shows_both_items_and_the_keys(width: int, height: int) -> None:
+    """StudyProgress goes first, then rows."""
+    lines = screen(flats(("lift", "lift")), WINDOW._replace(width=width, height=height), "word " * 100)
+    text = "\n".join(map(plain, lines))
+    assert "A ← Elm" in text and "B → Mill" in text and "quit" in text and "44.5" in text
+    assert len(lines) <= height
+
+
 def test_nothing_but_ascii_goes_where_nothing_else_can_be_shown() -> None:
     """Arrows, bars and rules have their likenesses."""
-    assert all(line.isascii() for line in screen(flats(), Look(unicode=False, moves=True)))
+    assert all(line.isascii() for line in screen(flats(), Display(unicode=False, full_screen=True)))
 
 
 def test_progress_is_a_bar_towards_the_goal_and_a_sentence() -> None:
     """Half of the way is half of the bar."""
-    first = screen(flats(), Look())[0]
+    first = screen(flats(), Display())[0]
     assert first == "█" * 12 + "░" * 12 + "  top 2 is 43 % certain, about 12 more · 12 answers"
 
 
@@ -179,17 +188,21 @@ def test_numbers_are_the_users_and_are_told_apart() -> None:
 
 def test_details_that_both_lack_are_left_out() -> None:
     """A blank beside a text is not."""
-    assert [row.label for row in rows(flats(("", ""), ("", "x")), (0, 1))] == ["rent", "size", "text 1"]
+    assert [row.label for row in comparison_rows(flats(("", ""), ("", "x")), (0, 1))] == [
+        "rent",
+        "size",
+        "text 1",
+    ]
 
 
 def test_an_explanation_is_fitted_to_the_terminal() -> None:
     """Sentences flow anew, points keep their indent, rows are cut, headings stay."""
     page = "Title\n-----\none two three four\nfive\n  a  row  of  a  table\n- a point that goes\n  on and on"
-    assert fitted(page, Look(12)) == [
+    assert fitted(page, Display(12)) == [
         *("Title", "-----", "one two", "three four", "five", "  a  row  o…"),
         *("- a point", "  that goes", "  on and on"),
     ]
-    assert fitted(page, Look(80)) == page.splitlines()
+    assert fitted(page, Display(80)) == page.splitlines()
 
 
 def test_passwords_are_not_shown() -> None:
@@ -203,10 +216,10 @@ def test_passwords_are_not_shown() -> None:
 # What is understood.
 
 
-def keys(*given: str | None) -> Keys:
+def keys(*given: str | None) -> KeyReader:
     """A keyboard; None is a pause."""
     waiting: Iterator[str | None] = iter(given)
-    return Keys(lambda seconds: next(waiting), lambda: (80, 24))
+    return KeyReader(lambda seconds: next(waiting), lambda: (80, 24))
 
 
 @pytest.mark.parametrize(
@@ -231,25 +244,25 @@ def test_keys_mean_what_the_help_says(pressed: str, meaning: str) -> None:
 def test_other_keys_mean_nothing_and_are_swallowed_whole(pressed: str) -> None:
     """The key after them is read as itself."""
     keyboard = keys(*pressed, "a")
-    assert isinstance(keyboard.read(), Unknown)
+    assert isinstance(keyboard.read(), UnknownInput)
     assert keyboard.read() == "left"
 
 
 def test_another_size_of_the_window_is_noticed() -> None:
     """Without a key."""
     sizes = iter([(80, 24), (80, 24), (50, 24)])
-    assert Keys(lambda seconds: None, lambda: next(sizes)).read() == "redraw"
+    assert KeyReader(lambda seconds: None, lambda: next(sizes)).read() == "redraw"
 
 
 def test_lines_are_words_or_letters_and_others_are_named_by_their_line() -> None:
     """Blank lines are passed over; the end is quit, also of what was never open."""
-    lines = Lines(io.StringIO("LEFT\n\n b \nlef\x1bt\n=\n"))
+    lines = LineReader(io.StringIO("LEFT\n\n b \nlef\x1bt\n=\n"))
     assert [lines.read(), lines.read()] == ["left", "right"]
     unknown = lines.read()
-    assert isinstance(unknown, Unknown) and unknown.sentence.startswith(
+    assert isinstance(unknown, UnknownInput) and unknown.sentence.startswith(
         "Line 4 is 'lef\ufffdt'; it must be left"
     )
-    assert [lines.read(), lines.read(), Lines(None).read()] == ["tie", "quit", "quit"]
+    assert [lines.read(), lines.read(), LineReader(None).read()] == ["tie", "quit", "quit"]
 
 
 # In a pipe.
@@ -356,13 +369,13 @@ def test_json_is_alone_on_stdout(capsys: pytest.CaptureFixture[str], monkeypatch
         (["bad.csv"], "must be a number"),
         (["flats.csv", "--features", "rent,price"], "There is no column 'price'"),
         (["flats.csv", "--storage", "mysql://x"], "The storage is 'mysql://x'"),
-        (["flats.csv", "--strategy", "guess"], "strategy is 'guess'"),
+        (["flats.csv", "--strategy", "guess"], "'guess' is not one of 'information', 'best'"),
         (["flats.csv", "--certainty", "2"], "at most 0.99"),
         (["flats.csv", "--respondent", " "], "not blank"),
-        (["flats.csv", "--top", "none"], "'none' is not a positive whole number; see coombs ask --help"),
+        (["flats.csv", "--top", "none"], "'none' is not a positive whole number. See coombs ask --help."),
         (["flats.csv", "--questions", "0"], "'0' is not a positive whole number"),
-        (["flats.csv", "--colour"], "unrecognized arguments: --colour"),
-        ([], "required: items"),
+        (["flats.csv", "--colour"], "No such option"),
+        ([], "Missing argument 'ITEMS'"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(
@@ -394,7 +407,7 @@ def test_a_study_keeps_its_items(capsys: pytest.CaptureFixture[str], monkeypatch
 
 def test_help_is_quick() -> None:
     """Nothing heavy is imported for it."""
-    code = "import sys; from coombs import cli; cli.build_parser(); sys.exit('numpy' in sys.modules)"
+    code = "import sys; from coombs import cli; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env=environment()).returncode == 0
 
 
@@ -545,7 +558,7 @@ def test_the_terminal_is_restored_after_any_exception() -> None:
             assert not termios.tcgetattr(inner)[3] & (termios.ICANON | termios.ECHO)
             os.write(outer, "\x1b[Dé".encode())
             assert keyboard.read() == "left"
-            assert isinstance(keyboard.read(), Unknown)
+            assert isinstance(keyboard.read(), UnknownInput)
             raise RuntimeError
 
     with open(inner, encoding="utf-8", closefd=False) as stream, pytest.raises(RuntimeError):

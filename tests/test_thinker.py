@@ -19,7 +19,7 @@ import pytest
 
 from coombs import create_study, load_study
 from coombs.data.tables import InputError
-from coombs.storage.records import AnswerRecord, now
+from coombs.storage import AnswerRecord, now
 from coombs.study import Respondent, Study
 from coombs.study.mind import AHEAD, CHUNK, MANY, Mind
 

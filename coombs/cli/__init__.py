@@ -1,74 +1,98 @@
-"""The command line: `coombs <command>`; each command is a module here, and one call of the library."""
+"""The command line: `coombs <command>`; each command is a function here, and one call of the library."""
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import sys
 from collections.abc import Sequence
 
-from coombs import __version__
+import click
+
+import coombs
 from coombs.cli import (
     ask,
     bench,
     completion,
-    demo,
-    exchange,
+    demo_command,
     explain,
+    export_import,
     fit,
     rank,
     reproduce,
     serve,
-    show,
-    simulate,
+    simulate_command,
 )
-from coombs.cli.parser import Parser, Wide
+from coombs.terminal_text import terminal_safe
 
-COMMANDS = (demo, fit, rank, explain, ask, serve, exchange, simulate, bench, reproduce, completion)
-"""In the order of the help. Modules import what is heavy when they run."""
+COMMANDS = (
+    demo_command.demo,
+    fit.fit,
+    rank.rank,
+    explain.explain,
+    ask.ask,
+    serve.serve,
+    export_import.export_study,
+    export_import.import_study,
+    simulate_command.simulate,
+    bench.bench,
+    reproduce.reproduce,
+    completion.completion,
+)
+"""In the order of the help. Commands import what is heavy when they run, so that help comes at once."""
+
+
+class OrderedGroup(click.Group):
+    """A group that names its commands in their own order."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """For click, which would sort them."""
+        return list(self.commands)
+
+
+group = OrderedGroup(
+    "coombs",
+    commands={str(command.name): command for command in COMMANDS},
+    no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help='Learn preferences from "A or B?" answers: an ideal point and a metric.',
+    epilog="`coombs demo` shows all of it at work; `coombs <command> --help` has the options.",
+)
+click.version_option(coombs.__version__, message="coombs %(version)s")(group)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 2 and one sentence on bad input."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    given = sys.argv[1:] if arguments is None else list(arguments)
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    options = build_parser().parse_args(arguments, argparse.Namespace(command=arguments))
+    if instruction := os.environ.get(completion.VARIABLE):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(group, {}, "coombs", completion.VARIABLE, instruction)
     try:
-        return int(options.run(options) or 0)
+        with group.make_context("coombs", list(given), obj=given) as context:
+            group.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.UsageError as error:
+        sentence, path = error.format_message(), error.ctx.command_path if error.ctx else "coombs"
+        return _refuse(f"{sentence}{'' if sentence.endswith(('.', '?', '?)')) else '.'} See {path} --help.")
     except (ImportError, ValueError) as error:
-        if not _is_the_users(error):
+        # Other errors of value are mistakes of ours.
+        if not isinstance(error, coombs.InputError | ImportError):
             raise
-        print(f"coombs: {show.harmless(str(error).splitlines()[0])}", file=sys.stderr)
-        return 2
+        return _refuse(str(error).splitlines()[0])
     except KeyboardInterrupt:
         print("coombs: stopped; what was finished is kept.", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # Whoever read the output has gone; what is left of it must not fail again at the exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    return 0
 
 
-def _is_the_users(error: Exception) -> bool:
-    """Whether it says what is wrong with the input, or what to install."""
-    from coombs.data.tables import InputError
-
-    return isinstance(error, InputError | ImportError)
-
-
-def build_parser() -> Parser:
-    """All commands and their options."""
-    parser = Parser(
-        prog="coombs",
-        formatter_class=Wide,
-        description='Learn preferences from "A or B?" answers: an ideal point and a metric.',
-        epilog="`coombs demo` shows all of it at work; `coombs <command> --help` has the options.",
-    )
-    parser.add_argument("--version", action="version", version=f"coombs {__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="command", dest="called")
-    for module in COMMANDS:
-        module.add(commands)
-    return parser
+def _refuse(sentence: str) -> int:
+    print(f"coombs: {terminal_safe(sentence)}", file=sys.stderr)
+    return 2

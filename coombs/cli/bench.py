@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
-import importlib.util
-import platform
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
 
 from coombs.cli import show
-from coombs.cli.parser import Commands, add_command, add_json
+from coombs.cli.options import command, json_option
 
 if TYPE_CHECKING:
     from coombs.simulate import Preferences
 
-KINDS = ("SingleStep.fit", "IdealPoint.fit", "tell + next question")
+SINGLE_STEP = "SingleStep.fit"
+IDEAL_POINT = "IdealPoint.fit"
+TURN = "tell + next question"
+TIMED = (SINGLE_STEP, IDEAL_POINT, TURN)
+"""What is timed, in the order of the table."""
 N_ITEMS = 100
 SIZES = ((5, 50), (5, 500), (10, 500), (5, 3333))
+"""Features and answers of each problem."""
 QUICK = ((5, 50), (5, 200))
-"""Features and answers."""
+"""Those with `--quick`."""
 MOST_FOR_CVXPY = 500
 """Answers: its time and memory grow with their square, to 20 s and 800 MB at 3333."""
-RUNS, FEW_RUNS, TURNS = 5, 3, 40
+SINGLE_STEP_RUNS = 5
+"""Fits of which the median is taken."""
+IDEAL_POINT_RUNS = 3
+"""Fits of which the median is taken."""
+TURNS = 40
+"""Answers and questions of which the median is taken."""
 
 
-@dataclass(frozen=True)
-class Row:
+class Timing(NamedTuple):
     """What was timed, and seconds of ours and of CVXPY + Clarabel with the same."""
 
     what: str
@@ -40,53 +46,43 @@ class Row:
     cvxpy_seconds: float | None = None
 
 
-def add(commands: Commands) -> None:
-    """The command and its options."""
-    bench = add_command(
-        commands,
-        "bench",
-        run,
-        "coombs bench --quick",
-        help="time coombs on this machine",
-        description=f"Time fits and questions about {N_ITEMS} items, beside the paper's program in CVXPY + "
-        "Clarabel if that is installed: about 20 s.",
-    )
-    bench.add_argument("--quick", action="store_true", help="small problems only: a few seconds")
-    add_json(bench)
-
-
-def run(options: argparse.Namespace) -> None:
-    """Time, and print a table."""
-    rows = measure(QUICK if options.quick else SIZES)
-    if options.json:
-        show.as_json({"machine": _machine(), "rows": [asdict(row) for row in rows]})
+@command("bench", "time coombs on this machine", "coombs bench --quick")
+@click.option("--quick", is_flag=True, help="small problems only: a few seconds")
+@json_option
+def bench(quick: bool, as_json: bool) -> None:
+    """Time fits and questions about 100 items, beside the paper's program in CVXPY + Clarabel if that is
+    installed: about 20 s.
+    """
+    timings = measure(QUICK if quick else SIZES)
+    if as_json:
+        show.as_json({"machine": _machine(), "rows": [one._asdict() for one in timings]})
         return
     print(f"{_machine()}, one thread. {N_ITEMS} items; medians of a few runs, of CVXPY one run.")
     heading = ("what", "features", "answers", "coombs", "CVXPY + Clarabel", "ratio")
-    show.page(show.table("lrrrrr", heading, [_cells(row) for row in rows]))
+    show.page(show.table("lrrrrr", heading, [_cells(one) for one in timings]))
     if not _has_cvxpy():
         print('For the comparison: pip install "coombs[cvxpy]"')
 
 
-def measure(sizes: tuple[tuple[int, int], ...]) -> list[Row]:
-    """All rows, with a bar where it takes long."""
+def measure(sizes: tuple[tuple[int, int], ...]) -> list[Timing]:
+    """All timings, with a bar where it takes long."""
     from threadpoolctl import threadpool_limits
 
-    from coombs.progress import Progress
+    from coombs.progress import ProgressBar
     from coombs.simulate import make_preferences
 
-    rows: list[Row] = []
-    with Progress(len(KINDS) * len(sizes), "timing") as bar, threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    timings: list[Timing] = []
+    bar = ProgressBar(len(TIMED) * len(sizes), "timing")
+    with bar, threadpool_limits(1), warnings.catch_warnings(action="ignore"):
         for d, p in sizes:
             person = make_preferences(N_ITEMS, d, p, noise="logistic", random_state=0)
-            for row in _rows(person, d, p):
-                rows.append(row)
-                bar.advance(label=row.what)
-    return sorted(rows, key=lambda row: KINDS.index(row.what))
+            for one in _timings(person, d, p):
+                timings.append(one)
+                bar.advance(label=one.what)
+    return sorted(timings, key=lambda one: TIMED.index(one.what))
 
 
-def _rows(person: Preferences, d: int, p: int) -> Iterator[Row]:
+def _timings(person: Preferences, d: int, p: int) -> Iterator[Timing]:
     from coombs import IdealPoint, SingleStep
 
     data = person.comparisons
@@ -94,14 +90,17 @@ def _rows(person: Preferences, d: int, p: int) -> Iterator[Row]:
     if _has_cvxpy() and p <= MOST_FOR_CVXPY:
         importlib.import_module("cvxpy")
         theirs = _seconds(lambda: SingleStep(solver="cvxpy").fit(data), 1)
-    yield Row(KINDS[0], d, p, _seconds(lambda: SingleStep().fit(data), RUNS), theirs)
-    yield Row(KINDS[1], d, p, _seconds(lambda: IdealPoint().fit(data), FEW_RUNS))
-    yield Row(KINDS[2], d, p, _turn(person))
+    ours = _seconds(lambda: SingleStep().fit(data), SINGLE_STEP_RUNS)
+    yield Timing(SINGLE_STEP, d, p, ours, theirs)
+    yield Timing(IDEAL_POINT, d, p, _seconds(lambda: IdealPoint().fit(data), IDEAL_POINT_RUNS))
+    yield Timing(TURN, d, p, _turn(person))
 
 
 def _turn(person: Preferences) -> float:
-    """Of a study with the person's answers: keep one more and choose the next question."""
-    from coombs.study import create_study
+    """Seconds, in a study with the person's answers: keep one more and choose the next question."""
+    from statistics import median
+
+    from coombs import create_study
 
     study = create_study(person.items, storage="memory:")
     for pair, y in zip(person.pairs.tolist(), person.y, strict=True):
@@ -120,6 +119,8 @@ def _turn(person: Preferences) -> float:
 
 def _seconds(call: Callable[[], object], runs: int) -> float:
     """The median of some runs."""
+    from statistics import median
+
     times = []
     for _ in range(runs):
         begin = time.perf_counter()
@@ -128,10 +129,10 @@ def _seconds(call: Callable[[], object], runs: int) -> float:
     return median(times)
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    theirs = row.cvxpy_seconds
-    other = ("", "") if theirs is None else (_time(theirs), f"{theirs / row.seconds:.0f}x")
-    return row.what, str(row.n_features), str(row.n_answers), _time(row.seconds), *other
+def _cells(timing: Timing) -> tuple[str, ...]:
+    theirs = timing.cvxpy_seconds
+    other = ("", "") if theirs is None else (_time(theirs), f"{theirs / timing.seconds:.0f}x")
+    return timing.what, str(timing.n_features), str(timing.n_answers), _time(timing.seconds), *other
 
 
 def _time(seconds: float) -> str:
@@ -139,10 +140,14 @@ def _time(seconds: float) -> str:
 
 
 def _has_cvxpy() -> bool:
-    return importlib.util.find_spec("cvxpy") is not None
+    from importlib.util import find_spec
+
+    return find_spec("cvxpy") is not None
 
 
 def _machine() -> str:
+    import platform
+
     from coombs import __version__
 
     return (

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
-
-from coombs.cli import saved, show
-from coombs.cli.parser import Commands, add_command, add_json
-
-
-def add(commands: Commands) -> None:
-    """The command and its options."""
-    explain = add_command(
-        commands,
-        "explain",
-        run,
-        "coombs explain taste.json",
-        help="say in words what a saved model holds",
-        description="Say what matters, where the ideal is and what is worth what: as `coombs fit` said "
-        "it when it wrote the model, or as far as the numbers of another model hold it.",
-    )
-    explain.add_argument("model", help="JSON file")
-    add_json(explain)
+from coombs.cli import show
+from coombs.cli.model_files import read_model
+from coombs.cli.options import argument, command, json_option
 
 
-def run(options: argparse.Namespace) -> None:
-    """Read, and say it."""
-    model = saved.read_model(options.model)
-    told = model.explain()
-    if options.json:
-        show.as_json(told.to_dict() | {"n_people": model.n_people})
+@command("explain", "say in words what a saved model holds", "coombs explain taste.json")
+@argument("model", "JSON file")
+@json_option
+def explain(model: str, as_json: bool) -> None:
+    """Say what matters, where the ideal is and what is worth what: as `coombs fit` said it when it wrote
+    the model, or as far as the numbers of another model hold it.
+    """
+    saved = read_model(model)
+    told = saved.explain()
+    if as_json:
+        show.as_json(told.to_dict() | {"n_people": saved.n_people})
     else:
-        show.together(model)
+        show.together(saved)
         show.page(str(told))

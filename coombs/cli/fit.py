@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from coombs.cli import later, rank, saved, show
-from coombs.cli.parser import (
-    Commands,
-    Parser,
-    add_command,
-    add_features,
-    add_json,
-    feature_list,
-    positive,
-    whole,
-)
+import click
+
+import coombs
+from coombs.cli import lazy_imports, show
+from coombs.cli.model_files import check_output_paths, write_text
+from coombs.cli.options import FILE, argument, command, features_option, json_option, positive, seed_option
+from coombs.cli.rank import feature_names, ranked, ranking_table
+from coombs.terminal_text import terminal_safe
 
 if TYPE_CHECKING:
     from coombs.data.comparisons import Comparisons
@@ -34,75 +31,61 @@ ESTIMATORS = {
     "euclidean": "EuclideanSingleStep",
     "compass": "EuclideanCompass",
 }
+"""The class of each name."""
 MOST_USERS = 5
+"""Names of users in a sentence."""
 NO_TEST = "How sure any of this is: the paper's estimators do not say; --estimator ideal-point does."
 
 
-def add(commands: Commands) -> None:
-    """The command and its options."""
-    fit = add_command(
-        commands,
-        "fit",
-        run,
-        "coombs fit shop/items.csv shop/answers.csv --out taste.json",
-        help="learn from answers in a file",
-        description="Learn an ideal point and a metric from answers, and say in words what was learned. "
-        "Text columns of the items are passed over.",
-        more="Answers have the columns left, right, winner (an item, left, right, tie or skip), or winner, "
-        "loser; user and weight if there are any. `coombs export` writes such files.",
-    )
-    fit.add_argument("items", help="CSV or Parquet file, an item a row, a feature a column")
-    fit.add_argument("answers", help="CSV or Parquet file, an answer a row")
-    add_features(fit)
-    _add_model(fit)
-    fit.add_argument("--user", metavar="NAME", help="whose answers (default: everybody's together)")
-    fit.add_argument("--top", metavar="K", type=positive, default=10, help="best items to list (default: 10)")
-    fit.add_argument(
-        "--compare", action="store_true", help="say how well each kind of preference predicts: seconds more"
-    )
-    fit.add_argument("--out", metavar="FILE", help="write the model, JSON, for rank and explain")
-    fit.add_argument("--report", metavar="FILE", help="write an HTML page with pictures")
-    add_json(fit)
-
-
-def _add_model(fit: Parser) -> None:
-    """What is learned, and how."""
-    fit.add_argument(
-        "--metric",
-        metavar="|".join(METRICS),
-        choices=METRICS,
-        help="the kind of preference, of ideal-point (default: auto, an average of full and smooth)",
-    )
-    fit.add_argument(
-        "--estimator",
-        metavar="|".join(ESTIMATORS),
-        choices=list(ESTIMATORS),
-        default="ideal-point",
-        help="ideal-point is ours (default), the others are the paper's, with standardised features",
-    )
-    fit.add_argument("--seed", metavar="N", type=whole, default=0, help="of all chance (default: 0)")
-
-
-def run(options: argparse.Namespace) -> None:
-    """Read, fit, write, say."""
-    later.put_off()
-    saved.check_folder(options.out, options.report)
+@command(
+    "fit",
+    "learn from answers in a file",
+    "coombs fit shop/items.csv shop/answers.csv --out taste.json",
+    "Answers have the columns left, right, winner (an item, left, right, tie or skip), or winner, "
+    "loser; user and weight if there are any. `coombs export` writes such files.",
+)
+@argument("items", "CSV or Parquet file, an item a row, a feature a column")
+@argument("answers", "CSV or Parquet file, an answer a row")
+@features_option
+@click.option(
+    "--metric",
+    type=click.Choice(METRICS),
+    help="the kind of preference, of ideal-point (default: auto, an average of full and smooth)",
+)
+@click.option(
+    "--estimator",
+    type=click.Choice(list(ESTIMATORS)),
+    default="ideal-point",
+    help="ideal-point is ours (default), the others are the paper's, with standardised features",
+)
+@seed_option
+@click.option("--user", metavar="NAME", help="whose answers (default: everybody's together)")
+@click.option("--top", metavar="K", type=positive, default=10, help="best items to list (default: 10)")
+@click.option("--compare", is_flag=True, help="say how well each kind of preference predicts: seconds more")
+@click.option("--out", metavar="FILE", type=FILE, help="write the model, JSON, for rank and explain")
+@click.option("--report", metavar="FILE", type=FILE, help="write an HTML page with pictures")
+@json_option
+def fit(**given: Any) -> None:
+    """Learn an ideal point and a metric from answers, and say in words what was learned. Text columns of the
+    items are passed over.
+    """
+    options = SimpleNamespace(**given)
+    lazy_imports.make_lazy()
+    check_output_paths(options.out, options.report)
     estimator = _estimator(options)
-    data = _one_user(read_answers(options.items, options.answers, feature_list(options.features)), options)
+    data = _one_user(read_answers(options.items, options.answers, options.features), options)
     est, people = _fitted(estimator, data), len(_users(data)) or None
     if options.out:
-        saved.write_text(options.out, _model_json(est, data))
+        write_text(options.out, _model_json(est, data))
     if options.report:
         from coombs.render.html import report
 
         report(est, options.report, people=people)
-    (_print_json if options.json else _print_page)(est, data, options)
+    (_print_json if options.as_json else _print_page)(est, data, options)
 
 
-def _estimator(options: argparse.Namespace) -> PairEstimator:
+def _estimator(options: SimpleNamespace) -> PairEstimator:
     """The estimator that is asked for; whatever cannot be done is refused before the work."""
-    import coombs
-    from coombs.data.tables import InputError
     from coombs.render.plots import need_matplotlib
 
     if options.report:
@@ -111,7 +94,7 @@ def _estimator(options: argparse.Namespace) -> PairEstimator:
     if options.estimator == "ideal-point":
         return made(metric=options.metric or "auto", random_state=options.seed)  # type: ignore[no-any-return]
     if options.metric is not None:
-        raise InputError(f"--metric is for ideal-point; {options.estimator} has a metric of its own.")
+        raise coombs.InputError(f"--metric is for ideal-point; {options.estimator} has a metric of its own.")
     return made(standardize=True)  # type: ignore[no-any-return]
 
 
@@ -119,7 +102,6 @@ def read_answers(items: str, answers: str, features: Sequence[str] | None = None
     """The answers in a file about the items in another, whose text columns are passed over."""
     from coombs.data import files, tables
     from coombs.data.catalogue import catalogue
-    from coombs.data.comparisons import Comparisons
 
     goods = catalogue(items, features)
     for note in goods.notes:
@@ -127,55 +109,51 @@ def read_answers(items: str, answers: str, features: Sequence[str] | None = None
     table = goods.table
     if answers.lower().endswith((".parquet", ".pq")):
         frame, where = files.parquet_frame(answers)
-        return Comparisons.from_columns(table, tables.frame_columns(frame), where)
+        return coombs.Comparisons.from_columns(table, tables.frame_columns(frame), where)
     columns, where = files.csv_columns(answers)
     weight = {name: files.typed(columns[name]) for name in columns if name.lower() == "weight"}
-    return Comparisons.from_columns(table, columns | weight, where)
+    return coombs.Comparisons.from_columns(table, columns | weight, where)
 
 
-def _one_user(data: Comparisons, options: argparse.Namespace) -> Comparisons:
+def _one_user(data: Comparisons, options: SimpleNamespace) -> Comparisons:
     """The answers of the user that is asked for, or everybody's."""
     from coombs.data import naming
-    from coombs.data.tables import InputError
 
     if options.user is None:
         return data
     if data.users is None:
-        raise InputError(f"{options.answers} has no column user; leave --user away.")
+        raise coombs.InputError(f"{options.answers} has no column user; leave --user away.")
     chosen = [naming.text(user) == options.user for user in data.users]
     if not any(chosen):
-        raise InputError(f"There is no user {options.user!r}; the users are {_some(_users(data))}.")
+        raise coombs.InputError(f"There is no user {options.user!r}; the users are {_some(_users(data))}.")
     return data[chosen]
 
 
 def _fitted(est: PairEstimator, data: Comparisons) -> PairEstimator:
     """The fit; its warnings as sentences."""
-    from coombs.data.tables import InputError
-    from coombs.programs.program import ConvergenceError
-
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", UserWarning)
         try:
             est.fit(data)
-        except ConvergenceError as error:
-            raise InputError(str(error)) from error
+        except coombs.ConvergenceError as error:
+            raise coombs.InputError(str(error)) from error
     for one in raised:
         show.careful(one.message)
     return est
 
 
-def _explained(est: IdealPoint, options: argparse.Namespace) -> Explanation:
+def _explained(est: IdealPoint, options: SimpleNamespace) -> Explanation:
     """In words; with `--compare` every kind of preference is put to the test."""
     return est.explain(top=options.top, compare=options.compare)
 
 
-def _print_page(est: Any, data: Comparisons, options: argparse.Namespace) -> None:
+def _print_page(est: Any, data: Comparisons, options: SimpleNamespace) -> None:
     """For people."""
     from coombs.words import together
 
     users = _users(data)
     if options.user is not None:
-        print(f"The answers of {show.harmless(options.user)}.\n")
+        print(f"The answers of {terminal_safe(options.user)}.\n")
     elif len(users) > 1:
         show.page(
             f"{together(len(users))}: {_some(users)}.\nWhere they differ, it is about none of them; "
@@ -196,25 +174,25 @@ def _paper_sections(est: PairEstimator, data: Comparisons, top: int) -> list[str
     """What the paper's estimators say: no intervals, no test."""
     from coombs.words import count, percent
 
-    table, features = data.item_table, rank.feature_names(est.model_)
-    best = rank.ranked(table, est.distance(table))[:top]
+    table, features = data.item_table, feature_names(est.model_)
+    best = ranked(table, est.distance(table))[:top]
     agreed = f"The model agrees with {percent(est.score(data))} of {count(len(data), 'answer')}."
     return [
         est.model_.explain().page(NO_TEST),
         show.section("How far to trust it", f"{agreed} The program ended as {est.status_}."),
-        show.section("Ranking", rank.ranking_table(best, table, features)),
+        show.section("Ranking", ranking_table(best, table, features)),
     ]
 
 
-def _print_json(est: Any, data: Comparisons, options: argparse.Namespace) -> None:
+def _print_json(est: Any, data: Comparisons, options: SimpleNamespace) -> None:
     """For programs."""
     import json
 
     ours, table = options.estimator == "ideal-point", data.item_table
     distances = est.distance(table)
     ends = est.rank_interval(table) if ours else [[None, None]] * data.n_items
-    ranking = zip(rank.ranked(table, distances), distances.argsort(kind="stable"), strict=True)
-    features = rank.feature_names(est.model_)
+    ranking = zip(ranked(table, distances), distances.argsort(kind="stable"), strict=True)
+    features = feature_names(est.model_)
     explained = _explained(est, options).to_dict() if ours else est.model_.explain().to_dict()
     has_pattern = explained["has_pattern"]
     ideal = dict(zip(features, est.ideal_point_.tolist(), strict=True))

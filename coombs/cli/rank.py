@@ -2,70 +2,99 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
-from coombs.cli import saved, show
-from coombs.cli.parser import Commands, add_command, add_json, positive
+import click
+
+import coombs
+from coombs.cli import show
+from coombs.cli.model_files import check_output_paths, read_model
+from coombs.cli.options import FILE, argument, command, json_option, positive
 
 if TYPE_CHECKING:
     from coombs.data.tables import FloatArray, ItemTable
     from coombs.model import Model
 
-MOST = 20
+MOST_ITEMS = 20
+"""Items on the screen unless `--top` says otherwise."""
 MOST_DECIMALS = 4
 
 
-def add(commands: Commands) -> None:
-    """The command and its options."""
-    rank = add_command(
-        commands,
-        "rank",
-        run,
-        "coombs rank taste.json shop/items.csv --top 5",
-        help="rank items by a saved model",
-        description="Rank the items of a file, also such as were never compared, by a model that "
-        "`coombs fit --out` wrote. Columns are found by their names; others may be there too.",
-    )
-    rank.add_argument("model", help="JSON file")
-    rank.add_argument("items", help="CSV or Parquet file, an item a row")
-    rank.add_argument(
-        "--top",
-        metavar="K",
-        type=positive,
-        help=f"how many of the best (default: all in JSON and CSV, {MOST} on the screen)",
-    )
-    rank.add_argument("--csv", metavar="FILE", help="write the ranking as CSV")
-    add_json(rank)
-
-
-def run(options: argparse.Namespace) -> None:
-    """Rank, and print or write it."""
+@command("rank", "rank items by a saved model", "coombs rank taste.json shop/items.csv --top 5")
+@argument("model", "JSON file")
+@argument("items", "CSV or Parquet file, an item a row")
+@click.option(
+    "--top",
+    metavar="K",
+    type=positive,
+    help=f"how many of the best (default: all in JSON and CSV, {MOST_ITEMS} on the screen)",
+)
+@click.option("--csv", metavar="FILE", type=FILE, help="write the ranking as CSV")
+@json_option
+def rank(model: str, items: str, top: int | None, csv: str | None, as_json: bool) -> None:
+    """Rank the items of a file, also such as were never compared, by a model that `coombs fit --out` wrote.
+    Columns are found by their names; others may be there too.
+    """
     from coombs import words
-    from coombs.data import naming
 
-    saved.check_folder(options.csv)
-    model = saved.read_model(options.model)
-    table = saved.read_items(options.items, model)
-    if (model.findings or {}).get("has_pattern") is False:
-        show.careful(f"{words.no_more(model.n_people or 1)} This order is no better than chance.")
-    ranking = ranked(table, saved.distances(model, table))
-    shown = ranking[: options.top]
-    measure = "distance" if model.slope is None else "score"
-    if options.csv:
-        heading = ["rank", "item", measure, *feature_names(model)]
-        rows = [[one["rank"], naming.text(one["item"]), one["distance"], *one["features"]] for one in shown]
-        saved.write_table(options.csv, heading, rows)
-    if options.json:
-        names = feature_names(model)
-        show.as_json([one | {"features": dict(zip(names, one["features"], strict=True))} for one in shown])
+    check_output_paths(csv)
+    saved = read_model(model)
+    table, features = _read_items(items, saved), feature_names(saved)
+    if (saved.findings or {}).get("has_pattern") is False:
+        show.careful(f"{words.no_more(saved.n_people or 1)} This order is no better than chance.")
+    ranking = ranked(table, _distances(saved, table))
+    shown = ranking[:top]
+    measure = "distance" if saved.slope is None else "score"
+    if csv:
+        _write_csv(csv, shown, [measure, *features])
+    if as_json:
+        show.as_json([one | {"features": dict(zip(features, one["features"], strict=True))} for one in shown])
         return
-    show.together(model)
-    show.page(ranking_table(shown[: options.top or MOST], table, feature_names(model), measure))
-    if (more := len(ranking) - len(shown[: options.top or MOST])) > 0:
+    show.together(saved)
+    on_screen = shown[: top or MOST_ITEMS]
+    show.page(ranking_table(on_screen, table, features, measure))
+    if (more := len(ranking) - len(on_screen)) > 0:
         print(f"  and {more} more")
-    if options.csv:
-        print(f"Written: {options.csv}")
+    if csv:
+        print(f"Written: {csv}")
+
+
+def _write_csv(path: str, ranking: list[dict[str, Any]], columns: list[str]) -> None:
+    from coombs.data import files, naming
+
+    rows = [[one["rank"], naming.text(one["item"]), one["distance"], *one["features"]] for one in ranking]
+    files.write_csv(path, ["rank", "item", *columns], rows)
+
+
+def _read_items(path: str, model: Model) -> ItemTable:
+    """The items in a file with the features that a model was learned from, in the model's order."""
+    from coombs.data.catalogue import catalogue
+
+    names = model.feature_names
+    try:
+        table = catalogue(path, names).table
+    except coombs.InputError as error:
+        if names is None or not str(error).startswith("There is no column"):
+            raise
+        raise coombs.InputError(f"{error} The model was learned from {', '.join(names)}.") from error
+    if names is None or table.features is None:
+        return table
+    order = [table.features.tolist().index(name) for name in names]
+    return table._replace(matrix=table.matrix[:, order], features=table.features[order])
+
+
+def _distances(model: Model, table: ItemTable) -> FloatArray:
+    """Of the items from a model's ideal, as long as they are numbers."""
+    import numpy as np
+
+    with np.errstate(all="ignore"):
+        result = model.distance(table)
+    if not np.isfinite(result).all():
+        where = table.where(int(np.argmin(np.isfinite(result))))
+        raise coombs.InputError(
+            f"The distance of {where} is too large for a number; the model and the items must fit."
+        )
+    return result
 
 
 def feature_names(model: Model) -> list[str]:

@@ -2,58 +2,58 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from pathlib import Path
 
-from coombs.cli.parser import Commands, add_command, positive, whole
+import click
+
+from coombs.cli.options import argument, command, positive, seed_option
 
 
-def add(commands: Commands) -> None:
-    """The command and its options."""
-    reproduce = add_command(
-        commands,
-        "reproduce",
-        run,
-        "coombs reproduce proposition --quick --trials 1 --out results",
-        help="every experiment of the paper again",
-        description="Remake the experiments of Xu & Davenport (2020), with IdealPoint beside theirs. "
-        "A run that was stopped goes on where it was.",
-    )
-    reproduce.add_argument("experiments", nargs="*", metavar="experiment", help="names, or all; see --list")
-    reproduce.add_argument("--list", action="store_true", help="name the experiments and stop")
-    reproduce.add_argument(
-        "--out", metavar="FOLDER", type=Path, default=Path("results"), help="folder (default: results)"
-    )
-    reproduce.add_argument("--trials", metavar="N", type=positive, help="of each cell (default: the paper's)")
-    reproduce.add_argument("--quick", action="store_true", help="few cells and trials: minutes")
-    reproduce.add_argument(
-        "--jobs",
-        metavar="N",
-        type=positive,
-        default=os.cpu_count() or 1,
-        help="processes (default: a core each)",
-    )
-    reproduce.add_argument("--seed", metavar="N", type=whole, default=0, help="of all chance (default: 0)")
-
-
-def run(options: argparse.Namespace) -> None:
-    """Run the experiments, or name them."""
-    from coombs.paper import all_experiments, chosen, with_earlier
+@command(
+    "reproduce",
+    "every experiment of the paper again",
+    "coombs reproduce proposition --quick --trials 1 --out results",
+)
+@argument("experiments", "names, or all; see --list", nargs=-1, type=str, metavar="[EXPERIMENT]...")
+@click.option("--list", "only_list", is_flag=True, help="name the experiments and stop")
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    default="results",
+    help="folder (default: results)",
+)
+@click.option("--trials", metavar="N", type=positive, help="of each cell (default: the paper's)")
+@click.option("--quick", is_flag=True, help="few cells and trials: minutes")
+@click.option("--jobs", metavar="N", type=positive, help="processes (default: a core each)")
+@seed_option
+def reproduce(
+    experiments: tuple[str, ...],
+    only_list: bool,
+    out: Path,
+    trials: int | None,
+    quick: bool,
+    jobs: int | None,
+    seed: int,
+) -> None:
+    """Remake the experiments of Xu & Davenport (2020), with IdealPoint beside theirs. A run that was stopped
+    goes on where it was.
+    """
+    from coombs.paper import all_experiments, chosen
     from coombs.paper.report import write_report
     from coombs.paper.runner import Run, reproduce
     from coombs.render.plots import need_matplotlib
 
-    if options.list or not options.experiments:
+    if only_list or not experiments:
         for one in all_experiments():
             print(f"{one.name:<14}{one.title}")
         return
     need_matplotlib()
-    plan = Run(options.out, options.seed, options.trials, options.quick, options.jobs)
-    experiments = chosen(options.experiments)
-    for one in experiments:
+    plan = Run(out, seed, trials, quick, jobs or os.cpu_count() or 1)
+    wanted = chosen(experiments, out)
+    for one in wanted:
         if (reason := one.needs()) is not None:
             print(f"coombs: {one.name} is left out: {reason}", file=sys.stderr)
-    reproduce(experiments, plan)
-    print(write_report(with_earlier(experiments, options.out), options.out, plan))
+    print(write_report(wanted, reproduce(wanted, plan), plan))

@@ -2,56 +2,42 @@
 
 from __future__ import annotations
 
-import argparse
 from contextlib import suppress
 from typing import Any
 
-from coombs.cli.parser import Commands, add_command, add_storage
+import click
+
+from coombs.cli.options import argument, command, storage_option
 
 NEEDS = 'The page needs the extra web; install it with: pip install "coombs[web]"'
+HOST = "127.0.0.1"
+"""The address that only this machine can open."""
+PORT = 8000
 
 
-def add(commands: Commands) -> None:
-    """The command and its options."""
-    serve = add_command(
-        commands,
-        "serve",
-        run,
-        "coombs serve shop/items.csv --no-browser",
-        help="answer and see the result in a browser",
-        description="Serve a page on which people answer and watch their taste appear, until Ctrl-C. "
-        "Only this machine can open it unless --host says otherwise.",
-    )
-    serve.add_argument("items", nargs="?", help="CSV or Parquet file; without it, the page asks for one")
-    serve.add_argument("--name", metavar="STUDY", help="of the study (default: the file's)")
-    add_storage(serve)
-    serve.add_argument(
-        "--host", metavar="ADDRESS", default="127.0.0.1", help="to listen at (default: 127.0.0.1)"
-    )
-    serve.add_argument(
-        "--port", metavar="N", type=_port, default=8000, help="to listen at (default: 8000; 0 is any)"
-    )
-    serve.add_argument("--token", metavar="SECRET", help="of the owner's pages; a must at any other address")
-    serve.add_argument("--no-browser", action="store_true", help="do not open a browser")
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) >= 2**16:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 65535")
+def _port(text: str | int) -> int:
+    if not str(text).isdecimal() or int(text) >= 2**16:
+        raise click.BadParameter(f"{text!r} is not a whole number from 0 to 65535")
     return int(text)
 
 
-def run(options: argparse.Namespace) -> None:
-    """Serve until it is stopped."""
-    open_page(
-        options.items,
-        storage=options.storage,
-        name=options.name,
-        host=options.host,
-        port=options.port,
-        token=options.token,
-        open_browser=not options.no_browser,
-    )
+@command("serve", "answer and see the result in a browser", "coombs serve shop/items.csv --no-browser")
+@argument("items", "CSV or Parquet file; without it, the page asks for one", required=False)
+@click.option("--name", metavar="STUDY", help="name of the study (default: the file's)")
+@storage_option
+@click.option("--host", metavar="ADDRESS", default=HOST, help=f"address to listen at (default: {HOST})")
+@click.option(
+    "--port", metavar="N", type=_port, default=PORT, help=f"port to listen at (default: {PORT}; 0 is any)"
+)
+@click.option(
+    "--token", metavar="SECRET", help="of the owner's pages; needed at any address but this machine's own"
+)
+@click.option("--browser/--no-browser", "open_browser", default=True, help="whether to open a browser")
+def serve(items: str | None, **settings: Any) -> None:
+    """Serve a page on which people answer and watch their taste appear, until Ctrl-C. Only this
+    machine can open it unless --host says otherwise.
+    """
+    open_page(items, **settings)
 
 
 def open_page(items: str | None, **settings: Any) -> None:

@@ -11,6 +11,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from coombs.terminal_text import terminal_safe
+
 if TYPE_CHECKING:
     from coombs.model import Model
 
@@ -20,12 +22,12 @@ HEADING = "\x1b[1m{}\x1b[m"
 
 def page(text: str) -> None:
     """Print a page: fitted to a narrow terminal, headings bold where there is colour, nothing commanded."""
-    lines = [harmless(line) for line in text.splitlines()]
+    lines = [terminal_safe(line) for line in text.splitlines()]
     if sys.stdout.isatty() and max(map(len, lines), default=0) > shutil.get_terminal_size().columns:
-        from coombs.terminal.look import Look
+        from coombs.terminal.display import Display
         from coombs.terminal.page import fitted
 
-        lines = fitted("\n".join(lines), Look.of(sys.stdout))
+        lines = fitted("\n".join(lines), Display.of(sys.stdout))
     print("\n".join(_bold_headings(lines) if has_colour() else lines))
 
 
@@ -36,7 +38,7 @@ def as_json(value: Any) -> None:
 
 def careful(sentence: Any) -> None:
     """Say on stderr what a person should know."""
-    print(f"coombs: careful: {harmless(' '.join(str(sentence).split()))}", file=sys.stderr)
+    print(f"coombs: careful: {terminal_safe(' '.join(str(sentence).split()))}", file=sys.stderr)
 
 
 def together(model: Model) -> None:
@@ -63,7 +65,7 @@ def table(align: str, heading: Sequence[str], rows: Sequence[Sequence[str]]) -> 
       latte     1
       mocha     2
     """
-    lines = [[harmless(cell) for cell in row] for row in (heading, *rows)]
+    lines = [[terminal_safe(cell) for cell in row] for row in (heading, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     fit = sum(sum(widths[:k]) + 2 * k <= WIDTH for k in range(1, len(widths) + 1)) or 1
     shape = list(zip(align, widths, strict=True))[:fit]
@@ -82,11 +84,6 @@ def _row(cells: Sequence[str], shape: Sequence[tuple[str, int]]) -> str:
         for cell, (align, width) in zip(cells, shape, strict=True)
     )
     return f"  {'  '.join(padded)}".rstrip()
-
-
-def harmless(text: str) -> str:
-    """Without what would break a line or command a terminal."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
 def _bold_headings(lines: Sequence[str]) -> list[str]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from coombs.data.tables import FloatArray, ItemTable, Names, TableLike
+    from coombs.inference.posterior import Posterior
     from coombs.programs.program import Solution
 
 
@@ -404,9 +405,13 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         """
         return self._fitted_model().metric.copy()
 
-    def _fitted_model(self) -> Model:
+    def described(self) -> tuple[Model, Posterior | None]:
+        """The model by its metric and ideal point, and draws of them where there are any."""
         check_is_fitted(self)
-        return self.model_
+        return self.model_, None
+
+    def _fitted_model(self) -> Model:
+        return self.described()[0]
 
     def _table(self, items: TableLike) -> ItemTable:
         """These items, or the fitted ones, checked."""

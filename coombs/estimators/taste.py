@@ -18,7 +18,7 @@ from coombs.inference.kinds import METRICS
 from coombs.inference.posterior import Posterior
 from coombs.inference.smooth import Smooth, infer_smooth
 from coombs.model import Model
-from coombs.progress import Progress
+from coombs.progress import ProgressBar
 from coombs.random_state import generator
 
 if TYPE_CHECKING:
@@ -128,10 +128,6 @@ class TasteEstimator(PairEstimator):
             return None
         return posterior_of(mixture, self._answers(self._data), self._scaler, self._data.items)
 
-    def _fitted_model(self) -> Model:
-        """The description: `transform` and what else is about the metric."""
-        return self.described()[0]
-
     def described(self) -> tuple[Model, Posterior | None]:
         """Return the ideal-point part alone, which words, weights and trade-offs are about.
 
@@ -226,7 +222,7 @@ class TasteEstimator(PairEstimator):
             known = {} if self._mixture is None else {kind_of(part): part for part in self._mixture.parts}
             kinds += [kind for kind in known if kind not in kinds]
             rng, start = generator(0), rough(answers, generator(0))
-            with Progress(len(kinds), "comparing kinds of preference") as progress:
+            with ProgressBar(len(kinds), "comparing kinds of preference") as progress:
                 for kind in kinds:
                     if kind not in known and kind[0] == "smooth":
                         known[kind] = self._smooth(answers)

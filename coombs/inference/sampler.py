@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coombs.data.graph import ComparisonGraph
-from coombs.progress import Progress
+from coombs.progress import ProgressBar
 
 if TYPE_CHECKING:
     from coombs.data.graph import Matrix, Vector
@@ -346,7 +346,7 @@ def sample(
     """
     with (
         np.errstate(over="ignore", invalid="ignore", divide="ignore"),
-        Progress(effort.warm_up + effort.least, "sampling preferences") as progress,
+        ProgressBar(effort.warm_up + effort.least, "sampling preferences") as progress,
     ):
         if start is None:
             first = levels[0].draw_prior(effort.chains // ISLANDS * ISLANDS, rng)

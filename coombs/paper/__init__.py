@@ -25,17 +25,11 @@ def all_experiments() -> tuple[Experiment, ...]:
     return (SINGLE_STEP, EUCLIDEAN, IDENTITY, ALTERNATING, UNRANKED, RANKED, GRADCAFE, PROPOSITION)
 
 
-def chosen(names: Sequence[str]) -> tuple[Experiment, ...]:
-    """The experiments of these names, "all" being all of them."""
-    known = {one.name: one for one in all_experiments()}
+def chosen(names: Sequence[str], out: Path) -> tuple[Experiment, ...]:
+    """The experiments of these names ("all": every one), and those that are finished in the folder."""
+    known = {each.name: each for each in all_experiments()}
     for name in names:
         if name != "all" and name not in known:
             raise InputError(f"There is no experiment {name!r}; there are {', '.join(known)}, and all.")
-    return tuple(one for one in known.values() if "all" in names or one.name in names)
-
-
-def with_earlier(experiments: Sequence[Experiment], out: Path) -> tuple[Experiment, ...]:
-    """These, and those that an earlier command of the same run has finished in the folder."""
-    asked = {one.name for one in experiments}
-    done = {one.name for one in all_experiments() if (out / one.name / "summary.json").exists()}
-    return tuple(one for one in all_experiments() if one.name in asked | done)
+    finished = [name for name in known if (out / name / "summary.json").exists()]
+    return tuple(each for name, each in known.items() if "all" in names or name in (*names, *finished))

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 import coombs.paper.admissions_figures as shown
 from coombs.data.comparisons import Comparisons
 from coombs.data.tables import FloatArray
-from coombs.datasets import FEATURES, Admissions, Candidates, make_admissions, read_gradcafe
+from coombs.datasets import FEATURES, SCALES, Admissions, Candidates, make_admissions, read_gradcafe
 from coombs.estimators.base import PairEstimator
 from coombs.estimators.ideal_point import IdealPoint
 from coombs.estimators.single_step import SingleStep
@@ -28,6 +28,10 @@ from coombs.paper.admissions_figures import BY_MODEL, POOLED, STANDARDIZED, TOP
 from coombs.paper.experiment import Cell, Experiment, Row, stream
 from coombs.programs.program import ConvergenceError
 
+SPREADS = dict(zip(FEATURES, SCALES, strict=True))
+"""Of simulated applicants, in whose units their committee's metric was made."""
+VANISHING = 1e-6
+"""A metric with a diagonal below this, in units of spreads, is zero but for rounding errors."""
 NO_OPTIMUM = "no_optimum"
 """The status of a fit that ended in a ConvergenceError; its row has no numbers."""
 
@@ -45,22 +49,31 @@ def attempt(est: PairEstimator, data: Comparisons) -> str:
 
 
 def learned(model: Model, spreads: FloatArray, in_spreads: bool) -> Row:
-    """Ideal, metric and its eigenvalues and eigenvectors as columns.
+    """Ideal, metric, its eigenvalues and eigenvectors, and the features by their weight.
 
     The eigenvectors are those of the metric in the features' own units, as in the paper, or in units of
     their spreads.
     """
-    names = model.feature_names or ()
-    row: Row = {"units": "spreads" if in_spreads else "own"}
-    row |= {f"ideal_{name}": float(value) for name, value in zip(names, model.ideal_point, strict=True)}
-    row |= {f"spread_{name}": float(value) for name, value in zip(names, spreads, strict=True)}
-    values, vectors = np.linalg.eigh(model.metric * (np.outer(spreads, spreads) if in_spreads else 1.0))
-    for k, (value, vector) in enumerate(zip(values[::-1], vectors.T[::-1], strict=True), 1):
-        # The largest weight is positive: an eigenvector has no sign.
-        weights = vector * np.sign(vector[np.abs(vector).argmax()])
-        row[f"eigenvalue_{k}"] = float(value)
-        row |= {f"loading_{k}_{name}": float(w) for name, w in zip(names, weights, strict=True)}
-    return row | {f"m_{i}_{j}": float(value) for (i, j), value in np.ndenumerate(model.metric)}
+    names, scaled = model.feature_names or (), model.metric * np.outer(spreads, spreads)
+    values, vectors = np.linalg.eigh(scaled if in_spreads else model.metric)
+    # The largest weight is positive: an eigenvector has no sign.
+    vectors = vectors * np.sign(np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0))
+    weights = [dict(zip(names, vector, strict=True)) for vector in vectors.T[::-1].tolist()]
+    orders = [
+        [names[j] for j in np.argsort(-np.diag(metric), kind="stable")] for metric in (model.metric, scaled)
+    ]
+    return {
+        "units": "spreads" if in_spreads else "own",
+        "ideal": dict(zip(names, model.ideal_point.tolist(), strict=True)),
+        "interactions": [
+            {"eigenvalue": value, "loadings": loadings}
+            for value, loadings in zip(values[::-1].tolist(), weights, strict=True)
+        ],
+        "metric": model.metric.tolist(),
+        "order": orders[0],
+        "order_in_spreads": orders[1],
+        "vanishes": bool(np.diag(scaled).max() < VANISHING),
+    }
 
 
 def share_right(distances: FloatArray, answers: Comparisons) -> float:
@@ -77,18 +90,33 @@ def _names(candidates: Candidates) -> list[str]:
     return [] if candidates.items.features is None else candidates.items.features.tolist()
 
 
-def _overlap(candidates: Candidates) -> Row:
+def _overlap(candidates: Candidates) -> dict[str, float]:
     """For each feature, in what share of pairs the worst tier's applicant has more of it than the best's."""
     best, worst = (candidates.tiers == end for end in (candidates.tiers.min(), candidates.tiers.max()))
     groups = np.array(["everyone"] * len(candidates)) if candidates.groups is None else candidates.groups
     compared = (groups[best][:, None] == groups[worst]) & (groups[best] != "")[:, None]
     columns = zip(_names(candidates), candidates.items.matrix.T, strict=True)
-    return {f"overlap_{name}": float((x[best][:, None] < x[worst])[compared].mean()) for name, x in columns}
+    return {name: float((x[best][:, None] < x[worst])[compared].mean()) for name, x in columns}
+
+
+def _fit(name: str, est: PairEstimator, answers: Comparisons, spreads: FloatArray, in_spreads: bool) -> Row:
+    """What an estimator learns from all answers, and how many of them it gets right.
+
+    By (M, u), and by its own distances: the program's d, or with effects of the items.
+    """
+    row: Row = {"record": "fit", "estimator": name, "status": attempt(est, answers)}
+    if row["status"] != NO_OPTIMUM:
+        row["learned"] = learned(est.described()[0], spreads, in_spreads) | {
+            "accuracy": share_right(est.model_.distance(answers.item_table), answers),
+            "accuracy_fitted": share_right(est.distances_, answers),
+        }
+    return row
 
 
 # Unranked Candidates
 
 COUNTS = (33, 33, 34)
+"""Candidates with a fellowship, admitted and denied."""
 GAMMAS: dict[str, Any] = {"gamma1": 1 / 650, "gamma2": 1 / 6500, "gamma3": 2 / 65 * 1e-6, "alpha": 1.0}
 UNRANKED_FITS: dict[str, tuple[Callable[[], PairEstimator], bool]] = {
     "SingleStep": (lambda: SingleStep(**GAMMAS), False),
@@ -111,49 +139,29 @@ def unranked_trial(cell: Cell, seed: int, number: int) -> list[Row]:
     applicants = make_admissions("unranked", random_state=stream(seed, "unranked", number))
     everyone = applicants.clean(features)
     drawn = everyone.sample(COUNTS, stream(seed, "unranked", number, cell.name))
-    spreads = _spreads(applicants, features)
+    answers, spreads = drawn.comparisons(), np.array([SPREADS[name] for name in features])
     common: Row = {
-        "record": "fit",
         "candidates": len(drawn),
-        "answers": len(drawn.comparisons()),
+        "answers": len(answers),
         "largest_norm": largest_norm(),
         "applicants": len(applicants),
         "dropped": sum(everyone.dropped.values()),
-        **_overlap(everyone),
+        "overlap": _overlap(everyone),
     }
-    rows = [common | _unranked_fit(name, drawn, spreads) for name in UNRANKED_FITS]
+    rows = [
+        common | _fit(name, make(), answers, spreads, in_spreads)
+        for name, (make, in_spreads) in UNRANKED_FITS.items()
+    ]
     if everyone.truth is not None:
-        rows += [{"record": "truth", **learned(everyone.truth, spreads, units)} for units in (False, True)]
-    for tier, values in zip(drawn.tiers, drawn.items.matrix, strict=True):
-        entries = zip(features, values.tolist(), strict=True)
-        rows.append({"record": "candidate", "tier": float(tier), **dict(entries)})
+        rows += _truths(everyone.truth, spreads)
+    for tier, values in zip(drawn.tiers.tolist(), drawn.items.matrix.tolist(), strict=True):
+        rows.append({"record": "candidate", "tier": tier, **dict(zip(features, values, strict=True))})
     return rows + [{"record": "rule", "rule": rule, "dropped": n} for rule, n in everyone.dropped.items()]
 
 
-def _unranked_fit(name: str, drawn: Candidates, spreads: FloatArray) -> Row:
-    make, in_spreads = UNRANKED_FITS[name]
-    return _fit(name, make(), drawn.comparisons(), spreads, in_spreads)
-
-
-def _fit(name: str, est: PairEstimator, answers: Comparisons, spreads: FloatArray, in_spreads: bool) -> Row:
-    """What an estimator learns from all answers, and how many of them it gets right.
-
-    By (M, u), and by its own distances: the program's d, or with effects of the items.
-    """
-    row: Row = {"estimator": name, "status": attempt(est, answers)}
-    if row["status"] == NO_OPTIMUM:
-        return row
-    row["accuracy"] = share_right(est.model_.distance(answers.item_table), answers)
-    row["accuracy_fitted"] = share_right(est.distances_, answers)
-    return row | learned(est.model_, spreads, in_spreads)
-
-
-def _spreads(applicants: Admissions, features: Sequence[str]) -> FloatArray:
-    """Of simulated applicants, in whose units their committee's metric was made."""
-    truth = applicants.truth
-    assert truth is not None and truth.scales is not None and truth.feature_names is not None
-    sizes = dict(zip(truth.feature_names, truth.scales, strict=True))
-    return np.array([sizes[name] for name in features])
+def _truths(truth: Model, spreads: FloatArray) -> list[Row]:
+    """In the features' own units and in units of spreads."""
+    return [{"record": "truth", "learned": learned(truth, spreads, units)} for units in (False, True)]
 
 
 def largest_norm() -> float:
@@ -198,6 +206,7 @@ ORDER_GAMMAS: dict[str, Any] = {
     "alpha": 1.0,
 }
 N_COMPARISONS = 2610
+"""All that there are of Ranked Candidates."""
 ANSWERS = (50, 100, 200, 350, 500, 1000, 1600, N_COMPARISONS)
 QUICK_ANSWERS = (50, 500, N_COMPARISONS)
 
@@ -209,24 +218,20 @@ def ranked_cells(quick: bool) -> list[Cell]:
 
 def ranked_trial(cell: Cell, seed: int, number: int) -> list[Row]:
     """How well some of the comparisons rank the candidates, by an estimator's distances and by (M, u)."""
-    applicants = make_admissions("ranked", random_state=stream(seed, "ranked"))
-    candidates = applicants.clean()
+    candidates = make_admissions("ranked", random_state=stream(seed, "ranked")).clean()
     everything = candidates.comparisons()
     rng = stream(seed, "ranked", cell.name, number)
     answers = everything[np.sort(rng.choice(len(everything), cell["answers"], replace=False))]
     features = _names(candidates)
-    spreads = _spreads(applicants, features)
+    spreads = np.array([SPREADS[name] for name in features])
     assert candidates.truth is not None
-    rows = _ranked_fits(candidates, answers, spreads)
-    rows += _without_fits(candidates, candidates.truth, answers)
-    truth = [learned(candidates.truth, spreads, units) for units in (False, True)]
-    common: Row = {
-        "features": ",".join(features),
-        "candidates": len(candidates),
-        "comparisons": len(everything),
-    }
-    records = (("fit", rows), ("truth", truth))
-    return [{"record": record, **common, **row} for record, some in records for row in some]
+    rows = [
+        *_ranked_fits(candidates, answers, spreads),
+        *_without_fits(candidates, candidates.truth, answers),
+        *_truths(candidates.truth, spreads),
+    ]
+    common = {"record": "fit", "features": ",".join(features), "candidates": len(candidates)}
+    return [{**common, "comparisons": len(everything), **row} for row in rows]
 
 
 def _ranked_fits(candidates: Candidates, answers: Comparisons, spreads: FloatArray) -> list[Row]:
@@ -237,14 +242,14 @@ def _ranked_fits(candidates: Candidates, answers: Comparisons, spreads: FloatArr
     for name, first, second in (("SingleStep", top, order), ("IdealPoint", ours, ours)):
         own: Row = {"estimator": name, "status": ends[first]}
         model: Row = {"estimator": f"{name}{BY_MODEL}"}
+        for est, measure in ((first, _tops), (second, _kendall)):
+            if ends[est] != NO_OPTIMUM:
+                own |= measure(est.distances_, candidates)
+                model |= measure(est.model_.distance(candidates.items), candidates)
         if ends[first] != NO_OPTIMUM:
-            own |= _tops(first.distances_, candidates) | learned(first.model_, spreads, first is ours)
-            model |= _tops(first.model_.distance(candidates.items), candidates)
+            own["learned"] = learned(first.described()[0], spreads, first is ours)
         if second is not first:
             own["status_kendall"] = ends[second]
-        if ends[second] != NO_OPTIMUM:
-            own |= _kendall(second.distances_, candidates)
-            model |= _kendall(second.model_.distance(candidates.items), candidates)
         rows += [own, model]
     return rows
 
@@ -295,8 +300,11 @@ RANKED = Experiment(
 
 FILE = "gradcafe_statistics_phd.csv"
 FOLDS = 5
-LEAST, MOST = 60, 3000
-"""Comparisons that a school must have, and answers that SingleStep is given."""
+"""Of the comparisons, each held out once."""
+LEAST = 60
+"""Comparisons that a school must have."""
+MOST = 3000
+"""Answers that SingleStep is given."""
 GRADCAFE_FITS: dict[str, Callable[[], PairEstimator]] = {
     "SingleStep": lambda: SingleStep(**GAMMAS, standardize=True),
     "IdealPoint": lambda: IdealPoint(metric="full", item_effects=False),
@@ -388,8 +396,8 @@ def _pooled(applicants: Admissions, n_pairs: int, rng: np.random.Generator) -> l
         for name in ("SingleStep", "IdealPoint"):
             some = answers[_at_most(np.arange(len(answers)), name, rng)]
             row = _fit(name, GRADCAFE_FITS[name](), some, answers.items.std(axis=0), True)
-            rows.append({"record": "fit", "features": features, **row})
-    return [row | _overlap(whole) for row in rows]
+            rows.append({"features": features, "overlap": _overlap(whole), **row})
+    return rows
 
 
 GRADCAFE = Experiment(

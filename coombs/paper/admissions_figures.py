@@ -1,4 +1,4 @@
-"""What the rows about applicants say: summaries, pictures and tables."""
+"""What the rows about applicants say: summaries, figures and tables."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from coombs.datasets import EIGENVALUES, FEATURES, LIMITS
-from coombs.paper.experiment import Table
-from coombs.paper.figures import COLOURS, MARKS, curves
+from coombs.paper.experiment import Row, Tables, Trials
+from coombs.paper.figures import COLOURS, MARKS, curves, legend, light_frame
 from coombs.render.plots import new_figure
 from coombs.words import in_words
 
@@ -21,189 +21,163 @@ if TYPE_CHECKING:
     from coombs.data.tables import FloatArray
 
 Part: TypeAlias = dict[str, Any]
-Tables: TypeAlias = dict[str, list[list[str]]]
+"""A part of a summary: what an estimator learned, or how well it did."""
 
 WORDS = dict(zip(FEATURES, ("GRE verbal", "GRE quant", "GRE writing", "GPA", "letters"), strict=True))
 STANDARDIZED = "SingleStep, standardized"
 BY_MODEL = ", by (M, u)"
+"""What follows an estimator's name where items are ranked by its model alone."""
 TOP = (11, 17, 22)
+"""Numbers of best candidates whose share is measured."""
+TOPS = tuple(f"top{k}" for k in TOP)
+KENDALL = f"kendall{TOP[0]}"
 POOLED = "pooled"
 COMPARED = ("SingleStep", "IdealPoint", "linear")
-VANISHING = 1e-6
-"""A metric with a diagonal below this, in units of spreads, is zero but for rounding errors."""
 TIERS = {1: ("fellowship", "o"), 2: ("admitted", "s"), 3: ("denied", "x")}
-
-
-# What a row says
-
-
-def part(row: Mapping[str, Any]) -> Part:
-    """What was learned, out of its columns; the status alone where there was no optimum."""
-    found: Part = {"status": row["status"]} if row.get("status") else {}
-    names = str(row["features"]).split(",")
-    if row.get(f"ideal_{names[0]}", "") == "":
-        return found
-    places = range(len(names))
-    found["units"] = row["units"]
-    found["ideal"] = {name: row[f"ideal_{name}"] for name in names}
-    found["interactions"] = [
-        {
-            "eigenvalue": row[f"eigenvalue_{k + 1}"],
-            "loadings": {name: row[f"loading_{k + 1}_{name}"] for name in names},
-        }
-        for k in places
-    ]
-    found["metric"] = [[row[f"m_{i}_{j}"] for j in places] for i in places]
-    weights = {name: row[f"m_{i}_{i}"] for i, name in enumerate(names)}
-    found["order"] = sorted(names, key=lambda name: -weights[name])
-    scaled = {name: weight * row[f"spread_{name}"] ** 2 for name, weight in weights.items()}
-    found["order_in_spreads"] = sorted(names, key=lambda name: -scaled[name])
-    found["vanishes"] = max(scaled.values()) < VANISHING
-    return found | {key: row[key] for key in ("accuracy", "accuracy_fitted") if row.get(key, "") != ""}
-
-
-def _pairs(rows: Sequence[Mapping[str, Any]]) -> Part:
-    """Of the rows about two features, by their names."""
-    parts = {str(row["features"]): part(row) for row in rows if str(row["features"]).count(",") == 1}
-    return {name: one | {"inside": _inside(one["ideal"])} for name, one in parts.items() if "ideal" in one}
-
-
-def _inside(ideal: Mapping[str, float]) -> bool:
-    return all(LIMITS[name][0] <= value <= LIMITS[name][1] for name, value in ideal.items())
-
-
-def _statuses(rows: Sequence[Mapping[str, Any]], *columns: str) -> dict[str, dict[str, int]]:
-    """How the solves of each estimator ended."""
-    found: dict[str, Counter[str]] = {}
-    for row in rows:
-        ends = [str(row[name]) for name in columns if row.get(name)]
-        if ends:
-            found.setdefault(str(row["estimator"]), Counter()).update(ends)
-    return {name: dict(counts) for name, counts in found.items()}
 
 
 # Summaries
 
 
-def unranked_summary(table: Table) -> Part:
+def _part(row: Row) -> Part:
+    """What a fit learned; its status alone where there was no optimum."""
+    return {"status": row["status"], **row.get("learned", {})}
+
+
+def _pairs(rows: Sequence[Row]) -> Part:
+    """Of the rows about two features, by their names; and whether the ideal is in the allowed range."""
+    pairs = {}
+    for row in rows:
+        if row["features"].count(",") == 1 and "learned" in row:
+            ideal = row["learned"]["ideal"].items()
+            inside = all(LIMITS[name][0] <= value <= LIMITS[name][1] for name, value in ideal)
+            pairs[row["features"]] = _part(row) | {"inside": inside}
+    return pairs
+
+
+def _statuses(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
+    """How the solves of each estimator ended."""
+    statuses: dict[str, Counter[str]] = {}
+    for row in rows:
+        if ends := [row[name] for name in ("status", "status_kendall") if name in row]:
+            statuses.setdefault(row["estimator"], Counter()).update(ends)
+    return {name: dict(counts) for name, counts in statuses.items()}
+
+
+def _truths(trials: Trials) -> dict[str, Part]:
+    """By their units."""
+    return {row["learned"]["units"]: row["learned"] for row in trials.where(record="truth").rows}
+
+
+def unranked_summary(trials: Trials) -> Part:
     """Of the first trial: what each estimator learned from all features and from pairs, beside the truth."""
-    rows = table.where(trial=0, record="fit").rows
-    whole = [row for row in rows if row["features"] == ",".join(FEATURES)]
-    truths = {row["units"]: part(row) for row in table.where(trial=0, record="truth").rows}
+    first = trials.where(trial=0)
+    fits, truths = first.where(record="fit"), _truths(first)
+    whole = fits.where(features=",".join(FEATURES)).rows
     views = {}
     for row in whole:
-        own = [one for one in rows if one["estimator"] == row["estimator"]]
-        views[row["estimator"]] = part(row) | {
-            "truth": truths.get(row.get("units"), {}),
-            "pairs": _pairs(own),
-        }
+        part, pairs = _part(row), _pairs(fits.where(estimator=row["estimator"]).rows)
+        views[row["estimator"]] = part | {"truth": truths.get(part.get("units", ""), {}), "pairs": pairs}
     return {
         "data": "simulated",
         "features": list(FEATURES),
         **views["SingleStep"],
-        "overlap": {name: whole[0][f"overlap_{name}"] for name in FEATURES},
-        "applicants": whole[0]["applicants"],
-        "dropped": whole[0]["dropped"],
+        **{key: whole[0][key] for key in ("overlap", "applicants", "dropped")},
         "n_candidates": whole[0]["candidates"],
         "n_comparisons": whole[0]["answers"],
         "norm": {"largest": whole[0]["largest_norm"], "paper": float(np.linalg.norm(EIGENVALUES))},
-        "statuses": _statuses(rows, "status"),
+        "statuses": _statuses(fits.rows),
         "standardized": views[STANDARDIZED],
         "IdealPoint": views["IdealPoint"],
     }
 
 
-def ranked_summary(table: Table) -> Part:
+def ranked_summary(trials: Trials) -> Part:
     """Shares of the top and Kendall's distance over the trials; the metric from all comparisons."""
-    fits, first = table.where(record="fit"), table.rows[0]
-    keys = dict.fromkeys((row["answers"], row["estimator"]) for row in fits.rows)
-    whole = {row["estimator"]: row for row in fits.rows if row["answers"] == first["comparisons"]}
-    parts = {name: part(whole[name]) if name in whole else {} for name in ("SingleStep", "IdealPoint")}
-    truths = {row["units"]: part(row) for row in table.where(record="truth").rows}
+    fits, first, truths = trials.where(record="fit"), trials.rows[0], _truths(trials)
+    whole = {row["estimator"]: row for row in fits.where(answers=first["comparisons"]).rows}
+    parts = {name: _part(whole[name]) if name in whole else {} for name in ("SingleStep", "IdealPoint")}
+    keys = fits.distinct("answers", "estimator")
     return {
         "data": "simulated",
-        "features": str(first["features"]).split(","),
+        "features": first["features"].split(","),
         "n_candidates": first["candidates"],
         "n_comparisons": first["comparisons"],
         "cells": [_ranked_cell(fits.where(answers=n, estimator=name)) for n, name in keys],
         "all": parts["SingleStep"] | {"IdealPoint": parts["IdealPoint"]},
         "truth": truths["own"] | {"in_spreads": truths["spreads"]},
-        "statuses": _statuses(fits.rows, "status", "status_kendall"),
+        "statuses": _statuses(fits.rows),
     }
 
 
-def _ranked_cell(some: Table) -> Part:
+def _ranked_cell(trials: Trials) -> Part:
     """One estimator at one number of comparisons, over the trials that have an optimum."""
-    row, failed = some.rows[0], 0
-    found: Part = {"answers": row["answers"], "share": row["answers"] / row["comparisons"]}
-    for name in (*(f"top{k}" for k in TOP), f"kendall{TOP[0]}"):
-        values = np.array([one[name] for one in some.rows if one.get(name, "") != ""], dtype=float)
-        failed = max(failed, len(some) - len(values))
-        if not len(values):
-            continue
-        if name.startswith("top"):
-            found[name] = {"mean": float(values.mean()), "deviation": float(values.std())}
-        else:
+    row, failed = trials.rows[0], 0
+    cell: Part = {"answers": row["answers"], "share": row["answers"] / row["comparisons"]}
+    for name in (*TOPS, KENDALL):
+        values = np.array([trial[name] for trial in trials.rows if name in trial])
+        failed = max(failed, len(trials) - len(values))
+        if len(values) and name in TOPS:
+            cell[name] = {"mean": float(values.mean()), "deviation": float(values.std())}
+        elif len(values):
             low, middle, high = np.quantile(values, [0.25, 0.5, 0.75]).tolist()
-            found[name] = {"median": middle, "low": low, "high": high}
-    return found | {"estimator": row["estimator"], "trials": len(some), "failed": failed}
+            cell[name] = {"median": middle, "low": low, "high": high}
+    return cell | {"estimator": row["estimator"], "trials": len(trials), "failed": failed}
 
 
-def gradcafe_summary(table: Table) -> Part:
+def gradcafe_summary(trials: Trials) -> Part:
     """Accuracy for each school and pooled; what was learned from all schools together."""
-    fits = table.where(trial=0, record="fit").rows
-    views = {name: [row for row in fits if row["estimator"] == name] for name in ("SingleStep", "IdealPoint")}
-    parts = {name: part(rows[0]) | {"pairs": _pairs(rows)} for name, rows in views.items()}
-    features = str(fits[0]["features"]).split(",")
-    folds = table.where(record="fold")
+    fits, folds = trials.where(trial=0, record="fit"), trials.where(record="fold")
+    views = {name: fits.where(estimator=name).rows for name in ("SingleStep", "IdealPoint")}
+    parts = {name: _part(rows[0]) | {"pairs": _pairs(rows)} for name, rows in views.items()}
     schools = {school: _accuracies(folds.where(school=school)) for school in folds.distinct("school")}
     return {
         "data": "GradCafe",
-        "features": features,
+        "features": fits.rows[0]["features"].split(","),
         **parts["SingleStep"],
-        "overlap": {name: fits[0][f"overlap_{name}"] for name in features},
+        "overlap": fits.rows[0]["overlap"],
         "pooled": schools.pop(POOLED),
-        "schools": [{"school": school} | found for school, found in schools.items()],
-        "statuses": _statuses(table.rows, "status"),
+        "schools": [{"school": school} | accuracies for school, accuracies in schools.items()],
+        "statuses": _statuses(trials.rows),
         "IdealPoint": parts["IdealPoint"],
     }
 
 
-def _accuracies(folds: Table) -> Part:
+def _accuracies(folds: Trials) -> Part:
     """Shares of all held-out answers that each estimator predicts."""
-    found: Part = {"answers": folds.rows[0]["answers"]}
+    accuracies: Part = {"answers": folds.rows[0]["answers"]}
     for name in COMPARED:
-        rows = Table(row for row in folds.where(estimator=name).rows if row.get("accuracy", "") != "")
-        if len(rows):
-            found[name] = float(np.average(rows["accuracy"], weights=rows["held_out"]))
-    return found
+        solved = Trials(row for row in folds.where(estimator=name).rows if "accuracy" in row)
+        if len(solved):
+            accuracies[name] = float(np.average(solved["accuracy"], weights=solved["held_out"]))
+    return accuracies
 
 
-# Pictures
-
-
-def unranked_figures(table: Table) -> dict[str, Figure]:
-    """Level sets for every pair of features."""
-    views = _views(unranked_summary(table))
-    candidates = {
-        pair: table.where(trial=0, record="candidate", features=pair)
-        for pair in dict.fromkeys(pair for view in views.values() for pair in view["pairs"])
-    }
-    return {
-        f"level-sets-{pair.replace(',', '-')}": _level_sets(pair, views, some)
-        for pair, some in candidates.items()
-    }
+# Figures
 
 
 def _views(summary: Part) -> dict[str, Part]:
+    """By estimator."""
+    keys = {STANDARDIZED: "standardized", "IdealPoint": "IdealPoint"}
+    return {"SingleStep": summary} | {name: summary[key] for name, key in keys.items() if key in summary}
+
+
+def _all_pairs(views: Mapping[str, Part]) -> list[str]:
+    """Of features, that any of the views has."""
+    return list(dict.fromkeys(pair for view in views.values() for pair in view["pairs"]))
+
+
+def unranked_figures(summary: Part, trials: Trials) -> dict[str, Figure]:
+    """Level sets for every pair of features."""
+    views = _views(summary)
+    candidates = trials.where(trial=0, record="candidate")
     return {
-        "SingleStep": summary,
-        STANDARDIZED: summary["standardized"],
-        "IdealPoint": summary["IdealPoint"],
+        f"level-sets-{pair.replace(',', '-')}": _level_sets(pair, views, candidates.where(features=pair))
+        for pair in _all_pairs(views)
     }
 
 
-def _level_sets(pair: str, views: Mapping[str, Part], candidates: Table) -> Figure:
+def _level_sets(pair: str, views: Mapping[str, Part], candidates: Trials) -> Figure:
     """A panel for each estimator: lines of equal distance among the candidates, and the ideal."""
     names = pair.split(",")
     points = np.column_stack([candidates[name] for name in names])
@@ -214,19 +188,17 @@ def _level_sets(pair: str, views: Mapping[str, Part], candidates: Table) -> Figu
         if pair in view["pairs"]:
             _lines(ax, view["pairs"][pair], points)
         for k, (tier, (word, mark)) in enumerate(TIERS.items()):
-            rows = candidates["tier"] == tier
-            x, y = points[rows].T
+            x, y = points[candidates["tier"] == tier].T
             ax.scatter(x, y, s=16, marker=mark, color=COLOURS[k], alpha=0.8, label=word, zorder=3)
         ax.set(xlabel=WORDS[names[0]], ylabel=WORDS[names[1]])
         ax.spines[["top", "right"]].set_visible(False)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=8)
+    legend(figure, axes[0], len(TIERS))
     return figure
 
 
-def _lines(ax: Axes, found: Part, points: FloatArray) -> None:
+def _lines(ax: Axes, learned: Part, points: FloatArray) -> None:
     """Level lines of (x - u)' M (x - u) over the items' range, and where the ideal is."""
-    ideal, metric = np.array(list(found["ideal"].values())), np.array(found["metric"])
+    ideal, metric = np.array(list(learned["ideal"].values())), np.array(learned["metric"])
     low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.08 * (high - low)
     near = ((ideal > low - 4 * margin) & (ideal < high + 4 * margin)).all()
@@ -237,63 +209,62 @@ def _lines(ax: Axes, found: Part, points: FloatArray) -> None:
     away = np.stack(plane, axis=-1) - ideal
     distance = np.einsum("abi,ij,abj->ab", away, metric, away)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    if not found["vanishes"]:
+    if not learned["vanishes"]:
         levels = np.unique(np.quantile(distance, np.linspace(0.05, 0.95, 10)))
         ax.contour(*plane, distance, levels=levels, cmap="Greys_r", linewidths=0.9, zorder=1)
         if near:
             ax.scatter(ideal[0], ideal[1], s=120, marker="*", color="black", zorder=4)
         else:
             _towards(ax, (ideal - (low + high) / 2) / (high - low))
-    ax.text(0, -0.2, _caption(found), transform=ax.transAxes, fontsize=8, va="top")
+    ax.text(0, -0.2, _caption(learned), transform=ax.transAxes, fontsize=8, va="top")
 
 
-def _caption(found: Part) -> str:
-    """The ideal and the eigenvectors in words."""
-    if found["vanishes"]:
-        return "M = 0: the features are not used,\nand there is neither ideal nor level"
-    place = ", ".join(f"{WORDS[name]} {value:.4g}" for name, value in found["ideal"].items())
-    lines = [f"{one['eigenvalue']:.3g}: {_words(one)}" for one in found["interactions"]]
-    units = "features' units" if found["units"] == "own" else "units of spreads"
-    return "\n".join([f"ideal: {place}", f"eigenvectors, in {units}:", *lines])
-
-
-def _towards(ax: Axes, way: FloatArray) -> None:
+def _towards(ax: Axes, direction: FloatArray) -> None:
     """An arrow at the edge, to an ideal beyond it."""
-    edge = 0.5 + 0.49 * way / np.abs(way).max()
-    tail = edge - 0.12 * way / np.linalg.norm(way)
+    edge = 0.5 + 0.49 * direction / np.abs(direction).max()
+    tail = edge - 0.12 * direction / np.linalg.norm(direction)
     arrow = {"arrowstyle": "-|>", "color": "black", "linewidth": 1.6}
     ax.annotate("", tuple(edge), tuple(tail), "axes fraction", "axes fraction", arrowprops=arrow, zorder=4)
 
 
-def ranked_figures(table: Table) -> dict[str, Figure]:
+def _caption(learned: Part) -> str:
+    """The ideal and the eigenvectors in words."""
+    if learned["vanishes"]:
+        return "M = 0: the features are not used,\nand there is neither ideal nor level"
+    place = ", ".join(f"{WORDS[name]} {value:.4g}" for name, value in learned["ideal"].items())
+    units = "features' units" if learned["units"] == "own" else "units of spreads"
+    return "\n".join([f"ideal: {place}", f"eigenvectors, in {units}:", *_weighted(learned)])
+
+
+def ranked_figures(summary: Part, _: Trials) -> dict[str, Figure]:
     """Shares of the top 11, 17 and 22 with deviations; Kendall's distance of the top 11 with quartiles."""
-    cells = [{"d": 4} | cell for cell in ranked_summary(table)["cells"]]
+    cells = [{"d": len(summary["features"])} | cell for cell in summary["cells"]]
     names = list(dict.fromkeys(cell["estimator"] for cell in cells))
-    tops, last = [f"top{k}" for k in TOP], f"kendall{TOP[0]}"
-    found = {
-        "top": curves([cell | _bands(cell, tops) for cell in cells if tops[0] in cell], tops, names),
-        "kendall": curves([cell for cell in cells if last in cell], (last,), names),
-    }
-    for ax, k in zip(found["top"].axes, TOP, strict=True):
+    top = curves([cell | _bands(cell) for cell in cells if TOPS[0] in cell], TOPS, names)
+    for ax, k in zip(top.axes, TOP, strict=True):
         ax.set_title(f"share of the top {k} (mean, deviation)", fontsize=10, loc="left")
-    found["kendall"].set_size_inches(6.4, 4.4)
-    found["kendall"].axes[0].set_title("Kendall tau distance of the top 11", fontsize=10, loc="left")
-    return found
+    order = curves([cell for cell in cells if KENDALL in cell], (KENDALL,), names)
+    order.set_size_inches(6.4, 4.4)
+    order.axes[0].set_title("Kendall tau distance of the top 11", fontsize=10, loc="left")
+    return {"top": top, "kendall": order}
 
 
-def _bands(cell: Part, names: Sequence[str]) -> Part:
+def _bands(cell: Part) -> Part:
     """Mean and deviation in the place of median and quartiles."""
-    ends = {name: (cell[name]["mean"], cell[name]["deviation"]) for name in names}
+    ends = {name: (cell[name]["mean"], cell[name]["deviation"]) for name in TOPS}
     return {
         name: {"median": mean, "low": mean - deviation, "high": min(1.0, mean + deviation)}
         for name, (mean, deviation) in ends.items()
     }
 
 
-def gradcafe_figures(table: Table) -> dict[str, Figure]:
+def _schools(summary: Part) -> list[Part]:
+    return [{"school": "all schools pooled"} | summary["pooled"], *summary["schools"]]
+
+
+def gradcafe_figures(summary: Part, _: Trials) -> dict[str, Figure]:
     """Accuracy for each school, those with most comparisons on top."""
-    summary = gradcafe_summary(table)
-    rows = [{"school": "all schools pooled"} | summary["pooled"], *summary["schools"]]
+    rows = _schools(summary)
     figure = new_figure((6.4, 1.6 + 0.24 * len(rows)))
     ax = figure.subplots()
     for k, name in enumerate(COMPARED):
@@ -304,9 +275,8 @@ def gradcafe_figures(table: Table) -> dict[str, Figure]:
     ax.axvline(0.5, color="grey", linewidth=0.8)
     ax.set_yticks(range(len(rows)), [f"{row['school']} ({row['answers']})" for row in rows], fontsize=8)
     ax.set(xlabel="accuracy on held-out comparisons (guessing: 0.5)", ylim=(len(rows) - 0.4, -0.6))
-    ax.grid(alpha=0.25)
-    ax.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    light_frame(ax)
+    legend(figure, ax, len(COMPARED))
     return {"main": figure}
 
 
@@ -319,6 +289,11 @@ def _words(interaction: Mapping[str, Any]) -> str:
     return in_words(np.array(list(weights.values())), [WORDS[name] for name in weights])
 
 
+def _weighted(part: Part) -> list[str]:
+    """Each eigenvalue and its interaction."""
+    return [f"{interaction['eigenvalue']:.3g}: {_words(interaction)}" for interaction in part["interactions"]]
+
+
 def _number(value: float | None, form: str = ".3f") -> str:
     return "-" if value is None else format(value, form)
 
@@ -326,40 +301,51 @@ def _number(value: float | None, form: str = ".3f") -> str:
 def _interactions(parts: Mapping[str, Part]) -> list[list[str]]:
     """Of each part that has any, beside the truth where it has one."""
     rows = []
-    for name, one in parts.items():
-        known = one.get("truth", {}).get("interactions", ())
-        for k, found in enumerate(one.get("interactions", ())):
-            row = [name, f"{found['eigenvalue']:.4g}", _words(found)]
-            if known:
-                row += [f"{known[k]['eigenvalue']:.4g}", _words(known[k])]
-            rows.append(row)
+    for name, part in parts.items():
+        known = part.get("truth", {}).get("interactions", ())
+        for k, interaction in enumerate(part.get("interactions", ())):
+            both = (interaction, *known[k : k + 1])
+            rows.append(
+                [name, *(text for each in both for text in (f"{each['eigenvalue']:.4g}", _words(each)))]
+            )
     truth = ["true eigenvalue", "true interaction"] if rows and len(rows[0]) > 3 else []
     return [["estimator", "eigenvalue", "interaction", *truth], *rows]
 
 
 def _ideals(parts: Mapping[str, Part], features: Sequence[str]) -> list[list[str]]:
     """A column for each part."""
-    rows = [["feature", *parts]]
-    for feature in features:
-        values = [one.get("ideal", {}).get(feature) for one in parts.values()]
-        rows.append([WORDS[feature], *(_number(value, ".2f") for value in values)])
-    return rows
+    ideals = [part.get("ideal", {}) for part in parts.values()]
+    rows = [[WORDS[name], *(_number(ideal.get(name), ".2f") for ideal in ideals)] for name in features]
+    return [["feature", *parts], *rows]
 
 
-def _ends(statuses: Mapping[str, Mapping[str, int]]) -> list[list[str]]:
+def _ends(summary: Part) -> list[list[str]]:
     """How many solves ended how."""
-    rows = [[name, end, str(n)] for name, counts in statuses.items() for end, n in counts.items()]
+    ends = summary["statuses"].items()
+    rows = [[name, end, str(n)] for name, counts in ends for end, n in counts.items()]
     return [["estimator", "status", "fits"], *rows]
 
 
-def unranked_tables(table: Table) -> Tables:
+def _pair_rows(views: Mapping[str, Part]) -> list[list[str]]:
+    """Of every pair by every estimator."""
+    rows = [["features", "estimator", "ideal", "in the allowed range", "interactions", "right by (M, u)"]]
+    for pair in _all_pairs(views):
+        for name, view in views.items():
+            if (learned := view["pairs"].get(pair)) is not None:
+                ideal = ", ".join(f"{value:.4g}" for value in learned["ideal"].values())
+                inside, words = ("no", "yes")[learned["inside"]], "; ".join(_weighted(learned))
+                cells = [ideal, inside, words, _number(learned.get("accuracy"))]
+                nothing = ["-", "-", "none: M = 0", "-"]
+                features = ", ".join(WORDS[feature] for feature in learned["ideal"])
+                rows.append([features, name, *(nothing if learned["vanishes"] else cells)])
+    return rows
+
+
+def unranked_tables(summary: Part, trials: Trials) -> Tables:
     """Interactions, ideal scores, pairs of features, and what cleaning left out."""
-    summary = unranked_summary(table)
     views, features, norm = _views(summary), summary["features"], summary["norm"]
-    rules = table.where(trial=0, record="rule", features=",".join(features)).rows
-    right = [
-        [name, *(_number(one.get(f"accuracy{by}")) for by in ("", "_fitted"))] for name, one in views.items()
-    ]
+    rules = trials.where(trial=0, record="rule", features=",".join(features)).rows
+    accuracies = ("accuracy", "accuracy_fitted")
     return {
         "Feature interactions from all five features": _interactions(views),
         "The norm of M that any data can give with the paper's gammas": [
@@ -369,47 +355,30 @@ def unranked_tables(table: Table) -> Tables:
         "Ideal scores": _ideals({"truth (learned by the paper)": summary["truth"]} | views, features),
         "Share of the comparisons that come out right": [
             ["estimator", "by (M, u)", "by its own distances, free to follow the answers"],
-            *right,
+            *([name, *(_number(view.get(key)) for key in accuracies)] for name, view in views.items()),
         ],
         "Pairs of features": _pair_rows(views),
         f"What cleaning left out of {summary['applicants']} applicants": [
             ["rule", "applicants"],
-            *([str(row["rule"]), str(row["dropped"])] for row in rules),
+            *([row["rule"], str(row["dropped"])] for row in rules),
             ["all", str(summary["dropped"])],
         ],
-        "How the solves ended": _ends(summary["statuses"]),
+        "How the solves ended": _ends(summary),
     }
 
 
-def _pair_rows(views: Mapping[str, Part]) -> list[list[str]]:
-    """Of every pair by every estimator."""
-    rows = [["features", "estimator", "ideal", "in the allowed range", "interactions", "right by (M, u)"]]
-    for pair in dict.fromkeys(pair for view in views.values() for pair in view["pairs"]):
-        for name, view in views.items():
-            one = view["pairs"].get(pair)
-            if one is None:
-                continue
-            both = ", ".join(WORDS[feature] for feature in one["ideal"])
-            ideal = ", ".join(f"{value:.4g}" for value in one["ideal"].values())
-            words = "; ".join(f"{each['eigenvalue']:.3g}: {_words(each)}" for each in one["interactions"])
-            found = [ideal, ("no", "yes")[one["inside"]], words, _number(one.get("accuracy"))]
-            rows.append([both, name, *(["-", "-", "none: M = 0", "-"] if one["vanishes"] else found)])
-    return rows
-
-
-def ranked_tables(table: Table) -> Tables:
+def ranked_tables(summary: Part, _: Trials) -> Tables:
     """Shares and distances, and the metric from all comparisons."""
-    summary = ranked_summary(table)
     whole, truth = summary["all"], summary["truth"]
     parts = {
         "SingleStep": whole | {"truth": truth},
         "IdealPoint": whole["IdealPoint"] | {"truth": truth["in_spreads"]},
     }
-    known = {"truth": truth}
+    with_truth = {"truth": truth} | parts
     orders = [
-        [name, *(", ".join(WORDS[each] for each in one[key]) for key in ("order", "order_in_spreads"))]
-        for name, one in (known | parts).items()
-        if "order" in one
+        [name, *(", ".join(WORDS[each] for each in part[key]) for key in ("order", "order_in_spreads"))]
+        for name, part in with_truth.items()
+        if "order" in part
     ]
     return {
         "Shares of the top, mean and deviation, and Kendall's distance of the top 11, median and quartiles": [
@@ -421,35 +390,31 @@ def ranked_tables(table: Table) -> Tables:
             ["estimator", "in their own units", "in units of spreads"],
             *orders,
         ],
-        "Ideal scores": _ideals(known | parts, summary["features"]),
-        "How the solves ended": _ends(summary["statuses"]),
+        "Ideal scores": _ideals(with_truth, summary["features"]),
+        "How the solves ended": _ends(summary),
     }
 
 
 def _ranked_row(cell: Part) -> list[str]:
-    row = [str(cell["answers"]), f"{100 * cell['share']:.0f} %", cell["estimator"]]
-    shares = (cell.get(f"top{k}") for k in TOP)
-    row += ["-" if one is None else f"{one['mean']:.3f} ± {one['deviation']:.3f}" for one in shares]
-    order = cell.get(f"kendall{TOP[0]}")
-    row.append("-" if order is None else f"{order['median']:.3f} ({order['low']:.3f} to {order['high']:.3f})")
-    return [*row, str(cell["failed"])]
+    shares = ["{mean:.3f} ± {deviation:.3f}".format(**cell[name]) if name in cell else "-" for name in TOPS]
+    order = "{median:.3f} ({low:.3f} to {high:.3f})".format(**cell[KENDALL]) if KENDALL in cell else "-"
+    percent = f"{100 * cell['share']:.0f} %"
+    return [str(cell["answers"]), percent, cell["estimator"], *shares, order, str(cell["failed"])]
 
 
-def gradcafe_tables(table: Table) -> Tables:
+def gradcafe_tables(summary: Part, _: Trials) -> Tables:
     """Accuracy, interactions and ideal scores."""
-    summary = gradcafe_summary(table)
-    parts = {"SingleStep": summary, "IdealPoint": summary["IdealPoint"]}
-    schools = [{"school": "all schools pooled"} | summary["pooled"], *summary["schools"]]
+    views = _views(summary)
     return {
         "Accuracy on held-out comparisons": [
             ["school", "comparisons", "SingleStep", "IdealPoint", "linear preference"],
             *(
-                [one["school"], str(one["answers"]), *(_number(one.get(name)) for name in COMPARED)]
-                for one in schools
+                [school["school"], str(school["answers"]), *(_number(school.get(name)) for name in COMPARED)]
+                for school in _schools(summary)
             ),
         ],
-        "Feature interactions from all schools together": _interactions(parts),
-        "Ideal scores from all schools together": _ideals(parts, summary["features"]),
-        "Pairs of features": _pair_rows(parts),
-        "How the solves ended": _ends(summary["statuses"]),
+        "Feature interactions from all schools together": _interactions(views),
+        "Ideal scores from all schools together": _ideals(views, summary["features"]),
+        "Pairs of features": _pair_rows(views),
+        "How the solves ended": _ends(summary),
     }

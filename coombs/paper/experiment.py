@@ -1,23 +1,25 @@
-"""What an experiment is: cells of trials, a summary of their rows, and pictures of it."""
+"""What an experiment is: cells of trials, a summary of their rows, and figures and tables of it."""
 
 from __future__ import annotations
 
-import csv
-import os
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coombs.data.files import write_csv
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Value: TypeAlias = float | int | str
-Row: TypeAlias = dict[str, Value]
+Row: TypeAlias = dict[str, Any]
+"""Texts, numbers, and lists and dictionaries of them: what JSON can hold."""
+Tables: TypeAlias = dict[str, list[list[str]]]
+"""Rows of cells by title, the heading first."""
 
 
 @dataclass(frozen=True)
@@ -25,56 +27,47 @@ class Cell:
     """Trials that differ only by chance: a name for files, and the settings they share."""
 
     name: str
-    settings: Mapping[str, Value]
+    settings: Mapping[str, float | str]
 
     def __getitem__(self, key: str) -> Any:
         return self.settings[key]
 
 
-class Table:
-    """Rows of trials by column: numbers as floats, everything else as text."""
+class Trials:
+    """Rows of trials by column."""
 
-    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        self.rows = [dict(row) for row in rows]
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.rows = list(rows)
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def where(self, **values: Value) -> Table:
+    def where(self, **values: float | str) -> Trials:
         """The rows with these values."""
-        return Table(row for row in self.rows if all(row[key] == value for key, value in values.items()))
+        return Trials(row for row in self.rows if all(row[key] == value for key, value in values.items()))
 
     def __getitem__(self, column: str) -> NDArray[np.float64]:
         return np.array([float(row[column]) for row in self.rows])
 
-    def distinct(self, column: str) -> list[Any]:
-        """The column's values, each once, in the order of their first row."""
-        return list(dict.fromkeys(row[column] for row in self.rows))
+    def distinct(self, *columns: str) -> list[Any]:
+        """The values of a column, or of several together, each once, in the order of their first row."""
+        found = dict.fromkeys(tuple(row[name] for name in columns) for row in self.rows)
+        return [one[0] if len(columns) == 1 else one for one in found]
 
     def write(self, path: Path) -> None:
-        """As CSV, whole or not at all."""
-        columns = list(dict.fromkeys(key for row in self.rows for key in row))
-        partial = path.with_suffix(".partial")
-        with partial.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, columns, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(self.rows)
-        os.replace(partial, path)
-
-    @classmethod
-    def read(cls, path: Path) -> Table:
-        """What `write` wrote."""
-        with path.open(newline="", encoding="utf-8") as file:
-            return cls({key: _value(text) for key, text in row.items()} for row in csv.DictReader(file))
+        """As CSV, a column for each number in a list or dictionary."""
+        rows = [dict(_flat(row)) for row in self.rows]
+        columns = list(dict.fromkeys(key for row in rows for key in row))
+        write_csv(path, columns, ([row.get(key, "") for key in columns] for row in rows))
 
 
-def _value(text: str) -> Value:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+def _flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """The numbers and texts in it, with names like metric_0_1."""
+    if not isinstance(value, dict | list):
+        yield name, value
+        return
+    for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _flat(part, f"{name}_{key}" if name else str(key))
 
 
 @dataclass(frozen=True)
@@ -84,28 +77,28 @@ class Experiment:
     Parameters
     ----------
     name, title, description : for the command line, and for the report
-    trials : how many of each cell, as in the paper
+    n_trials : how many of each cell, as in the paper
     cells : of a full run, or with True of a quick one
     trial : the rows of trial number n of a cell under a seed; a function of a module, so that
         other processes can find it
     summary : of all rows, for JSON and for the claims
-    figures : pictures of all rows by name
-    tables : tables of all rows by title, heading first; for the report
+    figures : by name, of the summary and all rows
+    tables : of the same, for the report
     needs : a sentence that says what is missing for it to run here, or None
     """
 
     name: str
     title: str
     description: str
-    trials: int
+    n_trials: int
     cells: Callable[[bool], Sequence[Cell]]
     trial: Callable[[Cell, int, int], list[Row]]
-    summary: Callable[[Table], dict[str, Any]]
-    figures: Callable[[Table], dict[str, Figure]]
-    tables: Callable[[Table], dict[str, list[list[str]]]] = field(default=lambda _: {})
-    needs: Callable[[], str | None] = field(default=lambda: None)
+    summary: Callable[[Trials], dict[str, Any]]
+    figures: Callable[[dict[str, Any], Trials], dict[str, Figure]]
+    tables: Callable[[dict[str, Any], Trials], Tables] = lambda *_: {}
+    needs: Callable[[], str | None] = lambda: None
 
 
-def stream(seed: int, *keys: Value) -> np.random.Generator:
-    """Chance for these keys under a seed, the same whoever asks and in whatever order."""
+def stream(seed: int, *keys: float | str) -> np.random.Generator:
+    """Random numbers for these keys under a seed, the same whoever asks and in whatever order."""
     return np.random.default_rng([seed, *(zlib.crc32(str(key).encode()) for key in keys)])

@@ -1,20 +1,33 @@
-"""How a claim is judged: a rule makes checks of a summary's numbers, and the checks make the verdict."""
+"""How a claim is judged: numbers of a summary, each against a threshold, make the verdict."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
 
 Summary: TypeAlias = Mapping[str, Any]
-Check: TypeAlias = tuple[str, bool]
 
 NOT_ASKED = "The experiment was not part of this run."
 FEW_TRIALS = 10
 """Fewer than these are mentioned in the verdict."""
 MOST_NAMED = 6
 """Failed checks that a verdict names."""
+COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+}
+VIEWS = {"standardized": "with standardised features", "IdealPoint": "by IdealPoint"}
+"""What others than SingleStep as it is learned about applicants, under these keys of a summary."""
+PRIVATE = {
+    "simulated": "On simulated applicants: the paper's are private.",
+    "GradCafe": "On other applicants: the paper's are private.",
+}
 
 
 class Outcome(StrEnum):
@@ -26,7 +39,7 @@ class Outcome(StrEnum):
     NOT_RUN = "not run"
 
 
-class Verdict(NamedTuple):
+class ClaimVerdict(NamedTuple):
     """What became of a claim, the numbers, and what they were held against."""
 
     outcome: Outcome
@@ -35,62 +48,150 @@ class Verdict(NamedTuple):
 
 
 class MissingError(LookupError):
-    """What a rule would need and a summary does not have."""
+    """What a quantity would need and a summary does not have."""
+
+
+class NoMetricError(Exception):
+    """The program's optimum is M = 0."""
+
+
+class Check(NamedTuple):
+    """One value to hold against the threshold, or against that of its kind."""
+
+    name: str
+    value: float
+    kind: str = ""
+
+
+class Measured(NamedTuple):
+    """The values of a quantity, the numbers in words, a further sentence, and what they should be near."""
+
+    checks: Sequence[Check]
+    text: str
+    note: str = ""
+    aim: str = ""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim in our words, where the paper makes it, and the rule that judges it from a summary."""
+    """A claim, and when it holds: every value of a quantity is on the right side of the threshold.
 
-    experiment: str
+    Parameters
+    ----------
+    where : the paper makes it
+    quantity : values and their description, computed from a summary
+    comparison : "<", "<=", ">", ">=" or "=="
+    threshold : for all values, or for each kind of them
+    text : the claim in our words
+    rule : what the comparison is, in words
+    in_part : a weaker threshold for a single value, up to which the claim holds in part
+    comparisons : a run with fewer cannot refute the claim
+    any_data : whether the data do not matter
+    experiment : that it is about
+    """
+
     where: str
+    quantity: Callable[[Summary], Measured]
+    comparison: str
+    threshold: float | Mapping[str, float]
     text: str
-    rule: Callable[[Summary], Verdict]
+    rule: str
+    in_part: float | None = None
+    comparisons: int = 0
+    any_data: bool = False
+    experiment: str = ""
 
-    def judge(self, summary: Summary | None, reason: str = NOT_ASKED) -> Verdict:
+    def judge(self, summary: Summary | None, reason: str = NOT_ASKED) -> ClaimVerdict:
         """The verdict on a summary; without one, that it was not run, for this reason."""
         if summary is None:
-            return Verdict(Outcome.NOT_RUN, "", reason)
+            return ClaimVerdict(Outcome.NOT_RUN, "", reason)
         try:
-            found = self.rule(summary)
+            verdict = self._verdict(summary) if self.any_data else self._of_views(summary)
         except MissingError as error:
-            return Verdict(Outcome.NOT_RUN, "", str(error))
+            return ClaimVerdict(Outcome.NOT_RUN, "", str(error))
         except KeyError as error:
-            return Verdict(Outcome.NOT_RUN, "", f"The summary has no {error.args[0]!r}.")
-        return found._replace(reason=f"{found.reason}{_few_trials(summary)}")
+            return ClaimVerdict(Outcome.NOT_RUN, "", f"The summary has no {error.args[0]!r}.")
+        return verdict._replace(reason=f"{verdict.reason}{_few_trials(summary)}")
+
+    def _verdict(self, view: Summary) -> ClaimVerdict:
+        """By the rule alone."""
+        try:
+            checks, text, note, aim = self.quantity(view)
+        except NoMetricError:
+            text = "M = 0 is the optimum: no metric is learned."
+            return ClaimVerdict(Outcome.NOT, text, "Not without a metric.")
+        if not checks:
+            raise MissingError("The summary has nothing to judge it by.")
+        rule, passed = self.rule.format(aim=aim), [self._passes(check, self.threshold) for check in checks]
+        if self.in_part is not None:
+            partly = self._passes(checks[0], self.in_part)
+            return ClaimVerdict(outcome_of([passed[0], passed[0] or partly]), text, rule)
+        failed = [check.name for check, is_so in zip(checks, passed, strict=True) if not is_so]
+        verdict = ClaimVerdict(outcome_of(passed), text, f"{rule}{_named(failed, len(checks))}{note}")
+        if not self.comparisons or verdict.outcome is Outcome.HOLDS:
+            return verdict
+        last = max(cell["answers"] for cell in view["cells"])
+        if last >= self.comparisons:
+            return verdict
+        why = f" This run ends at {last} comparisons; the claim is about {self.comparisons}."
+        return verdict._replace(outcome=Outcome.NOT_RUN, reason=verdict.reason + why)
+
+    def _passes(self, check: Check, threshold: float | Mapping[str, float]) -> bool:
+        limit = threshold[check.kind] if isinstance(threshold, Mapping) else threshold
+        return COMPARE[self.comparison](check.value, limit)
+
+    def _of_views(self, summary: Summary) -> ClaimVerdict:
+        """Beside what others learned; on other applicants than the paper's it holds in part at best."""
+        key = self._fair_view(summary)
+        verdict = self._verdict(summary if key is None else summary[key])
+        others = {name: self._outcome(summary.get(view)) for view, name in VIEWS.items() if view != key}
+        beside = [
+            f"{name} it {outcome}" for name, outcome in others.items() if outcome is not Outcome.NOT_RUN
+        ]
+        private = PRIVATE.get(summary.get("data", ""), "")
+        reasons = (
+            verdict.reason,
+            "" if key is None else f"Judged {VIEWS[key]}: in their own units not even the truth has it.",
+            f"Beside it: {', '.join(beside)}." if beside else "",
+            private,
+        )
+        capped = Outcome.PART if private and verdict.outcome is Outcome.HOLDS else verdict.outcome
+        return ClaimVerdict(capped, verdict.measured, " ".join(filter(None, reasons)))
+
+    def _fair_view(self, summary: Summary) -> str | None:
+        """The standardised view, if the truth has what is claimed in units of spreads only."""
+        key = "standardized"
+        own, spreads = (self._outcome(view.get("truth")) for view in (summary, summary.get(key, {})))
+        return key if spreads is Outcome.HOLDS and own in (Outcome.PART, Outcome.NOT) else None
+
+    def _outcome(self, view: Summary | None) -> Outcome:
+        try:
+            return self._verdict(view or {}).outcome
+        except LookupError:
+            return Outcome.NOT_RUN
 
 
-def weigh(checks: Sequence[Check], measured: str, rule: str) -> Verdict:
-    """Holds if every check does, in part if at least half of them do, otherwise not."""
-    if not checks:
-        raise MissingError("The summary has nothing to judge it by.")
-    failed = [name for name, passed in checks if not passed]
+def outcome_of(passed: Sequence[bool]) -> Outcome:
+    """Holds if every check is passed, in part if at least half of them are, otherwise not."""
+    if all(passed):
+        return Outcome.HOLDS
+    return Outcome.PART if 2 * sum(passed) >= len(passed) else Outcome.NOT
+
+
+def _named(failed: Sequence[str], n_checks: int) -> str:
+    """The checks that failed, in words."""
     if not failed:
-        return Verdict(Outcome.HOLDS, measured, rule)
-    outcome = Outcome.PART if 2 * len(failed) <= len(checks) else Outcome.NOT
+        return ""
     more = f" and {len(failed) - MOST_NAMED} more" if len(failed) > MOST_NAMED else ""
-    count = f"So in {len(checks) - len(failed)} of {len(checks)}; not" if len(checks) > 1 else "Not so"
-    return Verdict(outcome, measured, f"{rule} {count}: {', '.join(failed[:MOST_NAMED])}{more}.")
-
-
-def grade(fully: bool, partly: bool, measured: str, rule: str) -> Verdict:
-    """For one number with two thresholds."""
-    return Verdict(Outcome.HOLDS if fully else Outcome.PART if partly else Outcome.NOT, measured, rule)
-
-
-def cells_of(summary: Summary) -> Sequence[Mapping[str, Any]]:
-    """Its cells, of which there must be one."""
-    found: Sequence[Mapping[str, Any]] = summary.get("cells", ())
-    if not found:
-        raise MissingError("The summary has no cells.")
-    return found
-
-
-def number(value: float) -> str:
-    """With three decimals."""
-    return f"{round(value, 3) + 0.0:.3f}"
+    count = f"So in {n_checks - len(failed)} of {n_checks}; not" if n_checks > 1 else "Not so"
+    return f" {count}: {', '.join(failed[:MOST_NAMED])}{more}."
 
 
 def _few_trials(summary: Summary) -> str:
     trials = [cell["trials"] for cell in summary.get("cells", ()) if "trials" in cell]
     return f" Only {min(trials)} trials of each." if trials and min(trials) < FEW_TRIALS else ""
+
+
+def three_decimals(value: float) -> str:
+    """Without a minus before zeros."""
+    return f"{round(value, 3) + 0.0:.3f}"

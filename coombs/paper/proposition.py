@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from coombs.estimators.single_step import SingleStep
-from coombs.paper.experiment import Cell, Experiment, Row, Table, stream
+from coombs.paper.experiment import Cell, Experiment, Row, Trials, stream
+from coombs.paper.figures import COLOURS
 from coombs.render.plots import new_figure
 from coombs.simulate import Preferences, draw_answers, draw_pairs, make_preferences, squared_distances
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from coombs.data.tables import FloatArray
+
 SMALLEST = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-D, N_ANSWERS = 3, 500
+"""Smallest eigenvalues of M, the others being 1 and 2."""
+D = 3
+"""Features."""
+N_ITEMS = 100
+N_ANSWERS = 500
 
 
 def cells(quick: bool) -> list[Cell]:
@@ -23,12 +33,12 @@ def cells(quick: bool) -> list[Cell]:
     ]
 
 
-def person(smallest: float, rng: np.random.Generator) -> tuple[Preferences, np.ndarray[Any, Any]]:
+def person(smallest: float, rng: np.random.Generator) -> tuple[Preferences, FloatArray]:
     """Somebody whose metric has this smallest eigenvalue, and the direction that belongs to it."""
-    drawn = make_preferences(100, D, 1, random_state=rng)
+    drawn = make_preferences(N_ITEMS, D, 1, random_state=rng)
     axes, _ = np.linalg.qr(rng.standard_normal((D, D)))
     metric = (axes * np.array([smallest, 1.0, 2.0])) @ axes.T
-    pairs = draw_pairs(100, N_ANSWERS, rng)
+    pairs = draw_pairs(N_ITEMS, N_ANSWERS, rng)
     y = draw_answers(squared_distances(drawn.items, drawn.ideal_point, metric), pairs, None, rng)
     return replace(drawn, pairs=pairs, y=y, metric=metric), axes[:, 0]
 
@@ -42,34 +52,28 @@ def trial(cell: Cell, seed: int, number: int) -> list[Row]:
     return [{"along": abs(along), "across": float(np.linalg.norm(off - along * weakest))}]
 
 
-def summary(table: Table) -> dict[str, Any]:
+def summary(trials: Trials) -> dict[str, Any]:
     """Medians for each smallest eigenvalue."""
-    parts = {value: table.where(smallest=value) for value in table.distinct("smallest")}
-    return {
-        "cells": [
-            {
-                "smallest": float(value),
-                "trials": len(part),
-                "error_along": float(np.median(part["along"])),
-                "error_across": float(np.median(part["across"])),
-            }
-            for value, part in parts.items()
-        ]
-    }
+    cells = []
+    for value in trials.distinct("smallest"):
+        part = trials.where(smallest=value)
+        errors = {f"error_{key}": float(np.median(part[key])) for key in ("along", "across")}
+        cells.append({"smallest": value, "trials": len(part), **errors})
+    return {"cells": cells}
 
 
-def figures(table: Table) -> dict[str, Any]:
+def figures(summary: dict[str, Any], _: Trials) -> dict[str, Figure]:
     """Both errors against the smallest eigenvalue; zero has a place of its own at the left."""
-    found = summary(table)["cells"]
+    cells = summary["cells"]
     figure = new_figure((5.2, 3.6))
     ax = figure.subplots()
-    places = [max(cell["smallest"], SMALLEST[1] / 3) for cell in found]
+    places = [max(cell["smallest"], SMALLEST[1] / 3) for cell in cells]
     for key, label, colour, mark in (
-        ("error_along", "along the weakest direction", "#D55E00", "o"),
-        ("error_across", "across it", "#0072B2", "s"),
+        ("error_along", "along the weakest direction", COLOURS[1], "o"),
+        ("error_across", "across it", COLOURS[0], "s"),
     ):
-        ax.loglog(places, [cell[key] for cell in found], color=colour, marker=mark, label=label)
-    ax.set_xticks(places, [f"{cell['smallest']:g}" for cell in found])
+        ax.loglog(places, [cell[key] for cell in cells], color=colour, marker=mark, label=label)
+    ax.set_xticks(places, [f"{cell['smallest']:g}" for cell in cells])
     ax.minorticks_off()
     ax.set(
         xlabel="smallest eigenvalue of M (the others are 1 and 2)",

@@ -1,4 +1,4 @@
-"""One HTML file for a referee: what was run, its pictures, and the paper's claims against our numbers."""
+"""One HTML file for a referee: what was run, its figures, and the paper's claims against our numbers."""
 
 from __future__ import annotations
 
@@ -9,25 +9,34 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from html import escape
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import coombs
-from coombs.paper.claims import Claim, Outcome, Verdict, judge_all
-from coombs.paper.experiment import Experiment, Table
-from coombs.paper.judging import NOT_ASKED, Summary, number
-from coombs.paper.rules_synthetic import ORACLE, OWN, START
-from coombs.paper.runner import QUICK_TRIALS, Run
+from coombs.paper.claims import CLAIMS
+from coombs.paper.experiment import Experiment
+from coombs.paper.judging import NOT_ASKED, Claim, ClaimVerdict, Outcome, Summary, three_decimals
+from coombs.paper.runner import QUICK_TRIALS, ExperimentResult, Run
+from coombs.paper.sweep_quantities import ORACLE, OWN, START
 from coombs.render.html import document, write
-
-Judged: TypeAlias = Sequence[tuple[Claim, Verdict]]
 
 TITLE = "Every experiment of the paper again"
 PAPER = (
     "Austin Xu and Mark Davenport: Simultaneous Preference and Metric Learning from Paired Comparisons, "
     "NeurIPS 2020."
 )
-MARKS = {Outcome.HOLDS: "✓", Outcome.PART: "◐", Outcome.NOT: "✗", Outcome.NOT_RUN: "○"}
-CLASSES = {Outcome.HOLDS: "holds", Outcome.PART: "part", Outcome.NOT: "not", Outcome.NOT_RUN: "absent"}
+MARKS = {
+    Outcome.HOLDS: ("holds", "✓"),
+    Outcome.PART: ("part", "◐"),
+    Outcome.NOT: ("not", "✗"),
+    Outcome.NOT_RUN: ("absent", "○"),
+}
+"""The style and the sign of each."""
+INTRODUCTION = (
+    "Each verdict is computed from summary.json. A claim makes one check or several, each against the "
+    "threshold that stands beside it: it holds if all are passed, in part if at least half are, and "
+    "otherwise not. Claims are in our words. The paper's applicants are private: what others bear out, "
+    "simulated ones with a known truth or those of GradCafe, holds in part at best."
+)
 FIRST = ("main", "supplement")
 """Figures that come first, in this order."""
 REPORT_STYLE = """
@@ -58,60 +67,49 @@ dt { color: var(--quiet); } dd { margin: 0; }
 """
 
 
-def write_report(experiments: Sequence[Experiment], out: Path, run: Run) -> Path:
-    """Write `report.html` and `claims.json` from what the runner left in a folder.
+def write_report(
+    experiments: Sequence[Experiment], results: Mapping[str, ExperimentResult], run: Run
+) -> Path:
+    """Write `report.html` and `claims.json` into the folder of a run.
 
     Parameters
     ----------
     experiments : that were asked for; those that could not run here are listed with the reason
-    out : the folder of the run
-    run : its settings
+    results : what came out of the others
+    run : its folder and settings
 
     Returns
     -------
     The path of the report
     """
-    reasons = {one.name: reason for one in experiments if (reason := one.needs()) is not None}
-    summaries = {one.name: _summary(out / one.name) for one in experiments if one.name not in reasons}
-    judged = judge_all(summaries, reasons)
-    write(out / "claims.json", json.dumps(_records(judged), indent=1, ensure_ascii=False) + "\n")
-    return write(out / "report.html", _page(experiments, out, run, summaries, reasons, judged))
-
-
-def _summary(folder: Path) -> Summary:
-    found: Summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    return found
-
-
-def _records(judged: Judged) -> list[dict[str, str]]:
-    return [
+    reasons = {each.name: reason for each in experiments if (reason := each.needs()) is not None}
+    summaries = {name: result.summary for name, result in results.items()}
+    judged = [
+        (claim, claim.judge(summaries.get(claim.experiment), reasons.get(claim.experiment, NOT_ASKED)))
+        for claim in CLAIMS
+    ]
+    records = [
         {"experiment": claim.experiment, "where": claim.where, "claim": claim.text, **verdict._asdict()}
         for claim, verdict in judged
     ]
+    write(run.out / "claims.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n")
+    titles = {each.name: each.title for each in experiments}
+    left_out = [f"{titles[name]}: {reason}" for name, reason in reasons.items()]
+    sections = {
+        (each.name, each.title): _experiment(each, results[each.name], run)
+        for each in experiments
+        if each.name in results
+    }
+    if left_out:
+        items = "".join(f"<li>{escape(text)}</li>" for text in left_out)
+        sections["left-out", "What could not run here"] = f"<ul>{items}</ul>"
+    sections["claims", "The paper's claims"] = _claims(titles, judged)
+    sections["differences", "Where the authors' code and text differ"] = _differences(summaries)
+    body = f"{_header(run, [verdict for _, verdict in judged])}\n{_contents(sections)}"
+    return write(run.out / "report.html", document(TITLE, body, REPORT_STYLE))
 
 
-def _page(
-    experiments: Sequence[Experiment],
-    out: Path,
-    run: Run,
-    summaries: Mapping[str, Summary],
-    reasons: Mapping[str, str],
-    judged: Judged,
-) -> str:
-    """The whole document."""
-    able = [one for one in experiments if one.name in summaries]
-    sections = [
-        *(_experiment(one, out / one.name, run) for one in able),
-        _left_out(experiments, reasons),
-        _claims(experiments, judged),
-        _differences(summaries),
-    ]
-    main = "\n".join(part for part in sections if part)
-    body = f"{_header(run, judged)}\n{_contents(able, bool(reasons))}\n<main>\n{main}\n</main>"
-    return document(TITLE, body, REPORT_STYLE)
-
-
-def _header(run: Run, judged: Judged) -> str:
+def _header(run: Run, verdicts: Sequence[ClaimVerdict]) -> str:
     """What was run, and in one line what came of it."""
     usual = f"at most {QUICK_TRIALS} of each cell" if run.quick else "as in the paper"
     facts = {
@@ -122,95 +120,74 @@ def _header(run: Run, judged: Judged) -> str:
         "Date": date.today().isoformat(),
     }
     rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items())
-    counts = Counter(verdict.outcome for _, verdict in judged)
-    shown = ", ".join(f"{_mark(one)} {counts[one]}" for one in Outcome if counts[one])
+    counts = Counter(verdict.outcome for verdict in verdicts)
+    shown = ", ".join(f"{_mark(outcome)} {counts[outcome]}" for outcome in Outcome if counts[outcome])
     return (
         f"<header>\n<h1>{escape(TITLE)}</h1>\n<p>{escape(PAPER)}</p>\n<dl>{rows}</dl>\n"
-        f'<p>Of {len(judged)} <a href="#claims">claims</a> in the text: {shown}.</p>\n</header>'
+        f'<p>Of {len(verdicts)} <a href="#claims">claims</a> in the text: {shown}.</p>\n</header>'
     )
 
 
-def _contents(able: Sequence[Experiment], some_left_out: bool) -> str:
-    entries = {one.name: one.title for one in able}
-    if some_left_out:
-        entries["left-out"] = "What could not run here"
-    entries |= {"claims": "The paper's claims", "differences": "Where the authors' code and text differ"}
-    items = "".join(
-        f'<li><a href="#{escape(key)}">{escape(title)}</a></li>' for key, title in entries.items()
+def _contents(sections: Mapping[tuple[str, str], str]) -> str:
+    """A list of the sections, and the sections."""
+    items = "".join(f'<li><a href="#{escape(key)}">{escape(title)}</a></li>' for key, title in sections)
+    parts = "\n".join(
+        f'<section id="{escape(key)}">\n<h2>{escape(title)}</h2>\n{content}\n</section>'
+        for (key, title), content in sections.items()
     )
-    return f'<nav aria-label="Contents">\n<ol>{items}</ol>\n</nav>'
+    return f'<nav aria-label="Contents">\n<ol>{items}</ol>\n</nav>\n<main>\n{parts}\n</main>'
 
 
-def _experiment(experiment: Experiment, folder: Path, run: Run) -> str:
+def _experiment(experiment: Experiment, result: ExperimentResult, run: Run) -> str:
     """Description, figures and tables."""
-    files = sorted(folder.glob("*.png"), key=lambda path: (path.stem not in FIRST, path.stem))
     count = run.trials_of(experiment)
     each = "One trial" if count == 1 else f"{count} trials"
-    about = f'<p>{escape(experiment.description)} <span class="quiet">{each} of each cell.</span></p>'
-    tables = experiment.tables(Table.read(folder / "trials.csv"))
+    names = sorted(result.figures, key=lambda name: (name not in FIRST, name))
     parts = [
-        about,
-        *(_figure(experiment, path, k) for k, path in enumerate(files, 1)),
-        *(f"<h3>{escape(title)}</h3>\n{_table(rows)}" for title, rows in tables.items()),
+        f'<p>{escape(experiment.description)} <span class="quiet">{each} of each cell.</span></p>',
+        *(_figure(experiment, name, result.figures[name], k) for k, name in enumerate(names, 1)),
+        *(f"<h3>{escape(title)}</h3>\n{_table(rows)}" for title, rows in result.tables.items()),
     ]
-    return _section(experiment.name, experiment.title, "\n".join(parts))
+    return "\n".join(parts)
 
 
-def _figure(experiment: Experiment, path: Path, k: int) -> str:
-    source = f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
-    words = path.stem.replace("_", " ").replace("-", " ")
+def _figure(experiment: Experiment, name: str, image: bytes, k: int) -> str:
+    source = f"data:image/png;base64,{base64.b64encode(image).decode('ascii')}"
+    words = name.replace("_", " ").replace("-", " ")
     alt = f"{experiment.title}, figure {k}, {words}. {experiment.description}"
-    caption = f"{k}. {words[:1].upper()}{words[1:]} ({experiment.name}/{path.name}, numbers in summary.json)"
+    caption = f"{k}. {words[:1].upper()}{words[1:]} ({experiment.name}/{name}.png, numbers in summary.json)"
     return (
         f'<figure>\n<img src="{source}" alt="{escape(alt)}">\n'
         f"<figcaption>{escape(caption)}</figcaption>\n</figure>"
     )
 
 
-def _left_out(experiments: Sequence[Experiment], reasons: Mapping[str, str]) -> str:
-    if not reasons:
-        return ""
-    titles = {one.name: one.title for one in experiments}
-    items = "".join(f"<li>{escape(titles[name])}: {escape(reason)}</li>" for name, reason in reasons.items())
-    return _section("left-out", "What could not run here", f"<ul>{items}</ul>")
-
-
-def _claims(experiments: Sequence[Experiment], judged: Judged) -> str:
+def _claims(titles: Mapping[str, str], judged: Sequence[tuple[Claim, ClaimVerdict]]) -> str:
     """Every claim under its experiment."""
-    titles = {one.name: one.title for one in experiments}
-    groups = []
-    for name in dict.fromkeys(claim.experiment for claim, _ in judged):
+    groups: dict[str, list[str]] = {}
+    for claim, (outcome, measured, reason) in judged:
+        numbers = f"{escape(measured)}<br>" if measured else ""
+        groups.setdefault(claim.experiment, []).append(
+            f"<tr><td>{_mark(outcome)}</td><td>{escape(claim.text)}</td><td>{escape(claim.where)}</td>"
+            f'<td>{numbers}<span class="quiet">{escape(reason)}</span></td></tr>'
+        )
+    bodies = []
+    for name, rows in groups.items():
         title = titles.get(name, name.replace("-", " ").capitalize())
-        rows = "\n".join(_claim(claim, verdict) for claim, verdict in judged if claim.experiment == name)
         heading = f'<tr><th class="group" scope="rowgroup" colspan="4">{escape(title)}</th></tr>'
-        groups.append(f"<tbody>\n{heading}\n{rows}\n</tbody>")
+        bodies.append("\n".join(["<tbody>", heading, *rows, "</tbody>"]))
     head = _row(("Outcome", "Claim", "In the paper", "What we measured, and what counts"), "th")
-    intro = (
-        "Each verdict is computed from summary.json. A claim makes one check or several, each against the "
-        "threshold that stands beside it: it holds if all are passed, in part if at least half are, and "
-        "otherwise not. Claims are in our words. The paper's applicants are private: what others bear out, "
-        "simulated ones with a known truth or those of GradCafe, holds in part at best."
-    )
-    body = "\n".join(groups)
-    table = f'<table class="claims">\n<thead>{head}</thead>\n{body}\n</table>'
-    return _section("claims", "The paper's claims", f"<p>{escape(intro)}</p>\n{table}")
-
-
-def _claim(claim: Claim, verdict: Verdict) -> str:
-    measured = f"{escape(verdict.measured)}<br>" if verdict.measured else ""
-    return (
-        f"<tr><td>{_mark(verdict.outcome)}</td><td>{escape(claim.text)}</td><td>{escape(claim.where)}</td>"
-        f'<td>{measured}<span class="quiet">{escape(verdict.reason)}</span></td></tr>'
-    )
+    table = "\n".join(['<table class="claims">', f"<thead>{head}</thead>", *bodies, "</table>"])
+    return f"<p>{escape(INTRODUCTION)}</p>\n{table}"
 
 
 def _mark(outcome: Outcome) -> str:
     """A sign and the words; the colour adds nothing."""
-    sign = f'<b aria-hidden="true">{MARKS[outcome]}</b>'
-    return f'<span class="outcome {CLASSES[outcome]}">{sign} {escape(outcome)}</span>'
+    style, sign = MARKS[outcome]
+    return f'<span class="outcome {style}"><b aria-hidden="true">{sign}</b> {escape(outcome)}</span>'
 
 
-class Difference(NamedTuple):
+class CodeDifference(NamedTuple):
     """Something that the authors' code, or an oracle, does otherwise, and the columns that show both."""
 
     title: str
@@ -220,10 +197,11 @@ class Difference(NamedTuple):
     """Heading, estimator and measure."""
 
 
-_TEXT, _CODE = "SingleStep", "SingleStep, authors' code"
+_TEXT = "SingleStep"
+_CODE = "SingleStep, authors' code"
 
 DIFFERENCES = (
-    Difference(
+    CodeDifference(
         "Kendall's tau",
         "The paper reports Kendall's tau distance, the share of pairs of items in the wrong order. The "
         "authors' code takes tau of the two sorting permutations instead of the two rankings, which is "
@@ -232,13 +210,13 @@ DIFFERENCES = (
         "single-step",
         (("Kendall's tau", _TEXT, "kendall"), ("authors' code", _TEXT, "kendall_authors")),
     ),
-    Difference(
+    CodeDifference(
         "WER",
         "The paper's WER is squared; the authors' code leaves out the square. Both, of the same fits:",
         "single-step",
         (("squared (text)", _TEXT, "wer"), ("not squared (code)", _TEXT, "wer_authors")),
     ),
-    Difference(
+    CodeDifference(
         "The program",
         "The authors' code demands distances of at least 0, and raises alpha where R M is ill-conditioned; "
         "the text does neither. Text is the default of SingleStep, the code its options "
@@ -255,7 +233,7 @@ DIFFERENCES = (
             ("top 10, code", _CODE, "top10"),
         ),
     ),
-    Difference(
+    CodeDifference(
         "When alternating stops",
         "The paper stops when the true UR error changes by less than 0.001. Only a simulation knows it. "
         "Alternating has that rule for the reproduction, and takes the iterate before a rise, so that it is "
@@ -268,28 +246,27 @@ DIFFERENCES = (
 
 def _differences(summaries: Mapping[str, Summary]) -> str:
     parts = []
-    for one in DIFFERENCES:
-        rows = _both(one, summaries.get(one.experiment, {}))
+    for difference in DIFFERENCES:
+        rows = _side_by_side(difference, summaries.get(difference.experiment, {}))
         shown = _table(rows) if len(rows) > 1 else f'<p class="quiet">{escape(NOT_ASKED)}</p>'
-        parts.append(f'<h3>{escape(one.title)}</h3>\n<p class="differ">{escape(one.words)}</p>\n{shown}')
-    return _section("differences", "Where the authors' code and text differ", "\n".join(parts))
+        about = f'<p class="differ">{escape(difference.words)}</p>'
+        parts.append(f"<h3>{escape(difference.title)}</h3>\n{about}\n{shown}")
+    return "\n".join(parts)
 
 
-def _both(one: Difference, summary: Summary) -> list[list[str]]:
+def _side_by_side(difference: CodeDifference, summary: Summary) -> list[list[str]]:
     """Medians side by side at the fewest, a middle and the most comparisons."""
     cells = {(cell["d"], cell["answers"], cell["estimator"]): cell for cell in summary.get("cells", ())}
-    rows = [["d", "comparisons", *(heading for heading, _, _ in one.columns)]]
+    rows = [["d", "comparisons", *(heading for heading, _, _ in difference.columns)]]
     for d in dict.fromkeys(key[0] for key in cells):
         answers = sorted({p for dd, p, _ in cells if dd == d})
         for p in dict.fromkeys((answers[0], answers[len(answers) // 2], answers[-1])):
-            found = [(cells.get((d, p, estimator)), measure) for _, estimator, measure in one.columns]
-            values = ["-" if cell is None else number(cell[measure]["median"]) for cell, measure in found]
+            found = [(cells.get((d, p, estimator)), measure) for _, estimator, measure in difference.columns]
+            values = [
+                "-" if cell is None else three_decimals(cell[measure]["median"]) for cell, measure in found
+            ]
             rows.append([str(d), str(p), *values])
     return rows
-
-
-def _section(key: str, title: str, content: str) -> str:
-    return f'<section id="{escape(key)}">\n<h2>{escape(title)}</h2>\n{content}\n</section>'
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

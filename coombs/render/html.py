@@ -11,12 +11,12 @@ from html import escape
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from uuid import uuid4
 
 import numpy as np
 
 import coombs
 from coombs import plots
+from coombs.data import files
 from coombs.data.tables import FloatArray, InputError, ItemTable, TableLike, item_table
 from coombs.estimators.taste import TasteEstimator
 from coombs.insights.curves import COUNTS, smooth_weight
@@ -336,12 +336,6 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 def write(target: Path, text: str) -> Path:
     """The text in a file, which at any moment is the old one or the whole new one."""
-    part = target.with_name(f".{uuid4().hex}.part")
-    try:
+    with files.replacing(target) as part:
         part.write_text(text, encoding="utf-8")
-        part.replace(target)
-    except OSError as error:
-        raise InputError(f"{target} cannot be written ({error.strerror}); give another path.") from error
-    finally:
-        part.unlink(missing_ok=True)
     return target

@@ -6,7 +6,6 @@ import sys
 from typing import TypeGuard
 
 from coombs.data.tables import InputError
-from coombs.storage.contract import AnsweredError, Storage, StudyExistsError, UnknownStudyError
 from coombs.storage.records import (
     CHOICES,
     AnswerRecord,
@@ -18,8 +17,10 @@ from coombs.storage.records import (
     StudyRecord,
     StudySummary,
     UndoRecord,
-    now,
 )
+from coombs.storage.storage import Storage
+from coombs.storage.timestamps import now
+from coombs.storage.validation import AnsweredError, StudyExistsError, UnknownStudyError
 
 __all__ = [
     "CHOICES",
@@ -43,9 +44,11 @@ __all__ = [
 ]
 
 _SQLITE = "sqlite:///"
-# The last two as SQLAlchemy and Optuna have it.
+"""What the URL of a SQLite file begins with; its path follows."""
 _MEMORY = ("memory:", "sqlite://", "sqlite:///:memory:")
+"""URLs of memory: ours, and two as SQLAlchemy and Optuna have it."""
 _POSTGRES = ("postgresql://", "postgres://")
+"""What the URL of a PostgreSQL database begins with."""
 
 
 def open_storage(url: str | Storage) -> Storage:
@@ -71,19 +74,16 @@ def open_storage(url: str | Storage) -> Storage:
     >>> storage.add_answer(respondent.id, 0, 1, "right").choice
     'right'
     """
+    if isinstance(url, Storage):
+        return url
     if not isinstance(url, str):
-        return _passed(url)
-    if is_memory(url):
-        from coombs.storage.memory import MemoryStorage
-
-        return MemoryStorage()
+        raise _no_storage(f"a {type(url).__name__}")
     if url.startswith(_POSTGRES):
         return _postgres(url)
-    if url.startswith(_SQLITE) and url != _SQLITE:
-        from coombs.storage.sql import SqlStorage
-        from coombs.storage.sqlite import SqliteDatabase
+    if is_memory(url) or (url.startswith(_SQLITE) and url != _SQLITE):
+        from coombs.storage.sqlite import MemoryDatabase, SqliteDatabase
 
-        return SqlStorage(SqliteDatabase(url.removeprefix(_SQLITE)))
+        return Storage(MemoryDatabase() if is_memory(url) else SqliteDatabase(url.removeprefix(_SQLITE)))
     # What stands before an @ may be a password.
     raise _no_storage(repr(f"...@{url.rpartition('@')[2]}" if "@" in url else url))
 
@@ -99,24 +99,15 @@ def is_storage_error(error: BaseException | None) -> TypeGuard[Exception]:
     return any(driver is not None and isinstance(error, driver.Error) for driver in drivers)
 
 
-def _passed(storage: Storage) -> Storage:
-    """A storage, unless it is something else."""
-    if not hasattr(storage, "add_answer"):
-        raise _no_storage(f"a {type(storage).__name__}")
-    return storage
-
-
 def _postgres(url: str) -> Storage:
     """A storage in PostgreSQL, if the driver is there."""
-    from coombs.storage.sql import SqlStorage
-
     try:
         from coombs.storage.postgres import PostgresDatabase
     except ImportError as error:
         raise InputError(
             "PostgreSQL needs psycopg, which is not installed; install it: pip install 'coombs[postgres]'."
         ) from error
-    return SqlStorage(PostgresDatabase(url))
+    return Storage(PostgresDatabase(url))
 
 
 def _no_storage(what: str) -> InputError:

@@ -12,7 +12,8 @@ from numbers import Integral
 from typing import Any, ClassVar
 from weakref import WeakSet
 
-from coombs.storage.rows import Row, time_text
+from coombs.storage.rows import Row
+from coombs.storage.timestamps import time_text
 
 LARGEST = 2**63 - 1
 """The largest number that a column holds."""
@@ -21,25 +22,25 @@ LARGEST = 2**63 - 1
 _INHERITED: list[Any] = []
 
 
-class Session:
-    """A thread's connection, and whether a transaction is open on it; gone with the thread."""
+class Connection:
+    """The driver's connection of a thread, and whether a transaction is open on it; gone with the thread."""
 
-    def __init__(self, connection: Any) -> None:
-        self.connection = connection
+    def __init__(self, driver_connection: Any) -> None:
+        self.driver_connection = driver_connection
         self.pid = os.getpid()
         self.writing = False
 
     @property
     def inherited(self) -> bool:
-        """Whether it is of the process that this one was forked from."""
+        """Whether it is of the process that this one was forked from, and so not to be used here."""
         return self.pid != os.getpid()
 
     def close(self) -> None:
         """Close the connection, if it is this process's to close."""
         if self.inherited:
-            _INHERITED.append(self.connection)
+            _INHERITED.append(self.driver_connection)
         else:
-            self.connection.close()
+            self.driver_connection.close()
 
     def __del__(self) -> None:
         self.close()
@@ -66,7 +67,7 @@ class Database(ABC):
     """Ends a SELECT whose rows no other transaction may lock before this one is over."""
 
     def __init__(self) -> None:
-        self._local = threading.local()
+        self._local: Any = threading.local()
         self.turn = self._new_turn()
         _DATABASES.add(self)
 
@@ -83,7 +84,7 @@ class Database(ABC):
         """Let the open transaction wait until no other is in a batch, and keep others out."""
 
     def _new_turn(self) -> AbstractContextManager[Any]:
-        """What a thread enters before it writes, and leaves after."""
+        """What a thread enters before it writes, any number of times, and leaves after."""
         return nullcontext()
 
     def dialect(self, statement: str) -> str:
@@ -91,16 +92,16 @@ class Database(ABC):
         return statement
 
     @property
-    def session(self) -> Session:
+    def connection(self) -> Connection:
         """This thread's connection."""
-        session: Session | None = getattr(self._local, "session", None)
-        if session is None or session.inherited:
-            session = self._local.session = Session(self._connect())
-        return session
+        connection: Connection | None = getattr(self._local, "connection", None)
+        if connection is None or connection.inherited:
+            connection = self._local.connection = Connection(self._connect())
+        return connection
 
     def execute(self, statement: str, values: Row = ()) -> Any:
         """Run a statement, its values apart from it; the driver's cursor."""
-        return self.session.connection.execute(self.dialect(statement), tuple(map(_plain, values)))
+        return self.connection.driver_connection.execute(self.dialect(statement), tuple(map(_plain, values)))
 
     def rows(self, statement: str, *values: Any) -> list[Row]:
         """All rows that a statement gives."""
@@ -119,7 +120,7 @@ class Database(ABC):
         """Add many rows."""
         if rows:
             insert = f"INSERT INTO {table} ({columns}) VALUES ({_marks(rows[0])})"
-            self.session.connection.cursor().executemany(self.dialect(insert), rows)
+            self.connection.driver_connection.cursor().executemany(self.dialect(insert), rows)
 
     def insert_new(self, table: str, columns: str, values: Row) -> bool:
         """Add a row, unless there is one that it may not be beside; whether it was added."""
@@ -129,16 +130,16 @@ class Database(ABC):
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All that is done inside, or none of it; inside of another it is part of that."""
-        if self.session.writing:
-            yield
-            return
         with self.turn:
+            if self.connection.writing:
+                yield
+                return
             try:
                 self.execute(self.begin)
-                self.session.writing = True
+                self.connection.writing = True
                 yield
                 self._commit()
-                self.session.writing = False
+                self.connection.writing = False
             except BaseException:
                 self._roll_back()
                 raise
@@ -156,18 +157,18 @@ class Database(ABC):
 
     def _roll_back(self) -> None:
         """Take back what the open transaction did, if its connection is still there."""
-        session = getattr(self._local, "session", None)
-        if session is not None and not session.inherited:
-            session.writing = False
+        connection = getattr(self._local, "connection", None)
+        if connection is not None and not connection.inherited:
+            connection.writing = False
             with suppress(*self.errors):
-                session.connection.execute("ROLLBACK")
+                connection.driver_connection.execute("ROLLBACK")
 
     def close(self) -> None:
         """Close this thread's connection, unless it is in a transaction; the next call opens another."""
-        session = getattr(self._local, "session", None)
-        if session is not None and not session.writing:
-            self._local.session = None
-            session.close()
+        connection = getattr(self._local, "connection", None)
+        if connection is not None and not connection.writing:
+            self._local.connection = None
+            connection.close()
 
 
 _DATABASES: WeakSet[Database] = WeakSet()

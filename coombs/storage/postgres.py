@@ -16,8 +16,8 @@ from coombs.storage.rows import Row
 # A sign such as @ that is not percent-encoded makes parts of a password look like the host's name.
 _URL = re.compile(r"postgres(ql)?://([^@/?#]*@)?[^@]*")
 
-# The key of the lock that batches hold, the bytes of "coombs".
 _BATCH = 0x636F6F6D6273
+"""The key of the lock that batches hold: the bytes of "coombs"."""
 
 
 class PostgresDatabase(Database):
@@ -52,12 +52,12 @@ class PostgresDatabase(Database):
 
     def execute(self, statement: str, values: Row = ()) -> Any:
         """Run a statement, on a new connection if the server has dropped an idle one."""
-        session = self.session
+        connection = self.connection
         try:
             return super().execute(statement, values)
         except psycopg.OperationalError:
             # Outside of a transaction it was a read, or the beginning of one: safe to do again.
-            if session.writing or not session.connection.broken:
+            if connection.writing or not connection.driver_connection.broken:
                 raise
         self.close()
         return super().execute(statement, values)
@@ -70,7 +70,7 @@ class PostgresDatabase(Database):
 
     def _commit(self) -> None:
         """Keep what was done; the server would roll back, and not say so, after an error inside."""
-        if self.session.connection.info.transaction_status == TransactionStatus.INERROR:
+        if self.connection.driver_connection.info.transaction_status == TransactionStatus.INERROR:
             raise psycopg.errors.InFailedSqlTransaction("An error inside of the batch undid all of it.")
         super()._commit()
 

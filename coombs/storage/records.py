@@ -5,16 +5,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal, TypeAlias, get_args
 
 Choice: TypeAlias = Literal["left", "right", "tie", "skip"]
 CHOICES: tuple[str, ...] = get_args(Choice)
-
-
-def now() -> datetime:
-    """The time, in UTC."""
-    return datetime.now(UTC)
 
 
 def new_token() -> str:
@@ -68,7 +63,7 @@ class RespondentRecord:
 class QuestionRecord:
     """Two items that a respondent was asked about, why, and what was expected.
 
-    `purpose` is a strategy's name, "start", "probe" or "check"; `foretold` is the probability of left,
+    `purpose` is a strategy's name, "start", "probe" or "check"; `predicted` is the probability of left,
     given the answers before it, or None; `progress` is how far it was shown to be, from 0 to 1, or None.
     """
 
@@ -77,7 +72,7 @@ class QuestionRecord:
     left: int
     right: int
     purpose: str
-    foretold: float | None
+    predicted: float | None
     progress: float | None
     asked: datetime
 

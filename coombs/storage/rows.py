@@ -1,55 +1,61 @@
-"""Records as rows of columns that any storage can hold, and back."""
+"""The columns of each table, and records out of its rows."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeAlias, TypeVar
 
-from coombs.storage import rules
-from coombs.storage.records import (
-    AnswerRecord,
-    Event,
-    Item,
-    QuestionRecord,
-    RespondentRecord,
-    StudyRecord,
-    UndoRecord,
-)
+from coombs.storage import validation
+from coombs.storage.records import AnswerRecord, Event, Item, StudyRecord, UndoRecord
+from coombs.storage.timestamps import stored_time, utc
 
 Row: TypeAlias = tuple[Any, ...]
+Record = TypeVar("Record")
 
-# The columns of each table, after the id where it has one.
 STUDY = "name, feature_names, settings, created"
+"""The columns of a study, after its id; so are those below."""
 ITEM = "study_id, position, name, features, details"
+"""The columns of an item, which has no id."""
 RESPONDENT = "study_id, name, token, created"
-QUESTION = "respondent_id, left_item, right_item, purpose, foretold, progress, asked"
+"""The columns of a respondent."""
+QUESTION = "respondent_id, left_item, right_item, purpose, predicted, progress, asked"
+"""The columns of a question."""
 ANSWER = "respondent_id, question_id, left_item, right_item, choice, weight, told"
+"""The columns of an event that is an answer."""
 UNDO = "respondent_id, undoes, told"
+"""The columns of an event that is an undo."""
 EVENT = "respondent_id, question_id, left_item, right_item, choice, weight, undoes, told"
+"""The columns of any event."""
+
+
+def of(table: str, columns: str) -> str:
+    """Columns, and the id before them, by the name of their table."""
+    return ", ".join(f"{table}.{column}" for column in ("id", *columns.split(", ")))
 
 
 def study_row(
     name: str, feature_names: Sequence[str], settings: Mapping[str, Any], at: datetime | None
 ) -> Row:
     """The columns of a new study."""
-    names = rules.as_json(list(feature_names), "feature names")
-    plain = rules.as_json(dict(settings), "settings")
-    return rules.text(name, "study's name"), names, plain, rules.moment(at)
+    names = validation.as_json(list(feature_names), "feature names")
+    plain = validation.as_json(dict(settings), "settings")
+    return validation.text(name, "study's name"), names, plain, utc(at)
 
 
 def study(row: Row) -> StudyRecord:
     """The record of a study."""
     number, name, feature_names, settings, created = row
-    return StudyRecord(number, name, tuple(json.loads(feature_names)), json.loads(settings), time(created))
+    names = tuple(json.loads(feature_names))
+    return StudyRecord(number, name, names, json.loads(settings), stored_time(created))
 
 
 def item_row(item: Item) -> Row:
     """The columns of an item, after those of its place."""
-    name = rules.text(item.name, "item's name")
-    features = rules.as_json([float(value) for value in item.features], f"features of item {name!r}")
-    return name, features, rules.as_json(dict(item.details), f"details of item {name!r}")
+    name = validation.text(item.name, "item's name")
+    features = validation.as_json([float(value) for value in item.features], f"features of item {name!r}")
+    return name, features, validation.as_json(dict(item.details), f"details of item {name!r}")
 
 
 def item(row: Row) -> Item:
@@ -58,42 +64,14 @@ def item(row: Row) -> Item:
     return Item(name, tuple(json.loads(features)), json.loads(details))
 
 
-def respondent(row: Row) -> RespondentRecord:
-    """The record of a respondent."""
-    return RespondentRecord(*_timed(row))
-
-
-def question(row: Row) -> QuestionRecord:
-    """The record of a question."""
-    return QuestionRecord(*_timed(row))
-
-
-def answer(row: Row) -> AnswerRecord:
-    """The record of an answer."""
-    return AnswerRecord(*_timed(row))
-
-
-def undo(row: Row) -> UndoRecord:
-    """The record of an undo."""
-    return UndoRecord(*_timed(row))
-
-
 def event(row: Row) -> Event:
     """The record of an answer, or of an undo if the row undoes one."""
     *told, undoes, at = row
-    return answer((*told, at)) if undoes is None else undo((*told[:2], undoes, at))
+    if undoes is None:
+        return timed(AnswerRecord, (*told, at))
+    return timed(UndoRecord, (*told[:2], undoes, at))
 
 
-def time_text(at: datetime) -> str:
-    """A time in UTC as ISO text, all of one length, so that text sorts as times do."""
-    return at.isoformat(timespec="microseconds")
-
-
-def time(value: str | datetime) -> datetime:
-    """A time in UTC out of ISO text, or as PostgreSQL gives it, in the session's zone."""
-    return (value if isinstance(value, datetime) else datetime.fromisoformat(value)).astimezone(UTC)
-
-
-def _timed(row: Row) -> Row:
-    """A row with its last column as a time."""
-    return *row[:-1], time(row[-1])
+def timed(kind: Callable[..., Record], row: Row) -> Record:
+    """The record of a row whose last column is a time."""
+    return kind(*row[:-1], stored_time(row[-1]))

@@ -68,15 +68,13 @@ CREATE INDEX events_by_pair ON events (respondent_id, left_item, right_item);
 CREATE INDEX events_by_question ON events (respondent_id, question_id)
 """
 
-_SECOND = """
-ALTER TABLE questions ADD COLUMN foretold DOUBLE PRECISION CHECK (foretold >= 0 AND foretold <= 1)
-"""
+_SECOND = "ALTER TABLE questions ADD COLUMN foretold DOUBLE PRECISION CHECK (foretold >= 0 AND foretold <= 1)"
 
-_THIRD = """
-ALTER TABLE questions ADD COLUMN progress DOUBLE PRECISION CHECK (progress >= 0 AND progress <= 1)
-"""
+_THIRD = "ALTER TABLE questions ADD COLUMN progress DOUBLE PRECISION CHECK (progress >= 0 AND progress <= 1)"
 
-VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
+_FOURTH = "ALTER TABLE questions RENAME COLUMN foretold TO predicted"
+
+VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
 """Statements apart by semicolons; a version that was released never changes, a new one is added."""
 
 

@@ -1,4 +1,4 @@
-"""SQLite: a file, for any number of processes on one machine."""
+"""SQLite: a file, for any number of processes on one machine, or memory, for one process."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import threading
 import time
 from contextlib import AbstractContextManager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from coombs.data.tables import InputError
-from coombs.storage import rules
-from coombs.storage.database import Database
+from coombs.storage import validation
+from coombs.storage.database import Connection, Database
 from coombs.storage.rows import Row
 
 _PATIENCE = 30.0
@@ -23,7 +24,7 @@ class _Turn:
     """Threads that write, one after another: SQLite's own way to wait is to sleep and try again."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def __enter__(self) -> None:
         if not self._lock.acquire(timeout=_PATIENCE):
@@ -47,7 +48,7 @@ class SqliteDatabase(Database):
 
     def __init__(self, path: str) -> None:
         super().__init__()
-        self._path = Path(rules.text(path, "database file's path")).absolute()
+        self._path = Path(validation.text(path, "database file's path")).absolute()
         self.place = f"The database file {str(self._path)!r}"
         self._check_path()
 
@@ -62,14 +63,10 @@ class SqliteDatabase(Database):
             raise InputError(f"{self.place} is not a file that can be written to; {self.needs}.")
 
     def _connect(self) -> Any:
-        # Any thread may close a connection, so that one whose thread has ended can be.
-        connection = sqlite3.connect(
-            self._path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
-        )
+        connection = _connected(self._path)
         try:
             _use_write_ahead_log(connection)
             connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA foreign_keys = ON")
         except BaseException:
             connection.close()
             raise
@@ -83,6 +80,40 @@ class SqliteDatabase(Database):
 
     def _exclude(self) -> None:
         """Nothing to do: in SQLite one transaction at a time writes."""
+
+
+class _MemoryConnection(Connection):
+    """One that a forked process may use, as it has a copy of the memory."""
+
+    @property
+    def inherited(self) -> bool:
+        """Never."""
+        return False
+
+
+class MemoryDatabase(SqliteDatabase):
+    """A database in memory: one connection, which all threads take in turn."""
+
+    place = "The database in memory"
+
+    def __init__(self) -> None:
+        Database.__init__(self)
+        self._local = SimpleNamespace(connection=_MemoryConnection(_connected(":memory:")))
+
+    def rows(self, statement: str, *values: Any) -> list[Row]:
+        """All rows that a statement gives, once no other thread is in a transaction."""
+        with self.turn:
+            return super().rows(statement, *values)
+
+    def close(self) -> None:
+        """Nothing to let go of: what is kept would go with the connection."""
+
+
+def _connected(path: Path | str) -> sqlite3.Connection:
+    """A connection that keeps foreign keys; any thread may close it, so that its own may have ended."""
+    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA foreign_keys = ON")
+    return connection
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:

@@ -1,23 +1,27 @@
 """Ask, tell, undo, result: studies in which people answer questions that are chosen for them."""
 
 from coombs.storage import StudyExistsError, UnknownStudyError
-from coombs.study.conduct import Conduct
-from coombs.study.events import import_events as import_study
-from coombs.study.records import Answer, Progress, Question
+from coombs.study.ask_tell import Answer, Question, StudyProgress
 from coombs.study.respondent import Respondent
+from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
 from coombs.study.study import Settings, Study, create_study, delete_study, list_studies, load_study
+from coombs.study.study_jsonl import import_study
+
+Progress = StudyProgress
+"""The former name."""
 
 __all__ = [
     "Answer",
-    "Conduct",
     "Progress",
     "Question",
     "Respondent",
+    "ResponseStyle",
     "Result",
     "Settings",
     "Study",
     "StudyExistsError",
+    "StudyProgress",
     "UnknownStudyError",
     "create_study",
     "delete_study",

@@ -14,7 +14,7 @@ from coombs.data.tables import FloatArray
 from coombs.inference.belief import Belief
 from coombs.inference.live import AveragedBelief
 from coombs.storage.records import AnswerRecord
-from coombs.study.records import VAGUE
+from coombs.study.ask_tell import VAGUE
 
 KEPT = 6
 """Earlier beliefs that are kept, for undoing."""

@@ -16,21 +16,19 @@ from coombs import questions
 from coombs.data import tables
 from coombs.data.comparisons import Comparisons
 from coombs.data.tables import InputError
-from coombs.storage.records import CHOICES, AnswerRecord, Choice, QuestionRecord, RespondentRecord
-from coombs.study.conduct import Conduct, conduct_of
-from coombs.study.log import Log, unordered
+from coombs.storage.records import AnswerRecord, Choice, QuestionRecord, RespondentRecord
+from coombs.study.ask_tell import Answer, Question, StudyProgress
+from coombs.study.history import StoredHistory, unordered
 from coombs.study.mind import Mind, Thinking, Thought, Way
-from coombs.study.records import Answer, Progress, Question
+from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
 
 if TYPE_CHECKING:
     from coombs.data.tables import FloatArray
-    from coombs.storage.contract import Storage
+    from coombs.storage import Storage
     from coombs.study.study import Study
 
 MakeMind = Callable[["FloatArray", str, Sequence[int]], Thinking]
-MOST_ANSWERS = 2_000
-"""Questions are chosen by the latest answers, of which so many say enough."""
 FIRST_CONFIRMATION = 6
 """Answers before the first question with a foreseeable answer."""
 CONFIRM_EVERY = 3
@@ -59,11 +57,9 @@ class Respondent:
         self.study, self.record = study, record
         self._seed = (study.settings.seed, zlib.crc32(record.name.encode()))
         self._make_mind = make_mind
-        self._rng = np.random.default_rng(self._seed)
         # Whoever thinks may take the other lock, not the other way around: answers do not wait for thoughts.
         self._thinking, self._lock = threading.Lock(), threading.RLock()
-        self._log, self._read, self._whole = Log(), False, False
-        self._earlier = 0
+        self._history = StoredHistory(study.storage, record)
         self._thought: Thought | None = None
         self._heard: list[int] = []
         self._ways: dict[tuple[int, float], Way] = {}
@@ -78,17 +74,27 @@ class Respondent:
         """Made by the first thought: those who are only listed need none."""
         return self._make_mind(self.study.scaled_items, self.study.settings.asked_by, self._seed)
 
+    @cached_property
+    def _rng(self) -> np.random.Generator:
+        """Another process draws other numbers; the same process with the same answers draws the same."""
+        return np.random.default_rng([*self._seed, self._history.last_question])
+
     @property
     def _storage(self) -> Storage:
         return self.study.storage
 
     def think(self) -> Thought:
         """What all answers say: the next questions and the best items. At once if nothing is new."""
+        with self._lock:
+            self._history.sync()
+        return self._think()
+
+    def _think(self) -> Thought:
+        """The same of what was read last."""
         settings = self.study.settings
         with self._thinking:
             with self._lock:
-                self._sync()
-                answers, asked = list(self._log.answers.values()), self._log.pairs
+                answers, asked = list(self._history.answers.values()), self._history.pairs
             heard = [answer.id for answer in answers]
             if self._thought is None or heard != self._heard:
                 k, _ = settings.goal(self.study.n_items)
@@ -101,20 +107,22 @@ class Respondent:
 
         Two calls never give the same new pair, whichever processes make them.
         """
-        thought = self.think()
+        return self._ask(self.think())
+
+    def _ask(self, thought: Thought) -> Question | None:
         with self._lock:
-            record = self._log.reopened or self._ask_new(thought) or self._log.unanswered
+            record = self._history.reopened or self._ask_new(thought) or self._history.unanswered
             return None if record is None else self._question(record)
 
-    def turn(self) -> tuple[Question | None, Progress]:
+    def turn(self) -> tuple[Question | None, StudyProgress]:
         """`current` and `progress` at once, by what was thought last."""
         with self._lock:
-            self._sync()
+            self._history.sync()
             thought = self._thought
-            record = self._log.open or self._ask_new(thought, again=False) or self._log.unanswered
+            record = self._history.open or self._ask_new(thought, again=False) or self._history.unanswered
             found = self._progress(thought, *self.study.settings.goal(self.study.n_items))
             if record is None:
-                return None, replace(found, far=1.0)
+                return None, replace(found, fraction=1.0)
             return self._question(record), found
 
     def _ask_new(self, thought: Thought | None, again: bool = True) -> QuestionRecord | None:
@@ -126,22 +134,21 @@ class Respondent:
         far = self._far(thought, *goal)[1] if goal == self.study.stored_goal else None
         for refused in range(self.study.n_pairs):
             if refused == REFUSED:
-                self._log.asked |= self._storage.pairs(self.record.id)
+                self._history.asked |= self._storage.pairs(self.record.id)
             chosen = self._next(thought, again)
             if chosen is None:
                 return None
-            left, right, purpose, foretold = chosen
-            record = self._storage.add_question(self.record.id, left, right, purpose, foretold, progress=far)
+            left, right, purpose, predicted = chosen
+            record = self._storage.add_question(self.record.id, left, right, purpose, predicted, progress=far)
             if record is not None:
-                # Others may have asked meanwhile.
-                self._sync()
+                self._history.note(record)
                 return record
-            self._log.asked.add(unordered(left, right))
+            self._history.asked.add(unordered(left, right))
         return None
 
     def _next(self, thought: Thought | None, again: bool) -> tuple[int, int, str, float | None] | None:
         """Left, right, the purpose, and the probability of left, if there is a pair to ask about."""
-        study, asked = self.study, self._log.pairs
+        study, asked = self.study, self._history.pairs
         if thought is None:
             pairs = questions.random_pairs(study.n_items, asked, self._rng).tolist()
             return (*pairs[0], "random", None) if pairs else None
@@ -167,27 +174,27 @@ class Respondent:
         Answers to chosen questions are open by design: they teach much, and say nothing about whether there
         is a taste to learn. So, until that is settled, every so many questions test what was learned.
         """
-        settings, log = self.study.settings, self._log
+        settings, history = self.study.settings, self._history
         if not settings.probes or settings.strategy == "random":
             return False
-        count = len(log.answers)
-        return count >= FIRST_CONFIRMATION and count % CONFIRM_EVERY == 0 and log.log_odds < CONFIRMED
+        count = len(history.answers)
+        return count >= FIRST_CONFIRMATION and count % CONFIRM_EVERY == 0 and history.log_odds < CONFIRMED
 
     def last_answer(self) -> Answer | None:
-        """The latest that stands, which `undo` takes back."""
+        """The latest that stands, by what was read with the last question or told since."""
         with self._lock:
-            self._sync()
-            last = self._log.last_answer
+            self._history.refresh()
+            last = self._history.last_answer
             return None if last is None else self._answer(last)
 
     def current(self) -> Question | None:
         """The question that waits for an answer, after coming back or an undo; a new one if none does."""
         with self._lock:
-            self._sync()
-            waiting = self._log.open
+            self._history.sync()
+            waiting = self._history.open
             if waiting is not None:
                 return self._question(waiting)
-        return self.ask()
+        return self._ask(self._think())
 
     def check(self, answer: Answer | int) -> Question:
         """Ask a pair again on purpose, to see whether its answer is the same, the two in a random order."""
@@ -196,7 +203,7 @@ class Respondent:
             left, right = self._rng.permutation([record.left, record.right]).tolist()
             asked = self._storage.add_question(self.record.id, left, right, "check", again=True)
             assert asked is not None
-            self._sync()
+            self._history.note(asked)
             return self._question(asked)
 
     def tell(
@@ -213,8 +220,6 @@ class Respondent:
 
         A question has one answer: telling the same again changes nothing; to change it, `undo` it first.
         """
-        if choice is not None and (not isinstance(choice, str) or choice not in CHOICES):
-            raise InputError(f"The choice is {choice!r}; it must be one of {', '.join(CHOICES)}.")
         with self._lock:
             if isinstance(question, Question | Integral) and not isinstance(question, bool):
                 left, right, number = self._asked(question)
@@ -222,16 +227,13 @@ class Respondent:
                     raise InputError(f"Question {number} has no choice; say left, right, tie or skip.")
             else:
                 (left, right), number = self._pair(question), None
+            said = cast("Choice", "left" if choice is None else choice)
             record = self._storage.add_answer(
-                self.record.id,
-                left,
-                right,
-                cast("Choice", choice or "left"),
-                question_id=number,
-                weight=weight,
+                self.record.id, left, right, said, question_id=number, weight=weight
             )
-            if number is not None and number not in self._log.questions:
-                self._sync()
+            self._history.is_stale = True
+            if number is not None and number not in self._history.questions:
+                self._history.sync()
             return self._answer(record)
 
     def undo(self, answer: Answer | int | None = None) -> Answer | None:
@@ -240,34 +242,39 @@ class Respondent:
         Returns the answer that no longer stands, or None if there was none.
         """
         with self._lock:
-            self._sync()
-            record = self._log.last_answer if answer is None else self._answer_record(answer)
+            self._history.sync()
+            record = self._history.last_answer if answer is None else self._answer_record(answer)
             if record is None:
                 return None
             self._storage.add_undo(self.record.id, record.id)
+            self._history.is_stale = True
             return self._answer(record)
 
     def history(self) -> tuple[Answer, ...]:
         """All standing answers in the order they were given."""
         with self._lock:
-            self._read_all()
-            return tuple(map(self._answer, self._log.answers.values()))
+            self._history.sync()
+            return self._standing()
 
-    def progress(self, k: int | None = None, certainty: float | None = None) -> Progress:
+    def _standing(self) -> tuple[Answer, ...]:
+        self._history.read_all()
+        return tuple(map(self._answer, self._history.answers.values()))
+
+    def progress(self, k: int | None = None, certainty: float | None = None) -> StudyProgress:
         """How sure the best k items are, and about how many more questions it takes."""
         goal = self.study.settings.goal(self.study.n_items, k, certainty)
         thought = self.think()
         with self._lock:
             return self._progress(thought, *goal)
 
-    def _progress(self, thought: Thought | None, k: int, goal: float) -> Progress:
-        count = self._earlier + sum(one.choice != "skip" for one in self._log.answers.values())
+    def _progress(self, thought: Thought | None, k: int, goal: float) -> StudyProgress:
+        count = self._history.n_earlier + sum(one.choice != "skip" for one in self._history.answers.values())
         left, far = self._far(thought, k, goal)
         if thought is None:
-            return Progress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1)
+            return StudyProgress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1)
         top, names = thought.top(k), self.study.catalogue.labels
         gain = self._next_gain(thought)
-        return Progress(
+        return StudyProgress(
             count,
             tuple(names[i] for i in top.positions),
             top.probability,
@@ -292,16 +299,16 @@ class Respondent:
             left, far = way.step(thought.n_heard, thought.top(k), goal)
         if (k, goal) != self.study.stored_goal:
             return left, far
-        shown = self._log.open_progress
-        return left, max(far if shown is None else shown, self._log.progress)
+        shown = self._history.open_progress
+        return left, max(far if shown is None else shown, self._history.progress)
 
     def _next_gain(self, thought: Thought) -> float | None:
         """What the question that waits would tell, or else the next one; None where there is none."""
-        waiting, log = self._log.open, self._log
+        waiting, history = self._history.open, self._history
         if waiting is not None:
             return thought.gain(waiting.left, waiting.right)
-        new = (one.gain for one in thought.choices if unordered(*one[:2]) not in log.pairs)
-        return next(new, None if log.unanswered is None else 0.0)
+        new = (one.gain for one in thought.choices if unordered(*one[:2]) not in history.pairs)
+        return next(new, None if history.unanswered is None else 0.0)
 
     def done(
         self, k: int | None = None, certainty: float | None = None, *, questions: int | None = None
@@ -326,63 +333,33 @@ class Respondent:
             np.array([self.name] * len(answers), dtype=object),
         )
 
-    def conduct(self) -> Conduct:
+    def response_style(self) -> ResponseStyle:
         """How the questions were answered, whatever they were about."""
-        return conduct_of(self.history())
+        return ResponseStyle.of_answers(self.history())
 
     def doubts(self) -> tuple[str, ...]:
         """Why no best items can be named, in sentences: the answers follow the sides, or are unpredictable.
 
         It takes no fit, so that it can be asked for with every question; `result` knows better.
         """
-        conduct = self.conduct()
-        if conduct.is_mechanical:
-            return conduct.sentences()
         with self._lock:
-            return () if self._log.log_odds >= EVIDENT else (UNPREDICTED,)
+            self._history.refresh()
+            style = ResponseStyle.of_answers(self._standing())
+            if style.is_mechanical:
+                return style.sentences()
+            return () if self._history.log_odds >= EVIDENT else (UNPREDICTED,)
 
     def result(self) -> Result:
         """What the answers say: the ranking, the ideal, what trades off against what; a whole new fit."""
         return Result.of(self)
 
-    def _sync(self) -> None:
-        """Read what came since, from this process or others."""
-        first = not self._read
-        latest = MOST_ANSWERS if first else None
-        number, log = self.record.id, self._log
-        # Events first: the question of each is there by then.
-        events = self._storage.events(number, after=log.last_event, latest=latest)
-        asked = self._storage.questions(number, after=log.last_question, latest=latest)
-        log.add(asked, events)
-        if first:
-            self._read, self._whole = True, max(len(asked), len(events)) < MOST_ANSWERS
-            self._earlier = 0 if self._whole else self._stored() - len(log.answers)
-            # Another process, another chance; the same process and answers, the same.
-            self._rng = np.random.default_rng([*self._seed, log.last_question])
-
-    def _stored(self) -> int:
-        """How many answers stand, however old."""
-        return dict(self._storage.respondents(self.study.record.id))[self.record]
-
-    def _read_all(self) -> None:
-        """Read everything, however old."""
-        self._sync()
-        if not self._whole:
-            self._log, self._whole, self._earlier = Log(), True, 0
-            self._sync()
-
     def _asked(self, question: Question | int) -> tuple[int, int, int]:
         """Left, right and number of a question."""
         if isinstance(question, Question):
             return *question.positions, question.id
-        number = int(question)
-        if number not in self._log.questions:
-            self._sync()
-        if number not in self._log.questions:
-            self._read_all()
-        record = self._log.questions.get(number)
+        record = self._history.question(int(question))
         if record is None:
-            raise InputError(f"{self.name!r} was never asked question {number}.")
+            raise InputError(f"{self.name!r} was never asked question {int(question)}.")
         return record.left, record.right, record.id
 
     def _pair(self, pair: Any) -> tuple[int, int]:
@@ -403,40 +380,22 @@ class Respondent:
         if not isinstance(answer, Answer | Integral) or isinstance(answer, bool):
             raise InputError(f"{answer!r} is no answer; take one of history(), or its id.")
         number = answer.id if isinstance(answer, Answer) else int(answer)
-        self._sync()
-        if number not in self._log.answers:
-            self._read_all()
-        record = self._log.answers.get(number)
+        record = self._history.answer(number)
         if record is None:
             raise InputError(f"There is no standing answer {number} of {self.name!r}.")
         return record
 
     def _question(self, record: QuestionRecord) -> Question:
-        names = self.study.catalogue.labels
-        return Question(
-            record.id,
-            self.name,
-            names[record.left],
-            names[record.right],
-            (record.left, record.right),
-            record.purpose,
-            record.foretold,
-            record.asked,
-        )
+        about = self._items(record.left, record.right)
+        return Question(record.id, self.name, *about, record.purpose, record.predicted, record.asked)
 
     def _answer(self, record: AnswerRecord) -> Answer:
+        said = *self._items(record.left, record.right), record.choice, record.weight, record.told
+        asked = None if record.question_id is None else self._history.questions.get(record.question_id)
+        why = () if asked is None else (asked.purpose, asked.predicted)
+        return Answer(record.id, self.name, record.question_id, *said, *why)
+
+    def _items(self, left: int, right: int) -> tuple[Any, Any, tuple[int, int]]:
+        """Two items by name, and their positions."""
         names = self.study.catalogue.labels
-        asked = None if record.question_id is None else self._log.questions.get(record.question_id)
-        return Answer(
-            record.id,
-            self.name,
-            record.question_id,
-            names[record.left],
-            names[record.right],
-            (record.left, record.right),
-            record.choice,
-            record.weight,
-            record.told,
-            None if asked is None else asked.purpose,
-            None if asked is None else asked.foretold,
-        )
+        return names[left], names[right], (left, right)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from coombs.data.tables import pandas
-from coombs.study.conduct import Conduct, conduct_of
+from coombs.study.response_style import ResponseStyle
 from coombs.words import NO_PATTERN, count
 
 if TYPE_CHECKING:
     from coombs.estimators.ideal_point import IdealPoint
     from coombs.insights import Explanation
-    from coombs.study.records import Answer
+    from coombs.study.ask_tell import Answer
     from coombs.study.respondent import Respondent
 
 
@@ -31,7 +31,7 @@ class Result:
     n_answers : standing answers, skips not counted
     n_probes, probes_right : random questions, and how many answers to them were predicted before
         they were given: an unbiased test, as those pairs were not chosen. A tie counts half
-    conduct : how the questions were answered: always one side, in turn, in a hurry
+    response_style : how the questions were answered: always one side, in turn, in a hurry
     n_clear : answers that say which of the two is preferred
     agreement : the share of its own answers that the model has right
     is_chosen : whether questions were chosen by the answers before them
@@ -42,7 +42,7 @@ class Result:
     n_answers: int
     n_probes: int
     probes_right: float
-    conduct: Conduct
+    response_style: ResponseStyle
     n_clear: int
     agreement: float
     is_chosen: bool = False
@@ -64,11 +64,16 @@ class Result:
             len(answers),
             len(probes),
             sum(map(_right, probes)),
-            conduct_of(history),
+            ResponseStyle.of_answers(history),
             sum(one.winner is not None for one in answers),
             float(model.score(data)),
             any(one.purpose not in ("probe", None) for one in answers),
         )
+
+    @property
+    def conduct(self) -> ResponseStyle:
+        """The former name of `response_style`."""
+        return self.response_style
 
     @cached_property
     def has_pattern(self) -> bool:
@@ -90,7 +95,7 @@ class Result:
         tell = f"{count(self.n_answers, 'answer')} {'tells' if self.n_answers == 1 else 'tell'}"
         coin = f"So far, {tell} no more than tossing a coin would."
         none = "There is no ranking to rely on yet, and no ideal to tell."
-        return (*self.conduct.sentences(who), coin, none)
+        return (*self.response_style.sentences(who), coin, none)
 
     @property
     def ranking(self) -> list[Any]:
@@ -110,7 +115,7 @@ class Result:
     def explain(self, **options: Any) -> Explanation:
         """In words and tables; see `coombs.insights.explain`."""
         told = self.model.explain(**{"chosen": self.is_chosen, **options})
-        return told.without_claims() if self.conduct.is_mechanical or not self.n_clear else told
+        return told.without_claims() if self.response_style.is_mechanical or not self.n_clear else told
 
     def report(self, path: str | PathLike[str], **options: Any) -> Any:
         """Write one HTML file; see `coombs.report`."""

@@ -22,7 +22,7 @@ from coombs.inference.kinds import METRICS
 from coombs.questions import STRATEGIES
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.records import Item, StudyRecord, StudySummary, new_token
-from coombs.study.records import Answer, Progress, Question
+from coombs.study.ask_tell import Answer, Question, StudyProgress
 from coombs.study.respondent import Respondent
 from coombs.study.result import Result
 
@@ -152,7 +152,6 @@ class Study:
                 self._respondents[name] = Respondent(self, record)
             return self._respondents[name]
 
-    @property
     def links(self) -> dict[str, str]:
         """The token of each respondent's link: whoever has it can answer as them."""
         return {record.name: record.token for record, _ in self.storage.respondents(self.record.id)}
@@ -185,7 +184,7 @@ class Study:
         """All standing answers; see `Respondent.history`."""
         return self.respondent().history()
 
-    def progress(self, k: int | None = None, certainty: float | None = None) -> Progress:
+    def progress(self, k: int | None = None, certainty: float | None = None) -> StudyProgress:
         """How sure the best k items are; see `Respondent.progress`."""
         return self.respondent().progress(k, certainty)
 
@@ -212,18 +211,18 @@ class Study:
     def export(self, path: str | PathLike[str]) -> None:
         """Write a file: .csv or .parquet for the standing answers, .jsonl for all there is.
 
-        See `coombs.study.exchange` and `events`; `import_answers` and `import_study` read them.
+        See `coombs.study.answer_files` and `study_jsonl`; `import_answers` and `import_study` read them.
         """
-        from coombs.study import events, exchange
+        from coombs.study import answer_files, study_jsonl
 
         whole = str(path).lower().endswith(".jsonl")
-        (events.export_events if whole else exchange.export_answers)(self, path)
+        (study_jsonl.export_study if whole else answer_files.export_answers)(self, path)
 
     def import_answers(self, path: str | PathLike[str]) -> int:
-        """Add the answers in a CSV or Parquet file; see `coombs.study.exchange.import_answers`."""
-        from coombs.study import exchange
+        """Add the answers in a CSV or Parquet file; see `coombs.study.answer_files.import_answers`."""
+        from coombs.study import answer_files
 
-        return exchange.import_answers(self, path)
+        return answer_files.import_answers(self, path)
 
     def __repr__(self) -> str:
         return f"Study({self.name!r}, {self.n_items} items)"
@@ -236,7 +235,12 @@ def create_study(
     storage: str | Storage = DEFAULT_STORAGE,
     load_if_exists: bool = True,
     features: Sequence[str] | None = None,
-    **settings: Any,
+    strategy: str | None = None,
+    probes: float | None = None,
+    metric: str | None = None,
+    top: int | None = None,
+    certainty: float | None = None,
+    seed: int | None = None,
 ) -> Study:
     """A new study, or the one of that name if it is about the same items.
 
@@ -247,11 +251,19 @@ def create_study(
     storage : "sqlite:///file.db" (default: coombs.db here), "postgresql://...", or "memory:"
     load_if_exists : False refuses a name that is taken
     features : columns to learn from (default: all columns of numbers)
-    **settings : strategy, probes, metric, top, certainty, seed; see `Settings`. Of a study that exists
-        they hold for this time, and what is not given is as it was made
+    strategy, probes, metric, top, certainty, seed : see `Settings`, which has the defaults. Of a study that
+        exists they hold for this time, and what is not given is as it was made
     """
-    goods = catalogue(items, features)
-    chosen = _settings(settings)
+    options = {
+        "strategy": strategy,
+        "probes": probes,
+        "metric": metric,
+        "top": top,
+        "certainty": certainty,
+        "seed": seed,
+    }
+    given: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
+    goods, chosen = catalogue(items, features), Settings(**given)
     _name(name, "study")
     place = open_storage(storage)
     try:
@@ -260,7 +272,7 @@ def create_study(
         if not load_if_exists:
             raise
         old = _same(load_study(name, storage=place), goods)
-        old.settings = replace(old.settings, **settings)
+        old.settings = replace(old.settings, **given)
         return old
     return Study(place, record, goods, chosen)
 
@@ -323,14 +335,6 @@ def list_studies(storage: str | Storage = DEFAULT_STORAGE) -> list[StudySummary]
 def delete_study(name: str, *, storage: str | Storage = DEFAULT_STORAGE) -> None:
     """Remove a study with all its answers: they cannot be had back."""
     open_storage(storage).delete_study(name)
-
-
-def _settings(given: Mapping[str, Any]) -> Settings:
-    known = [one.name for one in fields(Settings)]
-    for name in given:
-        if name not in known:
-            raise InputError(f"There is no setting {name!r}; the settings are {', '.join(known)}.")
-    return Settings(**given)
 
 
 def _check_comparable(goods: Catalogue) -> None:

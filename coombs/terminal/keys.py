@@ -1,4 +1,4 @@
-"""What a person says: single keys on a terminal, lines out of a pipe."""
+"""What a person wants to do: single keys on a terminal, lines out of a pipe."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Literal, NamedTuple, NoReturn, Protocol, TextIO, TypeAlias
+from typing import Literal, NamedTuple, NoReturn, TextIO, TypeAlias
 
-from coombs.terminal.cells import harmless
+from coombs.terminal_text import terminal_safe
 
-Command: TypeAlias = Literal["left", "right", "tie", "skip", "undo", "quit", "help", "continue", "redraw"]
+Action: TypeAlias = Literal["left", "right", "tie", "skip", "undo", "quit", "help", "continue", "redraw"]
 
 
-class Unknown(NamedTuple):
-    """What was said instead of a command: a sentence about it."""
+class UnknownInput(NamedTuple):
+    """What was said instead of an action: a sentence about it."""
 
     sentence: str
 
 
-_LETTERS: dict[str, Command] = {
+_LETTERS: dict[str, Action] = {
     **dict.fromkeys("a1", "left"),
     **dict.fromkeys("b2", "right"),
     **dict.fromkeys("t=", "tie"),
@@ -31,65 +31,57 @@ _LETTERS: dict[str, Command] = {
     **dict.fromkeys("?", "help"),
     **dict.fromkeys("c", "continue"),
 }
-WORDS: dict[str, Command] = {**_LETTERS, **{word: word for word in _LETTERS.values()}}
+WORDS: dict[str, Action] = {**_LETTERS, **{word: word for word in _LETTERS.values()}}
 # Backspace, Ctrl-Z; Ctrl-C, Ctrl-D, Esc.
-KEYS: dict[str, Command] = {
+KEYS: dict[str, Action] = {
     **_LETTERS,
     " ": "skip",
     **dict.fromkeys("\x7f\x08\x1a", "undo"),
     **dict.fromkeys("\x03\x04\x1b", "quit"),
 }
-_ARROWS: dict[str, Command] = {"D": "left", "C": "right", "B": "tie"}
-_WINDOWS_ARROWS: dict[str, Command] = {"K": "left", "M": "right", "P": "tie"}
+_ARROWS: dict[str, Action] = {"D": "left", "C": "right", "B": "tie"}
+_WINDOWS_ARROWS: dict[str, Action] = {"K": "left", "M": "right", "P": "tie"}
 
 _ESCAPE = 0.1
 """Seconds within which the rest of an escape sequence arrives; Esc itself has no rest."""
-_LOOK_UP = 0.25
-"""Seconds between looks at the size of the window."""
+_RESIZE = 0.25
+"""Seconds within which another size of the window is noticed."""
 
 
-class Reader(Protocol):
-    """Where commands come from."""
-
-    def read(self) -> Command | Unknown:
-        """The next command."""
-        ...
-
-
-class Lines:
-    """A command a line; the end of the file is quit."""
+class LineReader:
+    """An action a line; the end of the file is quit."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self._lines = enumerate(stream if stream is not None else (), 1)
 
-    def read(self) -> Command | Unknown:
-        """The command of the next line that is not blank."""
+    def read(self) -> Action | UnknownInput:
+        """The action of the next line that is not blank."""
         for number, line in self._lines:
             word = line.strip().lower()
             if word:
                 return WORDS.get(word) or self._unknown(number, line.strip())
         return "quit"
 
-    def _unknown(self, number: int, text: str) -> Unknown:
-        said = harmless(text[:40])
-        return Unknown(f"Line {number} is {said!r}; it must be left, right, tie, skip, undo or quit.")
+    def _unknown(self, number: int, text: str) -> UnknownInput:
+        said = terminal_safe(text[:40])
+        return UnknownInput(f"Line {number} is {said!r}; it must be left, right, tie, skip, undo or quit.")
 
 
-class Keys:
-    """A command a key; `character` gives the next one, or None after so many seconds."""
+class KeyReader:
+    """An action a key; `character` gives the next one, or None after so many seconds."""
 
     def __init__(self, character: Callable[[float], str | None], size: Callable[[], object]) -> None:
         self._character, self._size = character, size
 
-    def read(self) -> Command | Unknown:
-        """The command of the next key, unless the window changes before."""
+    def read(self) -> Action | UnknownInput:
+        """The action of the next key, unless the window changes before."""
         size = self._size()
-        while (character := self._character(_LOOK_UP)) is None:
+        while (character := self._character(_RESIZE)) is None:
             if self._size() != size:
                 return "redraw"
-        return self._named(character) or Unknown("That key has no meaning; ? shows those that have.")
+        return self._named(character) or UnknownInput("That key has no meaning; ? shows those that have.")
 
-    def _named(self, character: str) -> Command | None:
+    def _named(self, character: str) -> Action | None:
         if character in ("\0", "\xe0") and sys.platform == "win32":
             return _WINDOWS_ARROWS.get(self._character(_ESCAPE) or "")
         if character != "\x1b":
@@ -105,14 +97,14 @@ class Keys:
 
 
 @contextmanager
-def single_keys(stream: TextIO, size: Callable[[], object]) -> Iterator[Keys]:
+def single_keys(stream: TextIO, size: Callable[[], object]) -> Iterator[KeyReader]:
     """Keys without Enter and without echo; the terminal is as before afterwards, whatever happens."""
     with _ended_by_signals():
         if sys.platform == "win32":
-            yield Keys(_windows_character, size)
+            yield KeyReader(_windows_character, size)
         else:
             with _without_lines(stream.fileno()):
-                yield Keys(_UnixCharacters(stream.fileno()), size)
+                yield KeyReader(_UnixCharacters(stream.fileno()), size)
 
 
 @contextmanager

@@ -11,12 +11,12 @@ from typing import Any
 
 from coombs.data import naming
 from coombs.storage import is_memory
-from coombs.study import Progress, Respondent, Result
-from coombs.terminal.cells import cells, cut, harmless, wrap
-from coombs.terminal.look import Look
+from coombs.study import Respondent, Result, StudyProgress
+from coombs.terminal.display import Display
+from coombs.terminal_text import cells, cut, terminal_safe, wrap
 
 
-def fitted(page: str, look: Look) -> list[str]:
+def fitted(page: str, look: Display) -> list[str]:
     """A page of an explanation, however narrow the terminal: sentences flow anew, rows of tables are cut."""
     lines = page.splitlines()
     if all(cells(line) <= look.width for line in lines):
@@ -38,7 +38,7 @@ def _blocks(lines: Sequence[str]) -> list[str]:
     return blocks[1:]
 
 
-def _fitted(block: str, look: Look) -> list[str]:
+def _fitted(block: str, look: Display) -> list[str]:
     if block.startswith("  "):
         return [cut(block, look.width, look.ellipsis)]
     if block.startswith("- "):
@@ -47,7 +47,7 @@ def _fitted(block: str, look: Look) -> list[str]:
     return wrap(block, look.width) or [""]
 
 
-def summary(respondent: Respondent, result: Result | None, found: Progress) -> dict[str, Any]:
+def summary(respondent: Respondent, result: Result | None, found: StudyProgress) -> dict[str, Any]:
     """The result for another program, with None for what there is none of.
 
     Without a pattern there is no ideal point, and the ranking is no better than chance.
@@ -73,4 +73,4 @@ def come_back(storage: str, arguments: Sequence[str], more: str = "") -> str:
         return f"Nothing is kept, as the storage is {storage}."
     command = re.sub(r"(://[^:@/ ]*):[^@ ]*@", r"\1:...@", shlex.join(["coombs", *arguments]))
     with_more = f" with more {more}" if more else ""
-    return f"Everything is stored. To go on{with_more}: {harmless(command)}"
+    return f"Everything is stored. To go on{with_more}: {terminal_safe(command)}"

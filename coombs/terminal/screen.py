@@ -8,23 +8,32 @@ from typing import NamedTuple
 
 from coombs.data import naming
 from coombs.data.catalogue import Catalogue
-from coombs.study.records import Progress, Question
-from coombs.terminal.cells import cells, cut, harmless, pad, wrap
-from coombs.terminal.look import BOLD, CYAN, DIM, GREEN, MAGENTA, Look
-from coombs.terminal.pair import Row, rows
+from coombs.study import Question, StudyProgress
+from coombs.terminal.comparison_rows import ComparisonRow, comparison_rows
+from coombs.terminal.display import BOLD, CYAN, DIM, GREEN, MAGENTA, Display
+from coombs.terminal_text import cells, cut, pad, terminal_safe, wrap
 from coombs.words import count
 
-NARROW, WIDEST = 60, 100
-"""Columns below which items are stacked, and above which nothing gets wider."""
-BAR = 24
+NARROW = 60
+"""Columns below which items stand one above the other."""
+LEAST_LINES = 4
+"""Lines of items side by side, below which the progress goes, and all but a line of the notice."""
+LEAST_STACKED_LINES = 7
+"""The same of items one above the other."""
+WIDEST = 100
+"""Columns above which nothing gets wider."""
+PROGRESS_WIDTH = 24
 """Cells of the bar of progress."""
-SHORTEST, LONGEST = 6, 20
-"""Cells of the scale that shows where a value is among all items'."""
-NUMBER = 5
+SHORTEST_SCALE = 6
+"""Cells of the scale that shows where a value is among all items', below which there is none."""
+LONGEST_SCALE = 20
+"""Cells of that scale at most."""
+NUMBER_WIDTH = 5
 """Cells of a number at least, so that columns seldom move from one question to the next."""
 MOST_LINES = 3
-"""Of a text that is shown of an item."""
+"""Lines of a text about an item, or of a notice."""
 COLOURS = (CYAN, MAGENTA)
+"""Of A and of B."""
 KEYS = (
     ("←", "A"),
     ("→", "B"),
@@ -34,8 +43,10 @@ KEYS = (
     ("q", "quit"),
     ("?", "help"),
 )
-GO_ON = ("c", "go on")
-PAUSE_KEYS = (("u", "undo"), ("q", "finish"))
+LAST_KEYS = (("u", "undo"), ("q", "finish"))
+"""Where there is no question left."""
+PAUSE_KEYS = (("c", "go on"), *LAST_KEYS)
+"""Where the goal is reached."""
 LONG_KEYS = (
     ("← a 1", "the left or upper item, A"),
     ("→ b 2", "the right or lower item, B"),
@@ -46,7 +57,8 @@ LONG_KEYS = (
     ("?", "this help"),
 )
 WORDS = "left, right, tie, skip, undo or quit?"
-PAUSE_WORDS = ("undo or quit?", "continue, undo or quit?")
+LAST_WORDS = "undo or quit?"
+PAUSE_WORDS = "continue, undo or quit?"
 LONG_WORDS = "One of left, right, tie, skip, undo and quit, or its letter: a, b, t, s, u or q."
 
 
@@ -60,128 +72,135 @@ class Widths(NamedTuple):
 
 
 def question_screen(
-    question: Question, items: Catalogue, found: Progress, look: Look, notice: str = ""
+    question: Question, items: Catalogue, progress: StudyProgress, display: Display, notice: str = ""
 ) -> list[str]:
     """The lines of a question: none wider than the terminal, and no more than it has."""
-    look = look._replace(width=min(look.width, WIDEST))
-    head = [*progress_lines(found, look), *notice_lines(notice, look), ""]
-    foot = ["", *keys_lines(KEYS, WORDS, look)]
-    names = harmless(naming.text(question.left)), harmless(naming.text(question.right))
-    shown, room = rows(items, question.positions), look.height - len(head) - len(foot)
-    if look.width >= NARROW:
-        body = _side_by_side(names, shown, look, room)
+    display = display._replace(width=min(display.width, WIDEST))
+    head = [*progress_lines(progress, display), *notice_lines(notice, display), ""]
+    foot = ["", *keys_lines(KEYS, WORDS, display)]
+    least = LEAST_LINES if display.width >= NARROW else LEAST_STACKED_LINES
+    if display.height - len(head) - len(foot) < least:
+        head = notice_lines(notice, display)[:1]
+    names = terminal_safe(naming.text(question.left)), terminal_safe(naming.text(question.right))
+    shown, room = comparison_rows(items, question.positions), display.height - len(head) - len(foot)
+    if display.width >= NARROW:
+        body = _side_by_side(names, shown, display, room)
     else:
-        upper, lower = (_alone(side, names[side], shown, look, (room - 1) // 2) for side in (0, 1))
+        upper, lower = (_alone(side, names[side], shown, display, (room - 1) // 2) for side in (0, 1))
         body = [*upper, "", *lower]
-    return [*head, *body, *foot][: look.height]
+    return [*head, *body, *foot][: display.height]
 
 
 def pause_screen(
     sentence: str,
-    found: Progress,
-    look: Look,
+    progress: StudyProgress,
+    display: Display,
     notice: str = "",
     more: bool = True,
     doubts: Sequence[str] = (),
 ) -> list[str]:
     """Why no question is shown, and the best items so far, or the doubts that there are any."""
-    look = look._replace(width=min(look.width, WIDEST))
-    head = [*([] if doubts else progress_lines(found, look)), *notice_lines(notice, look), ""]
+    display = display._replace(width=min(display.width, WIDEST))
+    head = [*([] if doubts else progress_lines(progress, display)), *notice_lines(notice, display), ""]
     # Without another question, that is what there is to say first.
     words = [*([] if doubts and more else [sentence]), *(doubts or ["These are the best:"])]
-    told = [look.style(line, BOLD) for line in wrap(" ".join(words), look.width)]
-    foot = ["", *keys_lines([*[GO_ON] * more, *PAUSE_KEYS], PAUSE_WORDS[more], look)]
-    room = max(look.height - len(head) - len(told) - len(foot), 0)
-    names = [] if doubts else [harmless(naming.text(name)) for name in found.top]
-    top = [cut(f"{k:>3}  {name}", look.width, look.ellipsis) for k, name in enumerate(names, 1)]
+    told = [display.style(line, BOLD) for line in wrap(" ".join(words), display.width)]
+    keys, say = (PAUSE_KEYS, PAUSE_WORDS) if more else (LAST_KEYS, LAST_WORDS)
+    foot = ["", *keys_lines(keys, say, display)]
+    room = max(display.height - len(head) - len(told) - len(foot), 0)
+    names = [] if doubts else [terminal_safe(naming.text(name)) for name in progress.top]
+    top = [cut(f"{k:>3}  {name}", display.width, display.ellipsis) for k, name in enumerate(names, 1)]
     return [*head, *told, *top[:room], *foot]
 
 
-def help_screen(look: Look) -> list[str]:
+def help_screen(display: Display) -> list[str]:
     """All keys; in a pipe, the words."""
-    if not look.moves:
-        return wrap(LONG_WORDS, look.width)
+    if not display.full_screen:
+        return wrap(LONG_WORDS, display.width)
     width = max(len(key) for key, _ in LONG_KEYS)
-    lines = [(look.signs(key.ljust(width)), meaning) for key, meaning in LONG_KEYS]
-    room = look.width - width - 2
+    lines = [(display.symbols(key.ljust(width)), meaning) for key, meaning in LONG_KEYS]
+    room = display.width - width - 2
     return [
-        *wrap("Which of the two do you prefer?", look.width),
+        *wrap("Which of the two do you prefer?", display.width),
         "",
-        *(f"{look.style(key, BOLD)}  {cut(meaning, room, look.ellipsis)}" for key, meaning in lines),
+        *(f"{display.style(key, BOLD)}  {cut(meaning, room, display.ellipsis)}" for key, meaning in lines),
         "",
         "Any key goes back.",
     ]
 
 
-def progress_lines(found: Progress, look: Look) -> list[str]:
+def progress_lines(progress: StudyProgress, display: Display) -> list[str]:
     """A bar towards the goal, how certain the best items are, and the number of answers."""
-    filled = int(BAR * found.far)
-    bar = look.style(look.signs("█" * filled), GREEN) + look.style(look.signs("░" * (BAR - filled)), DIM)
-    text = look.signs(f"{found} · {count(found.n_answers, 'answer')}")
-    if BAR + 2 + cells(text) <= look.width:
+    filled = int(PROGRESS_WIDTH * progress.far)
+    done, rest = display.symbols("█" * filled), display.symbols("░" * (PROGRESS_WIDTH - filled))
+    bar = display.style(done, GREEN) + display.style(rest, DIM)
+    text = display.symbols(f"{progress} · {count(progress.n_answers, 'answer')}")
+    if PROGRESS_WIDTH + 2 + cells(text) <= display.width:
         return [f"{bar}  {text}"]
-    return [*([bar] if look.width >= BAR else []), *wrap(text, look.width)]
+    return [*([bar] if display.width >= PROGRESS_WIDTH else []), *wrap(text, display.width)]
 
 
-def notice_lines(notice: str, look: Look) -> list[str]:
+def notice_lines(notice: str, display: Display) -> list[str]:
     """A sentence; in a window there is a line for it always, so that nothing below moves."""
-    lines = wrap(harmless(notice), look.width, MOST_LINES, look.ellipsis)
-    return [look.style(line, DIM) for line in lines] or [""] * look.moves
+    lines = wrap(terminal_safe(notice), display.width, MOST_LINES, display.ellipsis)
+    return [display.style(line, DIM) for line in lines] or [""] * display.full_screen
 
 
-def keys_lines(keys: Sequence[tuple[str, str]], words: str, look: Look) -> list[str]:
+def keys_lines(keys: Sequence[tuple[str, str]], words: str, display: Display) -> list[str]:
     """Keys and what they do, in as many lines as it takes; outside of a window, the words to say."""
-    if not look.moves:
-        return wrap(words, look.width)
+    if not display.full_screen:
+        return wrap(words, display.width)
     lines, used = [""], 0
     for key, meaning in keys:
         wide = cells(f"{key} {meaning}   ")
-        if used + wide - 3 > look.width:
+        if used + wide - 3 > display.width:
             lines, used = [*lines, ""], 0
-        lines[-1] += f"{look.style(look.signs(key), BOLD)} {look.style(meaning, DIM)}   "
+        lines[-1] += f"{display.style(display.symbols(key), BOLD)} {display.style(meaning, DIM)}   "
         used += wide
     return [line.rstrip() for line in lines]
 
 
-def _side_by_side(names: tuple[str, str], shown: Sequence[Row], look: Look, room: int) -> list[str]:
+def _side_by_side(
+    names: tuple[str, str], shown: Sequence[ComparisonRow], display: Display, room: int
+) -> list[str]:
     """A column of labels, and one of each item below its name."""
-    widths = _widths(shown, 2, look)
+    widths = _widths(shown, 2, display)
     margin = " " * (widths.label + 4)
-    titles = [_title(side, names[side], widths.column, look) for side in (0, 1)]
-    rule = look.style(look.signs("─" * widths.column), DIM)
-    blocks = [_block(row, (0, 1), widths, look) for row in shown]
+    titles = [_title(side, names[side], widths.column, display) for side in (0, 1)]
+    rule = display.style(display.symbols("─" * widths.column), DIM)
+    blocks = [_block(row, (0, 1), widths, display) for row in shown]
     top = (margin + "  ".join(titles)).rstrip()
     return [top, f"{margin}{rule}  {rule}", *_fitting(shown, blocks, room - 2)]
 
 
-def _alone(side: int, name: str, shown: Sequence[Row], look: Look, room: int) -> list[str]:
+def _alone(side: int, name: str, shown: Sequence[ComparisonRow], display: Display, room: int) -> list[str]:
     """One item below its name."""
-    widths = _widths(shown, 1, look)
-    blocks = [_block(row, (side,), widths, look) for row in shown]
-    return [_title(side, name, look.width, look).rstrip(), *_fitting(shown, blocks, room - 1)]
+    widths = _widths(shown, 1, display)
+    blocks = [_block(row, (side,), widths, display) for row in shown]
+    return [_title(side, name, display.width, display).rstrip(), *_fitting(shown, blocks, room - 1)]
 
 
-def _widths(shown: Sequence[Row], n: int, look: Look) -> Widths:
+def _widths(shown: Sequence[ComparisonRow], n: int, display: Display) -> Widths:
     """Those of n items."""
-    label = min(max(cells(row.label) for row in shown), look.width // (2 + n))
-    column = (look.width - label - 2) // n - 2
+    label = min(max(cells(row.label) for row in shown), display.width // (2 + n))
+    column = (display.width - label - 2) // n - 2
     longest = max(len(text) for row in shown if row.shares for text in row.texts)
-    number = min(max(longest, NUMBER), column - 2)
-    scale = min(column - number - 2, LONGEST)
-    return Widths(label, column, number, scale if scale >= SHORTEST else 0)
+    number = min(max(longest, NUMBER_WIDTH), column - 2)
+    scale = min(column - number - 2, LONGEST_SCALE)
+    return Widths(label, column, number, scale if scale >= SHORTEST_SCALE else 0)
 
 
-def _title(side: int, name: str, width: int, look: Look) -> str:
-    title = cut(look.signs(("A ← ", "B → ")[side]) + name, width, look.ellipsis)
-    return look.style(pad(title, width), BOLD, COLOURS[side])
+def _title(side: int, name: str, width: int, display: Display) -> str:
+    title = cut(display.symbols(("A ← ", "B → ")[side]) + name, width, display.ellipsis)
+    return display.style(pad(title, width), BOLD, COLOURS[side])
 
 
-def _block(row: Row, sides: Sequence[int], widths: Widths, look: Look) -> list[str]:
+def _block(row: ComparisonRow, sides: Sequence[int], widths: Widths, display: Display) -> list[str]:
     """The lines of a row."""
-    mark = "* " if row.differs and not look.colour else "  "
-    label = pad(cut(row.label, widths.label, look.ellipsis), widths.label)
-    labels = [mark + (label if row.differs else look.style(label, DIM))]
-    columns = [_cell(row, side, widths, look) for side in sides]
+    mark = "* " if row.differs and not display.colour else "  "
+    label = pad(cut(row.label, widths.label, display.ellipsis), widths.label)
+    labels = [mark + (label if row.differs else display.style(label, DIM))]
+    columns = [_cell(row, side, widths, display) for side in sides]
     blanks = [" " * (widths.label + 2), *(" " * widths.column for _ in sides)]
     lines = zip_longest(labels, *columns)
     return [
@@ -190,26 +209,26 @@ def _block(row: Row, sides: Sequence[int], widths: Widths, look: Look) -> list[s
     ]
 
 
-def _cell(row: Row, side: int, widths: Widths, look: Look) -> list[str]:
+def _cell(row: ComparisonRow, side: int, widths: Widths, display: Display) -> list[str]:
     """The lines of one item in a row, as wide as its column: a number with its scale, or a text."""
     text = row.texts[side]
     if row.shares is None:
-        lines = wrap(text, widths.column, MOST_LINES, look.ellipsis) or [""]
+        lines = wrap(text, widths.column, MOST_LINES, display.ellipsis) or [""]
         padded = [pad(line, widths.column) for line in lines]
-        return padded if row.differs else [look.style(line, DIM) for line in padded]
-    number = pad(cut(text, widths.number, look.ellipsis), widths.number, right=True)
+        return padded if row.differs else [display.style(line, DIM) for line in padded]
+    number = pad(cut(text, widths.number, display.ellipsis), widths.number, right=True)
     filled = round(widths.scale * row.shares[side])
     parts = [
-        look.style(number, BOLD if row.differs else DIM),
+        display.style(number, BOLD if row.differs else DIM),
         "  ",
-        look.style(look.signs("━" * filled), COLOURS[side] if row.differs else DIM),
-        look.style(look.signs("·" * (widths.scale - filled)), DIM),
+        display.style(display.symbols("━" * filled), COLOURS[side] if row.differs else DIM),
+        display.style(display.symbols("·" * (widths.scale - filled)), DIM),
         " " * (widths.column - widths.number - 2 - widths.scale),
     ]
     return ["".join(parts)]
 
 
-def _fitting(shown: Sequence[Row], blocks: Sequence[list[str]], room: int) -> list[str]:
+def _fitting(shown: Sequence[ComparisonRow], blocks: Sequence[list[str]], room: int) -> list[str]:
     """The rows that the window has room for, in their order; those that are equal go first, then the last."""
     kept = list(range(len(blocks)))
     least_wanted = sorted(kept, key=lambda k: (shown[k].differs, -k))

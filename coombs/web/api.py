@@ -10,8 +10,8 @@ from starlette.responses import JSONResponse
 
 from coombs.data import naming
 from coombs.storage import AnsweredError, RespondentRecord
+from coombs.storage.timestamps import time_text
 from coombs.study import Respondent, Study, create_study
-from coombs.study.times import time_text
 from coombs.web.cards import Card
 from coombs.web.drafts import Choices, people_names, read_upload, study_name
 from coombs.web.findings import Findings

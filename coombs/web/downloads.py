@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from coombs.data import files, naming
+from coombs.data import files
 from coombs.study import Respondent, Study
-from coombs.study.exchange import winner_text
+from coombs.study.answer_files import export_answers
 from coombs.study.study import ME
-from coombs.study.times import time_text
 from coombs.web.findings import Findings
-
-ANSWER_COLUMNS = ("user", "left", "right", "winner", "choice", "weight", "question", "purpose", "told")
 
 
 def written(ending: str, write: Callable[[Path], Any]) -> bytes:
@@ -56,15 +53,7 @@ def ranking_csv(findings: Findings) -> bytes:
 
 def answers_csv(respondent: Respondent) -> bytes:
     """The standing answers of one person, as `Comparisons.read_csv` takes them."""
-    return written("csv", lambda path: files.write_csv(path, ANSWER_COLUMNS, _answers(respondent)))
-
-
-def _answers(respondent: Respondent) -> Iterator[tuple[Any, ...]]:
-    for one in respondent.history():
-        left, right = naming.text(one.left), naming.text(one.right)
-        winner = winner_text(one.choice, left, right)
-        said = one.choice, one.weight, one.question, one.purpose
-        yield respondent.name, left, right, winner, *said, time_text(one.told)
+    return written("csv", lambda path: export_answers(respondent.study, path, respondent.name))
 
 
 def model_json(findings: Findings) -> str:

@@ -11,13 +11,13 @@ from importlib.machinery import ModuleSpec
 from importlib.util import LazyLoader, find_spec
 from types import ModuleType
 
-SLOW = ("scipy.stats", "pandas")
+SLOW_MODULES = ("scipy.stats", "pandas")
 
 
-class Later:
+class LazyFinder:
     """Finds modules as usual, and lets their first use load them."""
 
-    def __init__(self, names: Sequence[str] = SLOW) -> None:
+    def __init__(self, names: Sequence[str] = SLOW_MODULES) -> None:
         self._names = {name for name in names if name not in sys.modules}
 
     def find_spec(
@@ -33,9 +33,9 @@ class Later:
         return spec
 
 
-def put_off() -> None:
+def make_lazy() -> None:
     """From now on, in this process; not for one with several threads, as two could be first."""
-    if not all(name in sys.modules for name in SLOW) and not any(
-        isinstance(finder, Later) for finder in sys.meta_path
+    if not all(name in sys.modules for name in SLOW_MODULES) and not any(
+        isinstance(finder, LazyFinder) for finder in sys.meta_path
     ):
-        sys.meta_path.insert(0, Later())
+        sys.meta_path.insert(0, LazyFinder())

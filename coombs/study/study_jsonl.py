@@ -12,30 +12,33 @@ from typing import Any, TypeAlias, get_args, get_origin
 
 from coombs.data import files, naming, tables
 from coombs.data.tables import InputError
-from coombs.progress import Progress
+from coombs.progress import ProgressBar
 from coombs.storage import Storage, StudyExistsError, open_storage
-from coombs.storage.records import AnswerRecord, Item, QuestionRecord, StudyRecord, new_token
+from coombs.storage.records import AnswerRecord, Item, StudyRecord, new_token
+from coombs.storage.timestamps import read_time, time_text
 from coombs.study.study import DEFAULT_STORAGE, Settings, Study, load_study, store_study, stored_catalogue
-from coombs.study.times import read_time, time_text
 
-FORMAT, VERSION = "coombs study", 1
-"""What the first line of a file of events says of it."""
+FORMAT = "coombs study"
+"""What the first line of such a file says that it is."""
+VERSION = 2
+"""Of the format; in version 1, `predicted` was called `foretold`."""
 
 Entry: TypeAlias = dict[str, Any]
-
-# What an item may be called in JSON.
+"""A line, read."""
 Name: TypeAlias = str | int | float | bool
+"""What an item may be called in JSON."""
 
 _FIELDS: dict[str, dict[str, Any]] = {
     "study": {"name": str, "feature_names": list[str], "settings": dict, "created": datetime},
     "item": {"name": Name, "features": list[float], "details": dict[str, str]},
     "respondent": {"id": int, "name": str, "created": datetime},
     "question": dict.fromkeys(["id", "respondent", "left", "right"], int)
-    | {"purpose": str, "foretold": float | None, "asked": datetime},
+    | {"purpose": str, "predicted": float | None, "asked": datetime},
     "answer": dict.fromkeys(["id", "respondent", "left", "right"], int)
     | {"question": int | None, "choice": str, "weight": float, "told": datetime},
     "undo": {"answer": int, "told": datetime},
 }
+"""The fields of each kind of line, and their types."""
 _CALLED = {
     Name: "text or a number",
     str: "text",
@@ -44,9 +47,10 @@ _CALLED = {
     list: "a list",
     dict: "an object",
 }
+"""What messages call a type."""
 
 
-def export_events(study: Study, path: files.PathType) -> None:
+def export_study(study: Study, path: files.PathType) -> None:
     """Write all of a study as lines of JSON: its items, and whatever was asked, answered and undone.
 
     The tokens of the respondents' links are secrets and left out.
@@ -58,7 +62,7 @@ def export_events(study: Study, path: files.PathType) -> None:
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "study.jsonl"
     >>> study = create_study([[0.0], [1.0]], storage="memory:")
     >>> _ = study.tell((1, 0))
-    >>> export_events(study, path)
+    >>> export_study(study, path)
     >>> [json.loads(line)["kind"] for line in path.read_text().splitlines()]
     ['study', 'item', 'item', 'respondent', 'answer']
     """
@@ -66,10 +70,10 @@ def export_events(study: Study, path: files.PathType) -> None:
         file.writelines(f"{json.dumps(entry, allow_nan=False)}\n" for entry in _entries(study))
 
 
-def import_events(
+def import_study(
     path: files.PathType, *, storage: str | Storage = DEFAULT_STORAGE, name: str | None = None
 ) -> Study:
-    """Make the study that `export_events` wrote, in any storage, all of it or nothing.
+    """Make the study that `export_study` wrote, in any storage, all of it or nothing.
 
     Everything is as it was, but for the tokens of the respondents' links, which are new.
 
@@ -86,14 +90,14 @@ def import_events(
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "study.jsonl"
     >>> study = create_study([[0.0], [1.0]], storage="memory:")
     >>> _ = study.tell((1, 0))
-    >>> export_events(study, path)
-    >>> import_events(path, storage="memory:").history()[0].winner
+    >>> export_study(study, path)
+    >>> import_study(path, storage="memory:").history()[0].winner
     '1'
     """
     called = files.path_text(path)
     lines = [(number, line) for number, line in files.numbered_lines(path) if line.strip()]
     place = open_storage(storage)
-    with Progress(len(lines), "events") as bar, place.batch():
+    with ProgressBar(len(lines), "events") as bar, place.batch():
         replay = Replay(place, name)
         for number, line in lines:
             with _placed(f"Line {number} of {called}"):
@@ -106,49 +110,33 @@ def import_events(
 def _entries(study: Study) -> Iterator[Entry]:
     """The lines of a study, in an order in which a storage can be told them."""
     record, storage = study.record, study.storage
-    yield {
-        "kind": "study",
-        "format": FORMAT,
-        "version": VERSION,
-        "name": record.name,
-        "feature_names": list(record.feature_names),
-        "settings": dict(record.settings),
-        "created": time_text(record.created),
-    }
+    yield {"kind": "study", "format": FORMAT, "version": VERSION, **_entry("study", record)}
     for called, item in zip(study.catalogue.labels, storage.items(record.id), strict=True):
-        features, details = list(item.features), dict(item.details)
-        name = naming.for_json(called)
-        yield {"kind": "item", "name": name, "features": features, "details": details}
+        yield _entry("item", item, name=naming.for_json(called))
     # Numbers of the file's own, so that it is the same whichever storage it comes from.
     questions: dict[int | None, int | None] = {None: None}
     answers: dict[int, int] = {}
     for number, (respondent, _) in enumerate(storage.respondents(record.id), 1):
-        created = time_text(respondent.created)
-        yield {"kind": "respondent", "id": number, "name": respondent.name, "created": created}
+        yield _entry("respondent", respondent, id=number)
         events = storage.events(respondent.id)
         for question in storage.questions(respondent.id):
             questions[question.id] = len(questions)
-            yield _question_entry(question, number, len(questions) - 1)
+            yield _entry("question", question, id=questions[question.id], respondent=number)
         for event in events:
             if isinstance(event, AnswerRecord):
                 answers[event.id] = len(answers) + 1
-                yield _answer_entry(event, number, len(answers), questions[event.question_id])
+                about = {"respondent": number, "question": questions[event.question_id]}
+                yield _entry("answer", event, id=answers[event.id], **about)
             else:
-                yield {"kind": "undo", "answer": answers[event.answer_id], "told": time_text(event.told)}
+                yield _entry("undo", event, answer=answers[event.answer_id])
 
 
-def _question_entry(question: QuestionRecord, respondent: int, number: int) -> Entry:
-    """The line of a question."""
-    about = {"respondent": respondent, "left": question.left, "right": question.right}
-    why = {"purpose": question.purpose, "foretold": question.foretold}
-    return {"kind": "question", "id": number, **about, **why, "asked": time_text(question.asked)}
-
-
-def _answer_entry(answer: AnswerRecord, respondent: int, number: int, question: int | None) -> Entry:
-    """The line of an answer."""
-    about = {"respondent": respondent, "question": question, "left": answer.left, "right": answer.right}
-    said = {"choice": answer.choice, "weight": answer.weight}
-    return {"kind": "answer", "id": number, **about, **said, "told": time_text(answer.told)}
+def _entry(kind: str, record: object, **instead: Any) -> Entry:
+    """A line: the fields of its kind, out of a record or as they are given instead."""
+    values = {**vars(record), **instead}
+    plain = {name: values[name] for name in _FIELDS[kind]}
+    times = {name: time_text(value) for name, value in plain.items() if isinstance(value, datetime)}
+    return {"kind": kind, **plain, **times}
 
 
 class Replay:
@@ -251,6 +239,8 @@ def _parsed(line: str) -> tuple[str, Entry]:
         )
     if kind == "study":
         _check_version(entry.get("format"), entry.get("version"))
+    if "foretold" in entry:
+        entry.setdefault("predicted", entry["foretold"])
     return kind, {name: _field(kind, entry, name) for name in _FIELDS[kind]}
 
 

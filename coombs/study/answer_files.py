@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -13,30 +13,42 @@ from numpy.typing import NDArray
 
 from coombs.data import checking, files, naming, tables
 from coombs.data.tables import Columns, InputError, Names, Where
-from coombs.progress import Progress
+from coombs.progress import ProgressBar
 from coombs.storage.records import AnswerRecord, Choice, QuestionRecord, new_token
-from coombs.study.log import Log
+from coombs.storage.timestamps import read_time, time_text
+from coombs.study.history import History
 from coombs.study.study import ME, Study
-from coombs.study.times import read_time, time_text
 
 _PARQUET = (".parquet", ".pq")
-_COLUMNS = ["user", "left", "right", "winner", "choice", "weight", "question"]
-_COLUMNS += ["purpose", "foretold", "asked", "told"]
-_TYPES = dict.fromkeys(_COLUMNS, "string") | {"weight": "float64", "question": "Int64", "foretold": "float64"}
-_OTHER_SIDE: dict[Choice, Choice] = {"left": "right", "right": "left"}
+"""How names of Parquet files end."""
+_COLUMNS = {
+    "user": "string",
+    "left": "string",
+    "right": "string",
+    "winner": "string",
+    "choice": "string",
+    "weight": "float64",
+    "question": "Int64",
+    "purpose": "string",
+    "predicted": "float64",
+    "asked": "string",
+    "told": "string",
+}
+"""The columns of a file of answers, and their types in pandas."""
 _CHOICE_OF = {1: "left", -1: "right", 0: "tie", None: "skip"}
+"""A choice by its sign."""
 
-# An answer in a table: user, left, right, choice, weight, and when, if the table says so.
-# What makes two answers the same, but for the time: user, the lower position, the other, choice, weight.
 Said: TypeAlias = tuple[str, int, int, Choice, float]
+"""What makes two answers the same, but for the time: user, the lower position, the other, choice, weight."""
 Told: TypeAlias = tuple[str, int, int, Choice, float, datetime | None]
+"""An answer in a table: user, left, right, choice, weight, and when, if the table says so."""
 
 
-def export_answers(study: Study, path: files.PathType) -> None:
-    """Write the standing answers of all respondents as a table, CSV or Parquet by the path's suffix.
+def export_answers(study: Study, path: files.PathType, respondent: str | None = None) -> None:
+    """Write the standing answers of all respondents, or of one, as CSV or Parquet by the path's suffix.
 
     The columns are user, left, right, winner (an item's name, tie or skip), choice (left, right, tie or
-    skip), weight, question, purpose, foretold (the probability of left), asked and told (times in UTC).
+    skip), weight, question, purpose, predicted (the probability of left), asked and told (times in UTC).
     `import_answers` and `Comparisons.read_csv` take the file as it is. In CSV an apostrophe stands
     before text that a spreadsheet would run as a formula; both take it off.
 
@@ -53,11 +65,13 @@ def export_answers(study: Study, path: files.PathType) -> None:
     """
     suffix = _suffix(path)
     if suffix in _PARQUET:
-        frame = tables.pandas().DataFrame(list(_rows(study)), columns=_COLUMNS).astype(_TYPES)
+        frame = (
+            tables.pandas().DataFrame(list(_rows(study, respondent)), columns=[*_COLUMNS]).astype(_COLUMNS)
+        )
         with files.replacing(path) as part:
             frame.to_parquet(part, index=False)
     elif suffix == ".csv":
-        files.write_csv(path, _COLUMNS, _rows(study))
+        files.write_csv(path, [*_COLUMNS], _rows(study, respondent))
     else:
         raise InputError(
             f"The answers cannot be written as {suffix!r}; the file's name must end in .csv or .parquet."
@@ -90,7 +104,7 @@ def import_answers(study: Study, path: files.PathType) -> int:
     storage, people = study.storage, dict[str, int]()
     with storage.batch():
         told = _not_standing(study, told)
-        with Progress(len(told), "answers") as bar:
+        with ProgressBar(len(told), "answers") as bar:
             for user, left, right, choice, weight, at in told:
                 if user not in people:
                     people[user] = storage.add_respondent(study.record.id, user, new_token()).id
@@ -103,7 +117,7 @@ def _not_standing(study: Study, told: list[Told]) -> list[Told]:
     """The rows without those that stand already; each answer that stands accounts for one."""
     timed = Counter(
         (_said(user, answer.left, answer.right, answer.choice, answer.weight), answer.told)
-        for user, answer in _standing(study, {row[0] for row in told})
+        for user, answer, _ in _standing(study, {row[0] for row in told})
     )
     known, said = Counter[Said](), [_said(*row[:5]) for row in told]
     for key, times in timed.items():
@@ -121,49 +135,42 @@ def _not_standing(study: Study, told: list[Told]) -> list[Told]:
     return [told[i] for i in sorted(new)]
 
 
-def _standing(study: Study, users: set[str]) -> Iterator[tuple[str, AnswerRecord]]:
-    """The answers of these users that stand."""
+def _standing(
+    study: Study, users: Collection[str] | None
+) -> Iterator[tuple[str, AnswerRecord, QuestionRecord | None]]:
+    """The answers of these users, or of all, that stand, each with the question it answers."""
     for respondent, count in study.storage.respondents(study.record.id):
-        if count and respondent.name in users:
-            log = Log()
-            log.add((), study.storage.events(respondent.id))
-            yield from ((respondent.name, answer) for answer in log.answers.values())
+        if count and (users is None or respondent.name in users):
+            history = History.of(study.storage, respondent.id)
+            for answer in history.answers.values():
+                asked = None if answer.question_id is None else history.questions[answer.question_id]
+                yield respondent.name, answer, asked
 
 
 def _said(user: str, left: int, right: int, choice: Choice, weight: float) -> Said:
     """An answer, the same whichever item stood on the left."""
-    if left > right:
-        left, right, choice = right, left, _OTHER_SIDE.get(choice, choice)
-    return user, left, right, choice, weight
+    if left < right or choice not in ("left", "right"):
+        return user, min(left, right), max(left, right), choice, weight
+    return user, right, left, "left" if choice == "right" else "right", weight
 
 
-def _rows(study: Study) -> Iterator[tuple[Any, ...]]:
+def _rows(study: Study, respondent: str | None) -> Iterator[tuple[Any, ...]]:
     """The standing answers, a row each."""
-    names, storage = study.catalogue.names, study.storage
-    for respondent, _ in storage.respondents(study.record.id):
-        # Events are read first: whatever they answer was asked before.
-        log, events = Log(), storage.events(respondent.id)
-        log.add(storage.questions(respondent.id), events)
-        for answer in log.answers.values():
-            left, right = names[answer.left], names[answer.right]
-            winner = winner_text(answer.choice, left, right)
-            said = answer.choice, answer.weight, answer.question_id
-            question = None if answer.question_id is None else log.questions[answer.question_id]
-            yield respondent.name, left, right, winner, *said, *_asked(question), time_text(answer.told)
+    names = study.catalogue.names
+    for user, answer, question in _standing(study, None if respondent is None else {respondent}):
+        left, right = names[answer.left], names[answer.right]
+        why: tuple[Any, ...] = (None, None, None)
+        if question is not None:
+            why = question.purpose, question.predicted, time_text(question.asked)
+        winner, told = _winner(answer.choice, left, right), time_text(answer.told)
+        yield user, left, right, winner, answer.choice, answer.weight, answer.question_id, *why, told
 
 
-def winner_text(choice: Choice, left: str, right: str) -> str:
+def _winner(choice: Choice, left: str, right: str) -> str:
     """The item chosen, or tie or skip: in capitals where an item is called so, as readers take both."""
     if choice in ("left", "right"):
         return left if choice == "left" else right
     return next(word for word in (choice, choice.title(), choice.upper()) if word not in (left, right))
-
-
-def _asked(question: QuestionRecord | None) -> tuple[Any, Any, Any]:
-    """Why, what was foretold, and when."""
-    if question is None:
-        return None, None, None
-    return question.purpose, question.foretold, time_text(question.asked)
 
 
 def _read(path: files.PathType) -> tuple[Columns, Where]:

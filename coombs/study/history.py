@@ -6,17 +6,26 @@ import math
 from collections.abc import Sequence
 from datetime import datetime
 from heapq import merge
+from typing import Self
 
-from coombs.storage.records import AnswerRecord, Event, QuestionRecord
+from coombs.storage import Storage
+from coombs.storage.records import AnswerRecord, Event, QuestionRecord, RespondentRecord
+
+MOST_ANSWERS = 2_000
+"""Questions are chosen by the latest answers, of which so many say enough."""
 
 
-class Log:
+class History:
     """The questions and the standing answers of one respondent, in their order.
 
-    `asked` are the pairs of questions, and of earlier rows that were not read.
+    `asked` are the pairs of questions, and of earlier rows that were not read; `last_event` and
+    `last_question` are the ids up to which everything was read.
     """
 
     def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
         self.questions: dict[int, QuestionRecord] = {}
         self.answers: dict[int, AnswerRecord] = {}
         self.last_event = self.last_question = 0
@@ -25,11 +34,19 @@ class Log:
         self._stood: dict[int, int] = {}
         self._reopened: dict[int, None] = {}
 
+    @classmethod
+    def of(cls, storage: Storage, respondent_id: int) -> Self:
+        """All of a respondent's; events are read first, as whatever they answer was asked before."""
+        history, events = cls(), storage.events(respondent_id)
+        history.add(storage.questions(respondent_id), events)
+        return history
+
     def add(self, questions: Sequence[QuestionRecord], events: Sequence[Event]) -> None:
         """More of both, in the storage's order."""
         for row in merge(events, questions, key=_when):
             if isinstance(row, QuestionRecord):
-                self._asked(row)
+                self.note(row)
+                self.last_question = max(self.last_question, row.id)
                 continue
             if isinstance(row, AnswerRecord):
                 self._answered(row)
@@ -37,11 +54,12 @@ class Log:
                 self._undone(row.answer_id)
             self.last_event = max(self.last_event, row.id)
 
-    def _asked(self, question: QuestionRecord) -> None:
+    def note(self, question: QuestionRecord) -> None:
+        """A question just asked; it is read again with those that others asked before it."""
+        self.questions.pop(question.id, None)
         self.questions[question.id] = question
         self._stood[question.id] = len(self.answers)
         self.asked.add(unordered(question.left, question.right))
-        self.last_question = max(self.last_question, question.id)
 
     def _answered(self, answer: AnswerRecord) -> None:
         self.answers[answer.id] = answer
@@ -72,7 +90,7 @@ class Log:
         """The question to show: one reopened, or the last one asked if it has no answer."""
         if self.reopened is not None or not self.questions:
             return self.reopened
-        last = self.questions[self.last_question]
+        last = self.questions[next(reversed(self.questions))]
         return last if last.id not in self._answer_of else None
 
     @property
@@ -101,10 +119,10 @@ class Log:
         total = 0.0
         for number, answer_id in self._answer_of.items():
             question, answer = self.questions.get(number), self.answers.get(answer_id)
-            if question is None or answer is None or question.foretold is None:
+            if question is None or answer is None or question.predicted is None:
                 continue
             if answer.choice in ("left", "right"):
-                p = question.foretold if answer.choice == "left" else 1 - question.foretold
+                p = question.predicted if answer.choice == "left" else 1 - question.predicted
                 total += math.log(2 * max(p, 1e-9))
         return total
 
@@ -112,6 +130,60 @@ class Log:
     def last_answer(self) -> AnswerRecord | None:
         """The latest that stands."""
         return self.answers[next(reversed(self.answers))] if self.answers else None
+
+
+class StoredHistory(History):
+    """The same, read from the storage as far as it is needed: the latest rows first, then what is new.
+
+    `is_stale` says that something was added here and not read back; `n_earlier` counts the standing
+    answers that are older than what was read.
+    """
+
+    def __init__(self, storage: Storage, respondent: RespondentRecord) -> None:
+        super().__init__()
+        self._storage, self._respondent = storage, respondent
+        self._read = self._whole = False
+        self.is_stale, self.n_earlier = True, 0
+
+    def sync(self) -> None:
+        """Read what came since, from this process or others."""
+        latest = None if self._read else MOST_ANSWERS
+        # Events first: the question of each is there by then.
+        events = self._storage.events(self._respondent.id, after=self.last_event, latest=latest)
+        asked = self._storage.questions(self._respondent.id, after=self.last_question, latest=latest)
+        self.add(asked, events)
+        self.is_stale = False
+        if not self._read:
+            self._read, self._whole = True, max(len(asked), len(events)) < MOST_ANSWERS
+            if not self._whole:
+                stored = dict(self._storage.respondents(self._respondent.study_id))[self._respondent]
+                self.n_earlier = stored - len(self.answers)
+
+    def refresh(self) -> None:
+        """Read what came since, if something was added here: one read serves a whole turn."""
+        if self.is_stale:
+            self.sync()
+
+    def read_all(self) -> None:
+        """Read everything, however old, if it was not; if it was, nothing."""
+        if not self._whole:
+            self._clear()
+            self._read, self._whole, self.n_earlier = True, True, 0
+            self.sync()
+
+    def question(self, number: int) -> QuestionRecord | None:
+        """A question by its id, however old."""
+        for read in (self.sync, self.read_all):
+            if number not in self.questions:
+                read()
+        return self.questions.get(number)
+
+    def answer(self, number: int) -> AnswerRecord | None:
+        """A standing answer by its id, however old."""
+        self.sync()
+        if number not in self.answers:
+            self.read_all()
+        return self.answers.get(number)
 
 
 def _when(row: Event | QuestionRecord) -> datetime:

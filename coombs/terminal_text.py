@@ -1,16 +1,16 @@
-"""Text measured in cells of a terminal, in which some characters take two and some none."""
+"""Text for a terminal: safe to print, and measured in cells, of which some characters take two, some none."""
 
 from __future__ import annotations
 
 import unicodedata
 
-LONGEST = 2_000
-"""Characters of a text that are looked at; more do not fit a terminal anyway."""
+LONGEST_LINE = 2_000
+"""Characters of a line that are looked at; more help nobody."""
 
 
-def harmless(text: str) -> str:
+def terminal_safe(text: str) -> str:
     """One line without anything that could command a terminal or turn the text around."""
-    return "".join(map(_shown, text[:LONGEST]))
+    return "".join(map(_shown, text[:LONGEST_LINE]))
 
 
 def _shown(character: str) -> str:
@@ -52,7 +52,7 @@ def pad(text: str, width: int, *, right: bool = False) -> str:
     return blanks + text if right else text + blanks
 
 
-def wrap(text: str, width: int, most: int = LONGEST, ellipsis: str = "…") -> list[str]:
+def wrap(text: str, width: int, most: int | None = None, ellipsis: str = "…") -> list[str]:
     """The text in lines of a width of two at least, the last of `most` lines with an ellipsis if it must."""
     lines, line = [], ""
     for word in text.split():
@@ -67,6 +67,6 @@ def wrap(text: str, width: int, most: int = LONGEST, ellipsis: str = "…") -> l
             word = word[len(head) :]
         line = word
     lines += [line] if line else []
-    if len(lines) > most:
+    if most is not None and len(lines) > most:
         lines[most - 1 :] = [cut(" ".join(lines[most - 1 : most + 1]), width, ellipsis)]
     return lines

@@ -1,28 +1,30 @@
-"""A session of questions in a terminal: show, read, tell, until it is enough."""
+"""Questions in a terminal: show, read, tell, until it is enough."""
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeAlias
 
 from coombs.data import naming
 from coombs.data.catalogue import Catalogue, catalogue
 from coombs.storage import AnsweredError, Storage, StudyExistsError, open_storage
 from coombs.study import Answer, Progress, Question, Respondent, Result, Settings, Study, create_study
 from coombs.study.study import ME
-from coombs.terminal.keys import Command, Reader, Unknown
-from coombs.terminal.look import Look
+from coombs.terminal.display import Display, Draw, alternate_screen, size, write_screen
+from coombs.terminal.keys import Action, KeyReader, LineReader, UnknownInput, single_keys
 from coombs.terminal.page import come_back, fitted, summary
 from coombs.terminal.screen import help_screen, pause_screen, question_screen
-from coombs.terminal.window import Draw, Show, terminal
 from coombs.words import count
+
+Reader: TypeAlias = KeyReader | LineReader
+Show: TypeAlias = Callable[[Draw], Display]
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Plan:
     Parameters
     ----------
     items : path of a CSV or Parquet file
-    name : of the study (default: the file's, without its ending)
+    name : of the study; None is the file's, without its ending
     storage, features : as for `create_study`
     respondent : who answers
     settings : strategy, top, certainty, seed, as far as they were given
@@ -42,38 +44,49 @@ class Plan:
     """
 
     items: str
-    name: str | None = None
-    storage: str = "sqlite:///coombs.db"
-    respondent: str = "me"
-    features: Sequence[str] | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    questions: int | None = None
-    as_json: bool = False
-    command: Sequence[str] = ()
+    name: str | None
+    storage: str
+    respondent: str
+    features: Sequence[str] | None
+    settings: Mapping[str, Any]
+    questions: int | None
+    as_json: bool
+    command: Sequence[str]
 
     @property
     def goal(self) -> tuple[int | None, float | None]:
         """So many best items, so certain; None where the study says it."""
         return self.settings.get("top"), self.settings.get("certainty")
 
+    def is_done(self, progress: Progress) -> bool:
+        """Whether there are as many answers as were wanted."""
+        return self.questions is not None and progress.n_answers >= self.questions
+
 
 def ask(plan: Plan) -> None:
     """Ask until it is enough or the person quits, then say what the answers say."""
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
     screen = sys.stderr if plan.as_json else sys.stdout
     # Both refuse what is wrong before there is a database.
     items, _ = catalogue(plan.items, plan.features), Settings(**plan.settings)
     with closing(open_storage(plan.storage)) as storage:
-        study, is_new = open_study(plan, items, storage)
+        study, is_new = _open_study(plan, items, storage)
         respondent = study.respondent(plan.respondent)
-        with suppress(KeyboardInterrupt), terminal(sys.stdin, screen) as (reader, show):
-            Session(respondent, plan, reader, show, _welcome(respondent, is_new)).run()
+        with suppress(KeyboardInterrupt), _terminal(sys.stdin, screen) as (reader, show):
+            QuestionLoop(respondent, plan, reader, show, _welcome(respondent, is_new)).run()
         _finish(plan, respondent, screen)
 
 
-def open_study(plan: Plan, items: Catalogue, storage: Storage) -> tuple[Study, bool]:
+@contextmanager
+def _terminal(keyboard: TextIO | None, screen: TextIO) -> Iterator[tuple[Reader, Show]]:
+    """Where actions come from and where screens go; a screen of its own if both are a terminal."""
+    if keyboard is None or not keyboard.isatty():
+        yield LineReader(keyboard), partial(write_screen, screen, plain=True)
+        return
+    with single_keys(keyboard, lambda: size(screen)) as keys, alternate_screen(screen):
+        yield keys, partial(write_screen, screen)
+
+
+def _open_study(plan: Plan, items: Catalogue, storage: Storage) -> tuple[Study, bool]:
     """The study, and whether it is new."""
     name = Path(plan.items).stem if plan.name is None else plan.name
     with suppress(StudyExistsError):
@@ -92,71 +105,75 @@ def _welcome(respondent: Respondent, is_new: bool) -> str:
     return f"Going on with {study.name!r}: {answers} so far{by}."
 
 
-class Session:
-    """One person's way through the questions; `show` draws what a function of the look returns."""
+class QuestionLoop:
+    """Question after question to one person; `show` draws what a function of the display returns."""
 
     def __init__(
         self, respondent: Respondent, plan: Plan, reader: Reader, show: Show, notice: str = ""
     ) -> None:
         self.respondent, self.plan = respondent, plan
         self.reader, self.show, self.notice = reader, show, notice
-        self.beyond = False
+        self.past_goal = False
 
     def run(self) -> None:
         """Question after question."""
         going = True
         while going:
-            found = self.respondent.progress(*self.plan.goal)
-            if _enough(self.plan, found):
+            progress = self.respondent.progress(*self.plan.goal)
+            if self.plan.is_done(progress):
                 return
             # Without an answer, nothing that is certain is about this person.
-            if found.n_answers and found.probability >= found.goal and not self.beyond:
-                going = self._pause(f"The goal is reached: {found}.", found)
+            if progress.n_answers and progress.probability >= progress.goal and not self.past_goal:
+                going = self._pause(f"The goal is reached: {progress}.", progress)
             elif (question := self.respondent.current()) is None:
-                going = self._pause("Every pair has been asked.", found, more=False)
+                going = self._pause("Every pair has been asked.", progress, more=False)
             else:
-                going = self._question(question, found)
+                going = self._question(question, progress)
 
-    def _question(self, question: Question, found: Progress) -> bool:
+    def _question(self, question: Question, progress: Progress) -> bool:
         items = self.respondent.study.catalogue
-        said = self._said(lambda look: question_screen(question, items, found, look, self.notice))
-        if said == "undo":
+        action = self._next_action(
+            lambda display: question_screen(question, items, progress, display, self.notice)
+        )
+        if action == "undo":
             self._undo()
-        elif said == "continue":
+        elif action == "continue":
             self.notice = "This question waits for an answer; ? shows how to give one."
-        elif said != "quit":
-            self._tell(question, said)
-        return said != "quit"
+        elif action != "quit":
+            self._tell(question, action)
+        return action != "quit"
 
-    def _pause(self, sentence: str, found: Progress, more: bool = True) -> bool:
+    def _pause(self, sentence: str, progress: Progress, more: bool = True) -> bool:
         """Without a question; whether there are more of them."""
         doubts = self.respondent.doubts()
-        said = self._said(lambda look: pause_screen(sentence, found, look, self.notice, more, doubts))
-        if said == "undo":
+        action = self._next_action(
+            lambda display: pause_screen(sentence, progress, display, self.notice, more, doubts)
+        )
+        if action == "undo":
             self._undo()
-        elif said == "continue" and more:
-            self.beyond = True
-        elif said != "quit":
+        elif action == "continue" and more:
+            self.past_goal = True
+        elif action != "quit":
             self.notice = "There is no question here to answer."
-        return said != "quit"
+        return action != "quit"
 
-    def _said(self, draw: Draw) -> Command:
-        """What is said to a screen, other than how to see it."""
+    def _next_action(self, draw: Draw) -> Action:
+        """The next action other than one about the screen itself."""
         while True:
             self.show(draw)
-            said = self.reader.read()
-            if isinstance(said, Unknown):
-                self.notice = said.sentence
-            elif said == "help":
+            action = self.reader.read()
+            if isinstance(action, UnknownInput):
+                self.notice = action.sentence
+            elif action == "help":
                 self.notice = ""
                 # In a window the help is in the way of the question, until the next key.
-                if self.show(help_screen).moves:
+                if self.show(help_screen).full_screen:
                     self.reader.read()
-            elif said != "redraw":
+            elif action != "redraw":
                 self.notice = ""
-                return said
+                return action
 
-    def _tell(self, question: Question, choice: Command) -> None:
+    def _tell(self, question: Question, choice: Action) -> None:
         try:
             answer = self.respondent.tell(question, choice)
         except AnsweredError as error:
@@ -185,18 +202,18 @@ def _in_words(answer: Answer) -> str:
 
 def _finish(plan: Plan, respondent: Respondent, screen: TextIO) -> None:
     """The result on stdout, the rest on the screen."""
-    found = respondent.progress(*plan.goal)
+    progress = respondent.progress(*plan.goal)
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", UserWarning)
-        result = respondent.result() if found.n_answers else None
+        result = respondent.result() if progress.n_answers else None
         page = "" if result is None or plan.as_json else _told(result)
     if plan.as_json:
         sentences = [f"Careful: {one.message}" for one in raised]
-        print(json.dumps(summary(respondent, result, found)))
+        print(json.dumps(summary(respondent, result, progress)))
     else:
         # The explanation has those sentences among its own.
-        sentences = [*fitted(page, Look.of(screen)), ""] if page else []
-    more = "--questions" if _enough(plan, found) else ""
+        sentences = [*fitted(page, Display.of(screen)), ""] if page else []
+    more = "--questions" if plan.is_done(progress) else ""
     print(*sentences, come_back(plan.storage, plan.command, more), sep="\n", file=screen)
 
 
@@ -204,7 +221,3 @@ def _told(result: Result) -> str:
     """The result as a page, and how it was answered, unless the page has that already."""
     notes = result.conduct.sentences() if result.has_pattern else ()
     return "\n\n".join([str(result), *([" ".join(notes)] if notes else [])])
-
-
-def _enough(plan: Plan, found: Progress) -> bool:
-    return plan.questions is not None and found.n_answers >= plan.questions

@@ -1,15 +1,15 @@
-"""What there is to show of two items: features in the user's numbers, and whatever else is known."""
+"""What is shown of two items, row by row: features in the user's numbers, and whatever else is known."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from coombs.data.catalogue import Catalogue
-from coombs.terminal.cells import harmless
+from coombs.terminal_text import terminal_safe
 from coombs.words import numbers
 
 
-class Row(NamedTuple):
+class ComparisonRow(NamedTuple):
     """A feature, or a detail, of both items.
 
     `shares` say where a feature's values are among those of all items, from the lowest, 0, to the highest, 1.
@@ -25,17 +25,19 @@ class Row(NamedTuple):
         return self.texts[0] != self.texts[1]
 
 
-def rows(items: Catalogue, positions: tuple[int, int]) -> list[Row]:
+def comparison_rows(items: Catalogue, positions: tuple[int, int]) -> list[ComparisonRow]:
     """The features of two items, then their details unless both are blank; all of it safe to print."""
     table, (first, second) = items.table.matrix, positions
     features = [
-        Row(harmless(name), numbers(left, right), (share(left, column), share(right, column)))
+        ComparisonRow(terminal_safe(name), numbers(left, right), (share(left, column), share(right, column)))
         for name, column in zip(items.features, table.T.tolist(), strict=True)
         for left, right in [(column[first], column[second])]
     ]
     known = items.details[first], items.details[second]
-    texts = {name: (harmless(known[0][name]), harmless(known[1][name])) for name in known[0]}
-    return features + [Row(harmless(name), pair, None) for name, pair in texts.items() if any(pair)]
+    texts = {name: (terminal_safe(known[0][name]), terminal_safe(known[1][name])) for name in known[0]}
+    return features + [
+        ComparisonRow(terminal_safe(name), pair, None) for name, pair in texts.items() if any(pair)
+    ]
 
 
 def share(value: float, column: list[float]) -> float:

@@ -6,16 +6,17 @@ probability 1/2, independently each time, and exact binomial tests tell whether 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import Literal
+from typing import Any, Literal, Self
 
 from scipy.special import betainc
 
 from coombs.storage.records import Choice
-from coombs.study.records import Answer
+from coombs.study.ask_tell import Answer
 
 SIGNIFICANCE = 0.001
 """The probability, two-sided, below which a share of sides is not random."""
@@ -28,7 +29,7 @@ LEAST_TIMES = 10
 
 
 @dataclass(frozen=True)
-class Conduct:
+class ResponseStyle:
     """How somebody answered.
 
     Attributes
@@ -55,6 +56,48 @@ class Conduct:
     is_alternating: bool
     is_hasty: bool
 
+    @classmethod
+    def of(cls, choices: Sequence[Choice], seconds: Sequence[float] = ()) -> Self:
+        """How a person answered.
+
+        Parameters
+        ----------
+        choices : the answers to questions that were asked (left, right, tie, skip), in their order
+        seconds : how long answers took, as far as it is known
+
+        Examples
+        --------
+        >>> ResponseStyle.of(["left", "right", "right", "left", "tie"] * 5).is_mechanical
+        False
+        >>> ResponseStyle.of(["left", "right"] * 10).is_alternating
+        True
+        """
+        sides: list[Any] = [one for one in choices if one in ("left", "right")]
+        n = len(sides)
+        counted = Counter(sides).most_common()
+        n_side = counted[0][1] if counted else 0
+        n_changes = sum(one != other for one, other in pairwise(sides))
+        prefers_side = _is_significant(n_side, n)
+        typical = median(seconds) if seconds else None
+        return cls(
+            n_choices=n,
+            side=counted[0][0] if 2 * n_side > n else None,
+            side_share=n_side / n if n else None,
+            changes=n_changes / (n - 1) if n > 1 else None,
+            seconds=typical,
+            prefers_side=prefers_side,
+            is_straight_lining=prefers_side and n_side >= NEARLY_ALWAYS * n,
+            is_alternating=_is_significant(n_changes, n - 1) and n_changes >= NEARLY_ALWAYS * (n - 1),
+            is_hasty=typical is not None and len(seconds) >= LEAST_TIMES and typical < LEAST_SECONDS,
+        )
+
+    @classmethod
+    def of_answers(cls, answers: Sequence[Answer]) -> Self:
+        """How a person answered, by the standing answers; those to no question have no sides."""
+        asked = [one for one in answers if one.question is not None]
+        gaps = [(later.told - earlier.told).total_seconds() for earlier, later in pairwise(asked)]
+        return cls.of([one.choice for one in asked], [gap for gap in gaps if gap >= 0])
+
     @property
     def is_mechanical(self) -> bool:
         """Whether the answers follow the sides, so that they say nothing about the items."""
@@ -65,7 +108,7 @@ class Conduct:
 
         Examples
         --------
-        >>> conduct(["left"] * 30).sentences()[0]
+        >>> ResponseStyle.of(["left"] * 30).sentences()[0]
         'You always chose the left item: 30 of 30 times.'
         """
         return (*self._about_sides(who), *self._about_time(who))
@@ -88,49 +131,6 @@ class Conduct:
             return ()
         took = f"{self.seconds:.1f} seconds" if self.seconds >= 0.1 else "less than 0.1 seconds"
         return (f"{who} took {took} for an answer (the median), which is too short to read two items.",)
-
-
-def conduct(choices: Sequence[Choice], seconds: Sequence[float] = ()) -> Conduct:
-    """How a person answered.
-
-    Parameters
-    ----------
-    choices : the answers to questions that were asked, in the order they were given: left, right, tie, skip
-    seconds : how long answers took, as far as it is known
-
-    Examples
-    --------
-    >>> conduct(["left", "right", "right", "left", "tie"] * 5).is_mechanical
-    False
-    >>> conduct(["left", "right"] * 10).is_alternating
-    True
-    """
-    sides = [one for one in choices if one in ("left", "right")]
-    n, n_left = len(sides), sides.count("left")
-    n_side = max(n_left, n - n_left)
-    n_changes = sum(one != other for one, other in pairwise(sides))
-    changes = n_changes / (n - 1) if n > 1 else None
-    prefers_side = _is_significant(n_side, n)
-    side_share = n_side / n if n else None
-    typical = median(seconds) if seconds else None
-    return Conduct(
-        n,
-        None if 2 * n_left == n else "left" if 2 * n_left > n else "right",
-        side_share,
-        changes,
-        typical,
-        prefers_side,
-        prefers_side and n_side >= NEARLY_ALWAYS * n,
-        _is_significant(n_changes, n - 1) and n_changes >= NEARLY_ALWAYS * (n - 1),
-        typical is not None and len(seconds) >= LEAST_TIMES and typical < LEAST_SECONDS,
-    )
-
-
-def conduct_of(answers: Sequence[Answer]) -> Conduct:
-    """How a person answered, by the standing answers; those to no question have no sides."""
-    asked = [one for one in answers if one.question is not None]
-    gaps = [(later.told - earlier.told).total_seconds() for earlier, later in pairwise(asked)]
-    return conduct([one.choice for one in asked], [gap for gap in gaps if gap >= 0])
 
 
 def _is_significant(n_of_one_kind: int, n: int) -> bool:

@@ -18,7 +18,7 @@ class Question:
     """Two items by name and by position, and why they are asked about.
 
     `purpose` is a strategy's name, "probe" (a random pair, kept as a test) or "check" (asked again on
-    purpose); `probability` is that of left, as foretold before the answer.
+    purpose); `probability` is that of left, as predicted before the answer.
     """
 
     id: int
@@ -54,7 +54,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Progress:
+class StudyProgress:
     """How much is known, and how much another question would tell.
 
     Attributes
@@ -67,8 +67,8 @@ class Progress:
     questions_left : about so many more until `probability` reaches the goal: by rule of thumb at first, by
         how it went so far later; None while nothing was learned yet
     goal : that probability
-    far : how far it is, from 0 to 1; it never goes back, unless answers are undone. It is stored with each
-        question, so that all processes show the same
+    fraction : of the way to the goal, from 0 to 1; it never goes back, unless answers are undone. It is
+        stored with each question, so that all processes show the same
     reached : whether the goal was reached, now or at an earlier answer
     """
 
@@ -79,8 +79,13 @@ class Progress:
     gain: float
     questions_left: int | None
     goal: float
-    far: float = 0.0
+    fraction: float = 0.0
     reached: bool = False
+
+    @property
+    def far(self) -> float:
+        """The former name of `fraction`."""
+        return self.fraction
 
     def __str__(self) -> str:
         if not self.top:

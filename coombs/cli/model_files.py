@@ -1,0 +1,54 @@
+"""Models that commands read, and files that they write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import coombs
+
+if TYPE_CHECKING:
+    from coombs.model import Model
+
+LARGEST_MODEL = 50_000_000
+"""Bytes of a file that may be a model: one of a thousand features has half of them."""
+
+
+def read_model(path: str) -> Model:
+    """The model in a file, whatever else may be there."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST_MODEL + 1)
+    except FileNotFoundError as error:
+        raise coombs.InputError(
+            f"There is no file {path}; give a model that coombs fit --out wrote."
+        ) from error
+    except OSError as error:
+        raise coombs.InputError(f"{path} cannot be read ({error.strerror}); give a model's file.") from error
+    if len(data) > LARGEST_MODEL:
+        raise coombs.InputError(f"{path} has more than {LARGEST_MODEL // 10**6} MB; no model is so large.")
+    try:
+        return coombs.Model.from_json(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise coombs.InputError(f"{path} is not text; give a model that coombs fit --out wrote.") from error
+    except coombs.InputError as error:
+        raise coombs.InputError(f"{path}: {error}") from error
+
+
+def check_output_paths(*paths: str | None) -> None:
+    """Refuse a path where no file can be written, before the work is done."""
+    for path in (Path(given).absolute() for given in paths if given is not None):
+        if not path.parent.is_dir():
+            raise coombs.InputError(
+                f"There is no folder {path.parent}; make it, or give a path in one that exists."
+            )
+        if path.is_dir():
+            raise coombs.InputError(f"{path} is a folder; give the name of a file.")
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """The text in a file, which at any moment is the old one or the whole new one."""
+    from coombs.data.files import replacing
+
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")

@@ -1,0 +1,85 @@
+"""How a command is declared, and the options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import click
+
+STORAGE = "sqlite:///coombs.db"
+"""Where studies are kept unless `--storage` says otherwise."""
+Function: TypeAlias = Callable[..., None]
+FILE = click.Path()
+"""A path; shells complete it."""
+
+
+class Argument(click.Argument):
+    """An argument with help, which click itself knows from version 8.5 on."""
+
+    def __init__(self, declarations: list[str], help: str = "", **settings: Any) -> None:
+        super().__init__(declarations, **settings)
+        self.help = help
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        """As that of an option: how it is written, and what it is."""
+        return self.make_metavar(ctx), self.help or ""
+
+
+class Command(click.Command):
+    """A command; `more` stands below its options, and `example` is a call that works."""
+
+    example = ""
+    more = ""
+
+
+def command(name: str, summary: str, example: str, more: str = "") -> Callable[[Function], Command]:
+    """Makes a command of a function, whose docstring is the description."""
+    epilog = f"{more}\n\n\b\nExample: {example}".strip()
+
+    def made(function: Function) -> Command:
+        result = click.command(name, cls=Command, short_help=summary, epilog=epilog)(function)
+        result.example, result.more = example, more
+        return result
+
+    return made
+
+
+def argument(name: str, help: str, **settings: Any) -> Callable[[Function], Function]:
+    """An argument by position: a file unless another type is given."""
+    return click.argument(name, cls=Argument, help=help, **{"type": FILE, **settings})
+
+
+def positive(text: str | int) -> int:
+    """A whole number from 1."""
+    if not str(text).isdecimal() or int(text) < 1:
+        raise click.BadParameter(f"{text!r} is not a positive whole number")
+    return int(text)
+
+
+def whole(text: str | int) -> int:
+    """A whole number from 0."""
+    if not str(text).isdecimal():
+        raise click.BadParameter(f"{text!r} is not a whole number from 0")
+    return int(text)
+
+
+def names(text: str) -> list[str]:
+    """A list with commas."""
+    return [name.strip() for name in text.split(",")]
+
+
+storage_option = click.option(
+    "--storage",
+    metavar="URL",
+    default=STORAGE,
+    help=f"where answers are kept: sqlite:///file.db or postgresql://... (default: {STORAGE})",
+)
+features_option = click.option(
+    "--features",
+    metavar="A,B,C",
+    type=names,
+    help="columns to learn from (default: all numbers, but for those that only number the items)",
+)
+seed_option = click.option("--seed", metavar="N", type=whole, default=0, help="random seed (default: 0)")
+json_option = click.option("--json", "as_json", is_flag=True, help="print the result as JSON")
