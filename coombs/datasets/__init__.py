@@ -9,7 +9,7 @@ from coombs.datasets.applicants import (
     read_admissions,
     read_gradcafe,
 )
-from coombs.datasets.committee import EIGENVALUES, IDEAL, make_admissions
+from coombs.datasets.committee import EIGENVALUES, IDEAL, SCALES, make_admissions
 
 __all__ = [
     "COLUMNS",
@@ -17,6 +17,7 @@ __all__ = [
     "FEATURES",
     "IDEAL",
     "LIMITS",
+    "SCALES",
     "Admissions",
     "Candidates",
     "make_admissions",

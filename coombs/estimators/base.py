@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,12 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from coombs.data.answers import Answers
 from coombs.data.comparisons import Comparisons, InputError
+from coombs.data.graph import gram_of_differences
 from coombs.data.scaling import Scaler, check_alike, check_largest
 from coombs.data.tables import item_table
 from coombs.estimators import parameters
 from coombs.model import Model
-from coombs.programs.losses import LOSSES
-from coombs.programs.minimise import SOLVERS
 from coombs.programs.program import Status
 
 if TYPE_CHECKING:
@@ -30,16 +28,6 @@ if TYPE_CHECKING:
     from coombs.data.tables import FloatArray, ItemTable, Names, TableLike
     from coombs.inference.posterior import Posterior
     from coombs.programs.program import Solution
-
-
-CHOICES = {"loss": tuple(LOSSES), "solver": tuple(SOLVERS)}
-"""Parameters that are one of several texts."""
-COUNTS = ("max_iter", "max_alternations")
-"""Parameters that are whole numbers from 1."""
-FLAGS = ("standardize", "nonnegative_distances", "adaptive_alpha")
-"""Parameters that are True or False."""
-BLOCK = 50_000
-"""Pairs whose differences are held at once."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +111,7 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         self.metric_, self.ideal_point_ = scaler.metric(fit.metric), scaler.point(fit.ideal_point)
         self.metric_.flags.writeable = self.ideal_point_.flags.writeable = False
         names, pairs = data.feature_names, data.pairs[data.weights > 0]
-        self._compared = _gram(data.items / scaler.spreads, pairs)
+        self._compared = gram_of_differences(data.items / scaler.spreads, pairs)
         self.model_ = self._model(None if names is None else tuple(names), fit, scaler)
         self.distances_ = fit.distances
         self.objective_, self.gap_ = fit.objective, fit.gap
@@ -175,12 +163,7 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
             parameters.check_number(self, name)
         for name in self._not_negative:
             parameters.check_number(self, name, zero=True)
-        for name in filter(partial(hasattr, self), CHOICES):
-            parameters.check_choice(self, name, CHOICES[name])
-        for name in filter(partial(hasattr, self), COUNTS):
-            parameters.check_count(self, name)
-        for name in filter(partial(hasattr, self), FLAGS):
-            parameters.check_flag(self, name)
+        parameters.check_shared(self)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the distance of the second of each pair less that of the first.
@@ -406,7 +389,20 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         return self._fitted_model().metric.copy()
 
     def described(self) -> tuple[Model, Posterior | None]:
-        """The model by its metric and ideal point, and draws of them where there are any."""
+        """Return the model by its metric and ideal point, and draws of them where there are any.
+
+        Returns
+        -------
+        model : Model
+        posterior : Posterior, or None of an estimator without draws
+
+        Examples
+        --------
+        >>> from coombs import SingleStep
+        >>> model, posterior = SingleStep([[0.0], [1.0], [2.0]]).fit([[0, 1], [1, 2]]).described()
+        >>> model.ideal_point.shape, posterior is None
+        ((1,), True)
+        """
         check_is_fitted(self)
         return self.model_, None
 
@@ -430,16 +426,6 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         tags.input_tags.three_d_array = True
         tags.target_tags.required = False
         return tags
-
-
-def _gram(items: FloatArray, pairs: NDArray[np.intp]) -> FloatArray:
-    """D'D of the compared items' differences, scaled to trace 1; a block of pairs at a time."""
-    gram = np.zeros((items.shape[1], items.shape[1]))
-    for begin in range(0, len(pairs), BLOCK):
-        block = pairs[begin : begin + BLOCK]
-        differences = items[block[:, 0]] - items[block[:, 1]]
-        gram += differences.T @ differences
-    return gram / max(float(gram.trace()), np.finfo(float).tiny)
 
 
 def _ndim(values: Any) -> int:

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from coombs.data.tables import InputError
+from coombs.programs.losses import LOSSES
+from coombs.programs.minimise import SOLVERS
+
+CHOICES = {"loss": tuple(LOSSES), "solver": tuple(SOLVERS)}
+"""Parameters that are one of several texts."""
+COUNTS = ("max_iter", "max_alternations")
+"""Parameters that are whole numbers from 1."""
+FLAGS = ("standardize", "nonnegative_distances", "adaptive_alpha")
+"""Parameters that are True or False."""
+
+
+def check_shared(estimator: Any) -> None:
+    """Refuse bad values of what several estimators have and mean alike."""
+    for name in filter(partial(hasattr, estimator), CHOICES):
+        check_choice(estimator, name, CHOICES[name])
+    for name in filter(partial(hasattr, estimator), COUNTS):
+        check_count(estimator, name)
+    for name in filter(partial(hasattr, estimator), FLAGS):
+        check_flag(estimator, name)
 
 
 def check_number(estimator: Any, name: str, *, zero: bool = False) -> None:
