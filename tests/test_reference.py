@@ -19,7 +19,6 @@ import coombs
 from coombs import Comparisons, IdealPoint, Model, Posterior, SingleStep
 
 ROOT = Path(__file__).resolve().parents[1]
-REFERENCE = ROOT / "docs" / "reference.md"
 MODULES = (
     "coombs",
     "coombs.datasets",
@@ -115,13 +114,21 @@ def test_help_of_an_estimator_lists_what_a_fit_leaves(name: str) -> None:
     assert [one for one in fitted if one not in listed] == [] or "others" in listed
 
 
+def listed() -> list[str]:
+    """The names in docs/reference.md; methods stand on the page of their class."""
+    lines = r"^(?:   |\.\. autoclass:: )(coombs\.[\w.]+)$"
+    return re.findall(lines, (ROOT / "docs" / "reference.md").read_text(), flags=re.MULTILINE)
+
+
 def test_the_reference_has_every_documented_name() -> None:
-    """As a line of docs/reference.md; methods stand on the page of their class."""
-    listed = re.findall(
-        r"^(?:   |.. autoclass:: )coombs\.([\w.]+)$", REFERENCE.read_text(), flags=re.MULTILINE
-    )
-    names = {name.rpartition(".")[2] for name in listed}
+    names = {name.rpartition(".")[2] for name in listed()}
     assert [name for name in DOCUMENTED if "." not in name and name not in names] == []
+
+
+@pytest.mark.parametrize("name", listed())
+def test_a_name_in_the_reference_can_be_imported(name: str) -> None:
+    home, _, last = name.rpartition(".")
+    assert hasattr(import_module(home), last)
 
 
 def test_doctests_of_the_package_are_collected() -> None:
