@@ -34,7 +34,8 @@ LIMIT = {
     (5, 200): ".031 / .038",
     (5, 500): ".003 / .014",
 }
-"""UR / Kendall of the Bayes limit, from DESIGN section 4 (other draws of the same protocol)."""
+"""UR / Kendall of the mean of the posterior under the prior that people are drawn from, which no estimator
+can beat on average; by (features, answers), measured once with other draws of the same protocol."""
 
 
 class Cell(NamedTuple):
@@ -134,7 +135,8 @@ def main() -> None:
     options = parser.parse_args()
     lines = [
         f"Medians of {options.trials} people (top 10: means), 100 items; theirs -> ours, bold where worse.",
-        "The limit is UR / Kendall of the posterior under the generating prior, from DESIGN section 4.",
+        "The limit is UR / Kendall of the posterior under the prior that people are drawn from, measured",
+        "once with other draws: no estimator can beat it on average.",
     ]
     parts = list(PARTS.items())
     with ProcessPoolExecutor(options.jobs) as pool:

@@ -11,10 +11,20 @@ from coombs.data.tables import FloatArray, InputError
 
 
 def ur_error(u_hat: ArrayLike, u: ArrayLike, M: ArrayLike) -> float:
-    """Ideal-point reconstruction error |u_hat - u|_M^2 / |u|_M^2 under the true metric.
+    """Return the ideal-point reconstruction error |u_hat - u|_M^2 / |u|_M^2 under the true metric.
+
+    Parameters
+    ----------
+    u_hat, u : (d,) estimated and true ideal point
+    M : (d, d) true metric
+
+    Returns
+    -------
+    float from 0, which is exact
 
     Examples
     --------
+    >>> from coombs.evaluation import ur_error
     >>> ur_error([1.0, 0.0], [1.0, 1.0], [[1.0, 0.0], [0.0, 3.0]])
     0.75
     """
@@ -30,13 +40,22 @@ def ur_error(u_hat: ArrayLike, u: ArrayLike, M: ArrayLike) -> float:
 
 
 def wer_error(M_hat: ArrayLike, M: ArrayLike) -> float:
-    """Weighted eigenstructure error |L * |V'V_hat| - L|_F^2 / |L|_F^2, M = V L V'.
+    """Return the weighted eigenstructure error |L * |V'V_hat| - L|_F^2 / |L|_F^2, M = V L V'.
 
     Eigenvalues are in descending order on both sides. It is the paper's, so it is squared, and
     it says nothing where eigenvalues of M repeat.
 
+    Parameters
+    ----------
+    M_hat, M : (d, d) estimated and true metric; their scale does not matter
+
+    Returns
+    -------
+    float from 0, which is exact
+
     Examples
     --------
+    >>> from coombs.evaluation import wer_error
     >>> wer_error([[2.0, 0.0], [0.0, 1.0]], [[6.0, 0.0], [0.0, 3.0]])
     0.0
     """
@@ -51,13 +70,22 @@ def wer_error(M_hat: ArrayLike, M: ArrayLike) -> float:
 
 
 def kendall_tau_distance(d_hat: ArrayLike, d: ArrayLike) -> float:
-    """Share of item pairs that two lists of distances put in opposite order: 0 same, 1 reversed.
+    """Return the share of item pairs that two lists of distances put in opposite order.
 
     Of the pairs that the true distances d tell apart; where d_hat ties such a pair, it counts half.
     O(n log n).
 
+    Parameters
+    ----------
+    d_hat, d : (n,) estimated and true distances of the same items
+
+    Returns
+    -------
+    float from 0 (the same order) to 1 (reversed)
+
     Examples
     --------
+    >>> from coombs.evaluation import kendall_tau_distance
     >>> kendall_tau_distance([1.0, 2.0, 3.0], [1.0, 3.0, 2.0])
     0.3333333333333333
     """
@@ -80,10 +108,20 @@ def kendall_tau_distance(d_hat: ArrayLike, d: ArrayLike) -> float:
 
 
 def top_k_fraction(d_hat: ArrayLike, d: ArrayLike, k: int) -> float:
-    """Share of the true k nearest items that are among the estimated k nearest.
+    """Return the share of the true k nearest items that are among the estimated k nearest.
+
+    Parameters
+    ----------
+    d_hat, d : (n,) estimated and true distances of the same items
+    k : whole number from 1 to n
+
+    Returns
+    -------
+    float from 0 to 1
 
     Examples
     --------
+    >>> from coombs.evaluation import top_k_fraction
     >>> top_k_fraction([0.1, 0.2, 0.3, 0.4], [0.1, 0.4, 0.2, 0.3], 2)
     0.5
     """
@@ -95,13 +133,22 @@ def top_k_fraction(d_hat: ArrayLike, d: ArrayLike, k: int) -> float:
 
 
 def interpolated_median(values: ArrayLike) -> float:
-    """The median of discrete values, moved within its step by how many lie below and above.
+    """Return the median of discrete values, moved within its step by how many lie below and above.
 
     With m the median and w the smallest step between different values, m + w (n_above - n_below) /
     (2 n_equal); the plain median where it falls between two values.
 
+    Parameters
+    ----------
+    values : finite numbers, at least one
+
+    Returns
+    -------
+    float
+
     Examples
     --------
+    >>> from coombs.evaluation import interpolated_median
     >>> interpolated_median([0.8, 0.9, 0.9, 0.9, 1.0, 1.0])
     0.9166666666666667
     """

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coombs.data import notebook
 from coombs.data.tables import FloatArray, InputError, TableLike, item_table
 from coombs.inference.kernel import Bumps
+from coombs.words import count, plain
 
 if TYPE_CHECKING:
     from coombs.insights.from_model import Portrait
@@ -29,9 +31,11 @@ NUMBERS = ("metric", "ideal_point", *OPTIONAL)
 """All of its arrays."""
 UNSEEN = 1e-6
 """Eigenvalues of the metric below this share of the largest count as zero."""
+SHOWN = 4
+"""Features that the one line about a model names."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """A frozen result: squared distance (x - u)' M (x - u), the nearest item being the best.
 
@@ -50,8 +54,11 @@ class Model:
     Examples
     --------
     >>> import numpy as np
-    >>> model = Model(np.eye(2), np.zeros(2))
-    >>> model.rank([[3.0, 0.0], [1.0, 1.0]]).tolist()
+    >>> from coombs import Model
+    >>> model = Model(np.eye(2), np.array([4.0, 0.5]), ("price", "milk"))
+    >>> model
+    Model(2 features, ideal point: price 4, milk 0.5)
+    >>> model.rank([[9.0, 0.0], [5.0, 1.0]]).tolist()
     [1, 0]
     """
 
@@ -78,8 +85,47 @@ class Model:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        values = [plain(value) for value in self.ideal_point[:SHOWN]]
+        if self.feature_names is not None:
+            values = [f"{name} {value}" for name, value in zip(self.feature_names, values, strict=False)]
+        values += ["..."] * (len(self.ideal_point) > SHOWN)
+        has_ideal = not np.isnan(self.ideal_point).any()
+        parts = [f"ideal point: {', '.join(values)}" if has_ideal else "no ideal point"]
+        parts += ["a smooth part"] * (self.bumps is not None)
+        parts += [] if self.n_people is None else [f"learned from {self.n_people} people's answers"]
+        return f"Model({count(len(self.ideal_point), 'feature')}, {'; '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """The ideal point and the metric's diagonal as a table for notebooks."""
+        d, columns = len(self.ideal_point), {"metric, diagonal": np.diag(self.metric)}
+        if self.slope is not None:
+            columns = {"slope at the centre": self.slope, **columns}
+        if not np.isnan(self.ideal_point).any():
+            columns = {"ideal point": self.ideal_point, **columns}
+        names = map(str, range(d)) if self.feature_names is None else self.feature_names
+        some = [column[: notebook.MOST_ROWS].tolist() for column in columns.values()]
+        rows = [[name, *map(plain, values)] for name, *values in zip(names, *some, strict=False)]
+        return notebook.table(repr(self), ["feature", *columns], rows, d, "feature")
+
     def distance(self, items: TableLike) -> FloatArray:
-        """Squared distance of each item from the ideal point; its score where there is a slope."""
+        """Return the squared distance of each item from the ideal point; less is better.
+
+        Parameters
+        ----------
+        items : (n, d) table with the features that were learned from
+
+        Returns
+        -------
+        (n,) squared distances; where there is a slope or a smooth part, scores
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Model
+        >>> Model(np.eye(2), np.zeros(2)).distance([[3.0, 0.0], [1.0, 1.0]]).tolist()
+        [9.0, 2.0]
+        """
         matrix = self._matrix(items)
         away = matrix - (self.ideal_point if self.centre is None else self.centre)
         result: FloatArray = np.einsum("ij,ij->i", away @ self.metric, away)
@@ -88,26 +134,80 @@ class Model:
         return result if self.bumps is None else result + self.bumps(matrix) + self.offset
 
     def rank(self, items: TableLike) -> NDArray[Any]:
-        """Items from best to worst: names where the table has them, otherwise positions."""
+        """Return the items from best to worst.
+
+        Parameters
+        ----------
+        items : (n, d) table with the features that were learned from
+
+        Returns
+        -------
+        (n,) names where the table has them, otherwise positions
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Model
+        >>> Model(np.eye(2), np.zeros(2)).rank([[3.0, 0.0], [1.0, 1.0]]).tolist()
+        [1, 0]
+        """
         table = item_table(items)
         order = np.argsort(self.distance(table), kind="stable")
         return order if table.names is None else table.names[order]
 
     def transform(self, items: TableLike) -> FloatArray:
-        """Items in coordinates in which the learned distance is Euclidean: x L', M = L'L."""
+        """Return the items in coordinates in which the learned distance is Euclidean: x L', M = L'L.
+
+        Parameters
+        ----------
+        items : (n, d) table with the features that were learned from
+
+        Returns
+        -------
+        (n, d) numbers, the most important direction first
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Model
+        >>> np.abs(Model(np.diag([1.0, 4.0]), np.zeros(2)).transform([[3.0, 0.5]])).tolist()
+        [[1.0, 3.0]]
+        """
         return self._matrix(items) @ self.components().T
 
     def components(self) -> FloatArray:
-        """L with M = L'L, one row for each eigenvector, the most important first."""
+        """Return a root of the metric: L with M = L'L.
+
+        Returns
+        -------
+        (d, d) L, a row for each eigenvector of M, the most important first
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Model
+        >>> np.abs(Model(np.diag([1.0, 4.0]), np.zeros(2)).components()).tolist()
+        [[0.0, 2.0], [1.0, 0.0]]
+        """
         values, vectors = np.linalg.eigh(self.metric)
         result: FloatArray = (vectors * np.sqrt(np.maximum(values, 0.0))).T[::-1]
         return result
 
     def interactions(self) -> tuple[FloatArray, FloatArray]:
-        """How features act together: shares of the metric, largest first, and their directions.
+        """Return how features act together: eigenvalues and eigenvectors of M in units of `scales`.
 
-        Eigenvalues (adding up to 1; by their size, where a signed metric has negative ones) and
-        eigenvectors (columns) of M in units of `scales`.
+        Returns
+        -------
+        shares : (d,) of the metric, largest first, adding up to 1; of a signed metric, by their size
+        directions : (d, d), a column each
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Model
+        >>> shares, directions = Model(np.diag([1.0, 4.0]), np.zeros(2)).interactions()
+        >>> shares.tolist(), np.abs(directions).tolist()
+        ([0.8, 0.2], [[0.0, 1.0], [1.0, 0.0]])
         """
         values, vectors = np.linalg.eigh(self._scaled_metric())
         order = np.argsort(-np.abs(values), kind="stable")
@@ -128,11 +228,25 @@ class Model:
         return self.metric if self.scales is None else self.metric * np.outer(self.scales, self.scales)
 
     def unseen_directions(self, compared: FloatArray | None = None) -> FloatArray:
-        """(d, k) orthonormal directions that the metric does not see.
+        """Return directions along which every item is as good as every other, in units of `scales`.
 
-        Along them every item is as good as every other, so that part of the ideal point cannot be
-        known (the paper's Proposition 1). Judged in units of `scales`. With `compared`, the Gram
-        matrix of compared items' differences in those units, also what they do not differ in.
+        That part of the ideal point cannot be known (the paper's Proposition 1).
+
+        Parameters
+        ----------
+        compared : (d, d) Gram matrix of the compared items' differences in units of `scales`; with it,
+            also directions in which they do not differ
+
+        Returns
+        -------
+        (d, k) orthonormal columns; k is 0 where the metric sees every direction
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Model
+        >>> np.abs(Model(np.diag([1.0, 0.0]), np.zeros(2)).unseen_directions()).tolist()
+        [[0.0], [1.0]]
         """
         metric = self._scaled_metric()
         gram = np.eye(len(metric)) if compared is None else compared
@@ -156,7 +270,20 @@ class Model:
         return table.matrix
 
     def to_json(self) -> str:
-        """The model as JSON text, which `from_json` reads."""
+        """Return the model as JSON text, which `from_json` reads.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import json
+        >>> import numpy as np
+        >>> from coombs import Model
+        >>> json.loads(Model(np.eye(2), np.zeros(2)).to_json())["ideal_point"]
+        [0.0, 0.0]
+        """
         return json.dumps(
             {
                 "format": FORMAT,
@@ -177,7 +304,24 @@ class Model:
 
     @classmethod
     def from_json(cls, text: str) -> Model:
-        """The model in JSON text; nothing in it is executed."""
+        """Return the model in JSON text; nothing in it is executed.
+
+        Parameters
+        ----------
+        text : what `to_json` gave
+
+        Returns
+        -------
+        Model
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Model
+        >>> model = Model(np.eye(2), np.zeros(2))
+        >>> Model.from_json(model.to_json()) == model
+        True
+        """
         try:
             data = json.loads(text)
         except (ValueError, TypeError, RecursionError) as error:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     Index = NDArray[np.intp]
     Pairs = Collection[tuple[int, int]] | NDArray[np.intp]
 
+__all__ = ["STRATEGIES", "Choice", "best", "information", "next_question", "random"]
+
 ALL_PAIRS = 120
 """Up to this many items every pair is a candidate; of more, every pair of so many."""
 FAVOURITES = 0.5
@@ -51,7 +53,7 @@ class Votes(Protocol):
         """(N,) scores of all items."""
 
 
-class Fitted:
+class _Fitted:
     """The draws of a fitted `IdealPoint`."""
 
     def __init__(self, model: Any) -> None:
@@ -74,13 +76,26 @@ class Fitted:
         return result
 
 
-def as_votes(model: Any) -> Votes:
+def _as_votes(model: Any) -> Votes:
     """Draws, or those of a fitted model."""
-    return model if hasattr(model, "mean_scores") else Fitted(model)
+    return model if hasattr(model, "mean_scores") else _Fitted(model)
 
 
 class Choice(NamedTuple):
-    """A pair by position, what its answer would tell (in bits), and the probability that the first wins."""
+    """A question: which of two items.
+
+    Parameters
+    ----------
+    first, second : positions of the items
+    gain : what the answer would tell about the preferences, in bits
+    probability : that the first is preferred
+
+    Examples
+    --------
+    >>> from coombs.questions import Choice
+    >>> Choice(first=3, second=8, gain=0.4, probability=0.5).gain
+    0.4
+    """
 
     first: int
     second: int
@@ -89,7 +104,7 @@ class Choice(NamedTuple):
 
 
 def information(model: Any, pairs: Index, every: int = 1, k: int = TOP) -> tuple[FloatArray, FloatArray]:
-    """What the answer to each pair tells about the preferences, in bits; and the probability of the first.
+    """Return what the answer to each pair tells about the preferences, in bits.
 
     Parameters
     ----------
@@ -97,19 +112,56 @@ def information(model: Any, pairs: Index, every: int = 1, k: int = TOP) -> tuple
     pairs : (n, 2) positions of items
     every : only every so many draws are looked at, for speed
     k : how many items count as the best; nothing to this strategy
+
+    Returns
+    -------
+    worth : (n,) h(mean p) - mean h(p), from 0 to 1
+    probability : (n,) that the first is preferred
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coombs import IdealPoint
+    >>> from coombs.questions import information
+    >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[0, 1]])
+    >>> bits, probability = information(est, np.array([[0, 1], [1, 2]]))
+    >>> bits.shape, bool((bits >= 0).all())
+    ((2,), True)
     """
-    p = _probabilities(as_votes(model), pairs, every)
+    p = _probabilities(_as_votes(model), pairs, every)
     mean = p.mean(axis=1)
     return _entropy(mean) - _entropy(p).mean(axis=1), mean
 
 
 def best(model: Any, pairs: Index, every: int = 1, k: int = TOP) -> tuple[FloatArray, FloatArray]:
-    """What the answer tells about which items are the best k; and the probability of the first.
+    """Return what the answer to each pair tells about which items are the best k.
 
     With t_is whether item i is among the best k of draw s, that is the variance of all t_i that knowing
     the answer explains: sum_i cov(p, t_i)^2 / (mean p (1 - mean p)).
+
+    Parameters
+    ----------
+    model : a fitted `IdealPoint`, or live draws
+    pairs : (n, 2) positions of items
+    every : only every so many draws are looked at, for speed
+    k : how many items count as the best
+
+    Returns
+    -------
+    worth : (n,) the variance explained
+    probability : (n,) that the first is preferred
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coombs import IdealPoint
+    >>> from coombs.questions import best
+    >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[0, 1]])
+    >>> worth, probability = best(est, np.array([[0, 1], [1, 2]]), k=1)
+    >>> worth.shape, bool((worth >= 0).all())
+    ((2,), True)
     """
-    votes = as_votes(model)
+    votes = _as_votes(model)
     means = votes.mean_scores()
     k = min(k, len(means) - 1)
     contested = np.argsort(means, kind="stable")[: max(CONTESTED, 3 * k)]
@@ -123,12 +175,36 @@ def best(model: Any, pairs: Index, every: int = 1, k: int = TOP) -> tuple[FloatA
 
 
 def random(model: Any, pairs: Index, every: int = 1, k: int = TOP) -> tuple[FloatArray, FloatArray]:
-    """Every pair alike; and the probability of the first."""
-    return np.zeros(len(pairs)), _probabilities(as_votes(model), pairs, every).mean(axis=1)
+    """Return the same worth for every pair, so that any may be asked.
+
+    Parameters
+    ----------
+    model : a fitted `IdealPoint`, or live draws
+    pairs : (n, 2) positions of items
+    every : only every so many draws are looked at, for speed
+    k : how many items count as the best; nothing to this strategy
+
+    Returns
+    -------
+    worth : (n,) zeros
+    probability : (n,) that the first is preferred
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coombs import IdealPoint
+    >>> from coombs.questions import random
+    >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[0, 1]])
+    >>> worth, probability = random(est, np.array([[0, 1], [1, 2]]))
+    >>> worth.tolist()
+    [0.0, 0.0]
+    """
+    return np.zeros(len(pairs)), _probabilities(_as_votes(model), pairs, every).mean(axis=1)
 
 
 Strategy = Callable[[Any, "Index", int, int], tuple[FloatArray, FloatArray]]
 STRATEGIES: dict[str, Strategy] = {"information": information, "random": random, "best": best}
+"""What a strategy is called, and the function that says what each pair is worth."""
 
 
 def next_question(
@@ -139,7 +215,7 @@ def next_question(
     k: int = TOP,
     random_state: RandomState = None,
 ) -> Choice | None:
-    """The pair of a fitted model's items to ask about next; None where every pair was asked.
+    """Return the pair of a fitted model's items to ask about next.
 
     Parameters
     ----------
@@ -149,17 +225,22 @@ def next_question(
     k : how many items count as the best
     random_state : for ties, candidates of large catalogues, and which of the two comes first
 
+    Returns
+    -------
+    Choice, or None where every pair was asked
+
     Examples
     --------
     >>> from coombs import IdealPoint
-    >>> from coombs.simulate import make_preferences
-    >>> truth = make_preferences(n_items=20, n_comparisons=15, random_state=0)
-    >>> est = IdealPoint(truth.items).fit(truth.pairs, truth.y)
-    >>> question = next_question(est, random_state=0)
-    >>> 0.1 < question.gain <= 1 and 0.2 < question.probability < 0.8
+    >>> from coombs.questions import next_question
+    >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[0, 1]])
+    >>> question = next_question(est, asked=[(0, 1), (0, 2)], random_state=0)
+    >>> sorted([question.first, question.second])
+    [1, 2]
+    >>> next_question(est, asked=[(0, 1), (0, 2), (1, 2)]) is None
     True
     """
-    votes = Fitted(model)
+    votes = _Fitted(model)
     found = choose(votes, strategy, len(votes.mean_scores()), asked, generator(random_state), k)
     return found[0] if found else None
 

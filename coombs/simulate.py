@@ -23,7 +23,21 @@ SMALLEST_PULL = 0.2
 
 @dataclass(frozen=True)
 class Preferences:
-    """A simulated person: items, their answers, and the truth behind them."""
+    """A simulated person: items, their answers, and the truth behind them.
+
+    Parameters
+    ----------
+    items : (n_items, d) features
+    pairs, y : (n, 2) positions of the items compared, and (n,) answers: +1 where the first is preferred
+    ideal_point, metric : (d,) u and (d, d) M, the truth
+
+    Examples
+    --------
+    >>> from coombs.simulate import make_preferences
+    >>> person = make_preferences(n_items=5, n_comparisons=3, random_state=0)
+    >>> person.distances.shape, len(person.comparisons)
+    ((5,), 3)
+    """
 
     items: FloatArray
     pairs: NDArray[np.intp]
@@ -50,7 +64,7 @@ def make_preferences(
     noise: str | float | None = None,
     random_state: RandomState = None,
 ) -> Preferences:
-    """Draw a person and their answers by the paper's synthetic protocol.
+    """Return a person and their answers, drawn by the paper's synthetic protocol.
 
     Items are uniform on [-2, 2]^d and u on [-1, 1]^d; M = L'L with L standard normal, drawn again
     until |M|_F > 0.5, its least singular value > 0.25 and |M u| / |u| > 0.2. Pairs are drawn
@@ -70,6 +84,7 @@ def make_preferences(
 
     Examples
     --------
+    >>> from coombs.simulate import make_preferences
     >>> person = make_preferences(n_comparisons=3, random_state=0)
     >>> person.comparisons
     Comparisons(3 answers about 100 items with 2 features)
@@ -87,7 +102,26 @@ def make_preferences(
 
 
 def draw_truth(n_features: int, identity: bool, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """M and u past the paper's three thresholds."""
+    """Return a metric and an ideal point past the paper's three thresholds.
+
+    Parameters
+    ----------
+    n_features : d
+    identity : M is the identity
+    rng : numpy generator
+
+    Returns
+    -------
+    metric, ideal_point : (d, d) M = L'L with L standard normal, and (d,) u, uniform on [-1, 1]^d
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coombs.simulate import draw_truth
+    >>> metric, ideal_point = draw_truth(3, False, np.random.default_rng(0))
+    >>> metric.shape, ideal_point.shape
+    ((3, 3), (3,))
+    """
     while True:
         root = rng.standard_normal((n_features, n_features))
         metric = np.eye(n_features) if identity else root.T @ root
@@ -99,7 +133,26 @@ def draw_truth(n_features: int, identity: bool, rng: np.random.Generator) -> tup
 
 
 def draw_pairs(n_items: int, n_comparisons: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Different unordered pairs, uniformly, in random order within each."""
+    """Return different unordered pairs, drawn uniformly, the two of each in a random order.
+
+    Parameters
+    ----------
+    n_items : how many items there are
+    n_comparisons : how many pairs, n_items (n_items - 1) / 2 at most
+    rng : numpy generator
+
+    Returns
+    -------
+    (n_comparisons, 2) positions
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coombs.simulate import draw_pairs
+    >>> pairs = draw_pairs(3, 3, np.random.default_rng(0))
+    >>> sorted(sorted(pair) for pair in pairs.tolist())
+    [[0, 1], [0, 2], [1, 2]]
+    """
     possible = n_items * (n_items - 1) // 2
     if not 1 <= n_comparisons <= possible:
         raise InputError(
@@ -118,7 +171,27 @@ def draw_pairs(n_items: int, n_comparisons: int, rng: np.random.Generator) -> ND
 def draw_answers(
     distances: FloatArray, pairs: NDArray[np.intp], noise: str | float | None, rng: np.random.Generator
 ) -> NDArray[np.int8]:
-    """y for each pair, with the noise that was asked for."""
+    """Return the answer of somebody with these distances to each pair.
+
+    Parameters
+    ----------
+    distances : (n_items,) squared distances from the ideal point
+    pairs : (n, 2) positions
+    noise : None, "logistic" or a rate, as for `make_preferences`
+    rng : numpy generator
+
+    Returns
+    -------
+    (n,) of +1 where the first is preferred, -1 where the second is
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coombs.simulate import draw_answers
+    >>> pairs, rng = np.array([[0, 1], [1, 0]]), np.random.default_rng(0)
+    >>> draw_answers(np.array([1.0, 4.0]), pairs, None, rng).tolist()
+    [1, -1]
+    """
     margin = distances[pairs[:, 1]] - distances[pairs[:, 0]]
     if noise is None:
         first = margin > 0
@@ -132,7 +205,24 @@ def draw_answers(
 
 
 def squared_distances(items: FloatArray, ideal_point: FloatArray, metric: FloatArray) -> FloatArray:
-    """(x - u)' M (x - u) for every item."""
+    """Return (x - u)' M (x - u) for every item.
+
+    Parameters
+    ----------
+    items : (n_items, d) features
+    ideal_point, metric : (d,) u and (d, d) M
+
+    Returns
+    -------
+    (n_items,) squared distances
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coombs.simulate import squared_distances
+    >>> squared_distances(np.array([[3.0, 0.0], [1.0, 1.0]]), np.zeros(2), np.eye(2)).tolist()
+    [9.0, 2.0]
+    """
     away = items - ideal_point
     result: FloatArray = np.einsum("ij,jk,ik->i", away, metric, away)
     return result

@@ -17,20 +17,18 @@ from hypothesis import strategies as st
 
 from coombs import InputError, Model
 from coombs.datasets import (
-    BINS,
     COLUMNS,
     EIGENVALUES,
     FEATURES,
-    GRE,
     IDEAL,
-    LETTERS,
-    RANGES,
     Admissions,
     Candidates,
     make_admissions,
     read_admissions,
     read_gradcafe,
 )
+from coombs.datasets.applicants import GRE, LETTERS, RANGES
+from coombs.datasets.committee import BINS
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 GRADCAFE = DATA / "gradcafe_statistics_phd.csv"

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import EllipsisType
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from coombs.data import checking, files, naming, preflib, tables
+from coombs.data import checking, naming, notebook, tables
 from coombs.data.checking import Positions, Signs
-from coombs.data.tables import FloatArray, InputError, ItemTable, Names, TableLike, Where
+from coombs.data.constructors import Column, Constructors
+from coombs.data.tables import FloatArray, InputError, ItemTable, Names, TableLike
 from coombs.words import count
 
 __all__ = ["Comparisons", "InputError"]
 
-Column: TypeAlias = ArrayLike | None
 Rows: TypeAlias = slice | ArrayLike
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
-class Comparisons:
+class Comparisons(Constructors):
     """Answers of the form "I prefer item i to item j", with the items they are about.
 
     Answer k is a pair (i_k, j_k) of items and y_k: +1 when the first is preferred, -1 when the second
@@ -42,8 +42,14 @@ class Comparisons:
 
     Names and users come out with the type they went in.
 
+    Attributes
+    ----------
+    items, item_names, feature_names : (n_items, n_features) numbers and their names, None without
+    pairs, y, weights, users : (n, 2) positions and (n,) each; users are None where nobody is named
+
     Examples
     --------
+    >>> from coombs import Comparisons
     >>> data = Comparisons([[0.0, 1.0], [2.0, 0.5], [1.0, 1.0]], [[0, 1], [2, 1]], y=[-1, 0])
     >>> data
     Comparisons(2 answers about 3 items with 2 features, 1 tie)
@@ -81,210 +87,46 @@ class Comparisons:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def _of(cls, *values: Any) -> Comparisons:
-        """Comparisons out of checked values, one for each field."""
-        data = cls.__new__(cls)
-        data._store(*values)
-        return data
-
-    @classmethod
-    def from_ranking(cls, items: TableLike, order: ArrayLike) -> Comparisons:
-        """Return the n (n - 1) / 2 answers of a ranking of n items: (order[a], order[b]) for a < b.
-
-        `order` is names or positions of items, the best first; it may leave items out.
-
-        Examples
-        --------
-        >>> Comparisons.from_ranking([[0.0], [1.0], [2.0]], [2, 0, 1]).pairs.tolist()
-        [[2, 0], [2, 1], [0, 1]]
-        """
-        table = checking.two_items(tables.item_table(items))
-        ranked = tables.positions(
-            table, checking.flat(order, "ranking", exact=True), lambda i: f"place {i} of the ranking"
-        )
-        if len(ranked) < 2:
-            raise InputError(f"The ranking has {count(len(ranked), 'item')}; it needs at least two.")
-        counts = np.bincount(ranked)
-        if counts.max() > 1:
-            raise InputError(f"The ranking has {table.where(int(counts.argmax()))} twice; once is right.")
-        return cls._of(*table, *checking.all_won(ranked[np.column_stack(np.triu_indices(len(ranked), 1))]))
-
-    @classmethod
-    def from_scores(
-        cls, items: TableLike, scores: ArrayLike, higher_is_better: bool = True, groups: Column = None
-    ) -> Comparisons:
-        """Return an answer for every two items whose scores differ.
-
-        Item i is preferred to item j when s_i > s_j; equal scores give no answer.
-
-        Parameters
-        ----------
-        items : table of items, as for `Comparisons`
-        scores : (n_items,) numbers
-        higher_is_better : False where a low score is a good one
-        groups : (n_items,) labels; only items of the same group (one judge's, say) are compared, and
-            the group becomes the answers' user
-
-        Examples
-        --------
-        >>> Comparisons.from_scores([[0.0], [1.0], [2.0]], [7, 9, 7]).pairs.tolist()
-        [[1, 0], [1, 2]]
-        """
-        return cls._from_values(items, scores, "score", higher_is_better, groups)
-
-    @classmethod
-    def from_tiers(cls, items: TableLike, tiers: ArrayLike, groups: Column = None) -> Comparisons:
-        """Return an answer for every two items of different tiers.
-
-        Item i is preferred to item j when t_i < t_j: tier 1 is the best. The rest is as in `from_scores`.
-
-        Examples
-        --------
-        >>> Comparisons.from_tiers([[0.0], [1.0], [2.0]], [1, 2, 2]).pairs.tolist()
-        [[0, 1], [0, 2]]
-        """
-        return cls._from_values(items, tiers, "tier", False, groups)
-
-    @classmethod
-    def _from_values(
-        cls, items: TableLike, values: Any, noun: str, higher_is_better: bool, groups: Any
-    ) -> Comparisons:
-        """Answers between items of different value, inside each group."""
-        table = checking.two_items(tables.item_table(items))
-        return cls._of(*table, *checking.by_value(table, values, noun, higher_is_better, groups))
-
-    @classmethod
-    def from_features(
-        cls, pairs: ArrayLike, y: Column = None, users: Column = None, weights: Column = None
-    ) -> Comparisons:
-        """Return answers about items that are given by their features inside the pairs.
-
-        Parameters
-        ----------
-        pairs : (n, 2, n_features) numbers; the items are the different vectors among them, sorted
-        y, users, weights : as for `Comparisons`
-
-        Examples
-        --------
-        >>> data = Comparisons.from_features([[[2.0], [1.0]], [[1.0], [3.0]]])
-        >>> data.items.ravel().tolist(), data.pairs.tolist()
-        ([1.0, 2.0, 3.0], [[1, 0], [0, 2]])
-        """
-        values = tables.as_array(pairs, "pairs")
-        if values.ndim != 3 or values.shape[1] != 2 or not len(values):
-            raise InputError(f"The pairs have shape {values.shape}; they must be (n, 2, n_features), n > 0.")
-        flat = values.reshape(-1, values.shape[2])
-        vectors = tables.item_table(flat, lambda i: tables.row(i // 2)).matrix
-        # Adding 0.0 turns -0.0 into 0.0, so that the two are one item.
-        matrix, inverse = np.unique(vectors + 0.0, axis=0, return_inverse=True)
-        table = checking.two_items(ItemTable(matrix, None, None, False))
-        inverse = inverse.reshape(-1, 2)
-        found = checking.differing(inverse, inverse, tables.row)
-        return cls._of(
-            *table, *checking.answers(found, checking.labels(y, len(found)), users, weights, tables.row)
-        )
-
-    @classmethod
-    def from_frame(cls, items: TableLike, answers: Any) -> Comparisons:
-        """Return the answers in a pandas or polars frame.
-
-        Its columns are `left`, `right`, `winner`, or `winner`, `loser`; also `user` and `weight` where
-        there are any; others are ignored. Beside `left` and `right`, `winner` is the name of one of the
-        two or, unless one of the two has that very name, a word: left, right, tie, or skip for a
-        question that was not answered, which is left out.
-
-        Examples
-        --------
-        >>> data = Comparisons([[0.0], [1.0], [2.0]], [[0, 1], [2, 1]])
-        >>> Comparisons.from_frame(data.items, data.to_frame()) == data
-        True
-        """
-        return cls.from_columns(tables.item_table(items), tables.frame_columns(answers), tables.row)
-
-    @classmethod
-    def read_csv(cls, items_path: files.PathType, answers_path: files.PathType) -> Comparisons:
-        """Return the answers in a CSV file about the items in another.
-
-        Parameters
-        ----------
-        items_path : path; one row an item, one column a feature. The first column holds the item
-            names when it is text or its header is item, name, id or blank; otherwise there are none
-        answers_path : path; columns as for `from_frame`, items called by name, or by position
-            where they have no names
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> folder = pathlib.Path(tempfile.mkdtemp())
-        >>> _ = (folder / "items.csv").write_text("item,price\\nlatte,4\\nmocha,5\\n")
-        >>> _ = (folder / "answers.csv").write_text("left,right,winner\\nlatte,mocha,mocha\\n")
-        >>> Comparisons.read_csv(folder / "items.csv", folder / "answers.csv")
-        Comparisons(1 answer about 2 items with 1 feature)
-        """
-        columns, where = files.csv_columns(answers_path)
-        weight = {name: files.typed(columns[name]) for name in columns if name.lower() == "weight"}
-        return cls.from_columns(files.csv_items(items_path), columns | weight, where)
-
-    @classmethod
-    def read_parquet(cls, items_path: files.PathType, answers_path: files.PathType) -> Comparisons:
-        """Return the answers in a Parquet file about the items in another, as `read_csv` does."""
-        frame, where = files.parquet_frame(answers_path)
-        return cls.from_columns(files.parquet_items(items_path), tables.frame_columns(frame), where)
-
-    @classmethod
-    def from_preflib(cls, items: TableLike, path: files.PathType) -> Comparisons:
-        """Return what the orders in a PrefLib file (.soc, .soi, .toc, .toi) say of every two alternatives.
-
-        Alternatives are items by name, or by position where items have no names and are as many. Each
-        (winner, loser) comes once, its weight the number of voters; ties and what is unranked say nothing.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "votes.soi"
-        >>> _ = path.write_text("# ALTERNATIVE NAME 1: a\\n# ALTERNATIVE NAME 2: b\\n5: 2,1\\n2: 2,1\\n")
-        >>> [part.tolist() for part in Comparisons.from_preflib([[0.0], [1.0]], path).oriented()]
-        [[1], [0], [7.0]]
-        """
-        table = checking.two_items(tables.item_table(items))
-        wins, voters = preflib.wins(table, path)
-        return cls._of(
-            *table, *checking.all_won(wins, checking.positive_weights(voters, lambda i: f"preference {i}"))
-        )
-
-    @classmethod
-    def from_columns(cls, table: ItemTable, columns: tables.Columns, where: Where) -> Comparisons:
-        """Return the answers in named columns about checked items; `where` calls the rows in messages."""
-        given = checking.answer_columns(columns, where)
-        pairs: Any = given.pairs
-        if table.names is not None:
-            # In a table of answers a number is never a position where the items have names.
-            flat = tables.text_array(pairs.ravel(), "item", lambda i: where(int(given.rows[i // 2])))
-            pairs = flat.reshape(pairs.shape)
-        checking.two_items(table)
-
-        def place(i: int) -> str:
-            return where(int(given.rows[i]))
-
-        found = checking.pairs(table, tables.as_array(pairs, "pairs"), place)
-        return cls._of(*table, *checking.answers(found, given.y, given.users, given.weights, place))
-
-    @classmethod
     def at_positions(
         cls, table: ItemTable, pairs: Positions, y: Signs, weights: FloatArray, users: Names | None = None
-    ) -> Comparisons:
-        """Return answers that are stored by position about checked items: nothing is parsed.
+    ) -> Self:
+        """Return answers stored by position about items that were checked before: nothing is parsed.
 
-        Positions are no names, whatever the items are called.
+        Parameters
+        ----------
+        table : `item_table` of other comparisons of the same items
+        pairs : (n, 2) positions; never names, whatever the items are called
+        y, weights : (n,) of -1, 0, 1; (n,) numbers
+        users : (n,) labels or None
+
+        Returns
+        -------
+        Comparisons
+
+        Examples
+        --------
+        >>> from coombs import Comparisons
+        >>> data = Comparisons([[0.0], [1.0]], [[0, 1]])
+        >>> Comparisons.at_positions(data.item_table, data.pairs, data.y, data.weights) == data
+        True
         """
         return cls._of(*table, pairs, y, weights, users)
 
     @classmethod
-    def concatenate(cls, parts: Sequence[Comparisons]) -> Comparisons:
-        """Return all answers of parts that are about the same items; users where all parts have them.
+    def concatenate(cls, parts: Sequence[Comparisons]) -> Self:
+        """Return all answers of parts that are about the same items.
+
+        Parameters
+        ----------
+        parts : at least one Comparisons
+
+        Returns
+        -------
+        Comparisons, in the parts' order; with users where all parts have them
 
         Examples
         --------
+        >>> from coombs import Comparisons
         >>> data = Comparisons([[0.0], [1.0], [2.0]], [[0, 1], [2, 1]])
         >>> Comparisons.concatenate([data[:1], data[1:]]) == data
         True
@@ -300,7 +142,23 @@ class Comparisons:
         return cls.at_positions(first.item_table, pairs, y, weights, users)
 
     def with_answers(self, y: Column = None, weights: Column = None) -> Comparisons:
-        """Return the same pairs by the same users with another `y` or other weights."""
+        """Return the same pairs by the same users with another `y` or other weights.
+
+        Parameters
+        ----------
+        y, weights : (n,) as for `Comparisons`; None leaves them as they are
+
+        Returns
+        -------
+        Comparisons
+
+        Examples
+        --------
+        >>> from coombs import Comparisons
+        >>> data = Comparisons([[0.0], [1.0]], [[0, 1], [0, 1]])
+        >>> data.with_answers(y=[1, -1], weights=[1, 3]).weights.tolist()
+        [1.0, 3.0]
+        """
         n, signs, mass = len(self), self.y, self.weights
         if y is not None:
             given = checking.flat(y, "y", n)
@@ -375,15 +233,40 @@ class Comparisons:
         """The value of every field, in their order."""
         return tuple(getattr(self, name) for name in self.__slots__)
 
+    def _repr_html_(self) -> str:
+        """The first answers as a table for notebooks."""
+        some = self.pairs[: notebook.MOST_ROWS]
+        rows = [[self.name_of(i), self.name_of(j)] for i, j in some.tolist()]
+        for row, sign, weight in zip(rows, self.y, self.weights, strict=False):
+            row += ["tie" if sign == 0 else row[0 if sign > 0 else 1], f"{weight:g}"]
+        if self.users is not None:
+            rows = [[naming.text(user), *row] for user, row in zip(self.users, rows, strict=False)]
+        header = [*["user"] * (self.users is not None), "left", "right", "winner", "weight"]
+        return notebook.table(repr(self), header, rows, len(self), "answer")
+
     def name_of(self, position: int) -> str:
-        """Return the name of the item at a position, which is the position itself without names."""
+        """Return the name of the item at a position as text; without names, the position.
+
+        Parameters
+        ----------
+        position : whole number from 0
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from coombs import Comparisons
+        >>> Comparisons([[0.0], [1.0]], [[0, 1]]).name_of(1)
+        '1'
+        """
         return str(position) if self.item_names is None else naming.text(self.item_names[position])
 
     def oriented(self) -> tuple[Positions, Positions, FloatArray]:
-        """Return the answers winner first.
+        """Return the answers winner first; those of weight zero are dropped.
 
-        A tie (i, j) of weight w counts as (i, j) and (j, i) with w / 2 each; the reverse rows come
-        last. Answers of weight zero are dropped.
+        A tie (i, j) of weight w counts as (i, j) and (j, i) with w / 2 each; the reverse rows come last.
 
         Returns
         -------
@@ -392,6 +275,7 @@ class Comparisons:
 
         Examples
         --------
+        >>> from coombs import Comparisons
         >>> data = Comparisons([[0.0], [1.0], [2.0]], [[0, 1], [1, 2]], y=[-1, 0])
         >>> [part.tolist() for part in data.oriented()]
         [[1, 1, 2], [0, 2, 1], [1.0, 0.5, 0.5]]
@@ -405,12 +289,15 @@ class Comparisons:
         return wins[:, 0].copy(), wins[:, 1].copy(), mass
 
     def to_pairs(self) -> Positions:
-        """Return (n, 2) positions (winner, loser), as choix and BoTorch's PairwiseGP take them.
+        """Return the answers as choix and BoTorch's PairwiseGP take them; users are left out.
 
-        Ties and weights other than 1 cannot be said so and are refused; users are left out.
+        Returns
+        -------
+        (n, 2) positions (winner, loser); ties and weights other than 1 cannot be said so and are refused
 
         Examples
         --------
+        >>> from coombs import Comparisons
         >>> Comparisons([[0.0], [1.0]], [[0, 1]], y=[-1]).to_pairs().tolist()
         [[1, 0]]
         """
@@ -421,13 +308,16 @@ class Comparisons:
         return np.where(self.y[:, None] < 0, self.pairs[:, ::-1], self.pairs)
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with the columns user, left, right, winner, weight.
+        """Return the answers as a frame, which `from_frame` turns into the same Comparisons again.
 
-        Items go by name, or by position where they have none; `winner` is one of the two or "tie".
-        `from_frame` with the same items gives the same Comparisons back.
+        Returns
+        -------
+        pandas.DataFrame with the columns user, left, right, winner, weight; items by name, or by position
+            where they have none; `winner` is one of the two or "tie"
 
         Examples
         --------
+        >>> from coombs import Comparisons
         >>> print(Comparisons([[0.0], [1.0]], [[0, 1]], y=[-1]).to_frame().to_string(index=False))
         user  left  right  winner  weight
         None     0      1       1     1.0

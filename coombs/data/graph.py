@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 DENSE_ITEMS = 1500
 """Up to this many items a Laplacian is a dense array; beyond, a sparse one."""
+BLOCK = 50_000
+"""Pairs whose differences are held at once."""
 
 
 class ComparisonGraph:
@@ -117,3 +119,13 @@ class ComparisonGraph:
         units = np.zeros((self.n_items, len(self.piece_sizes)))
         units[np.arange(self.n_items), self.piece] = 1.0 / np.sqrt(self.piece_sizes[self.piece])
         return units
+
+
+def gram_of_differences(items: Matrix, pairs: Index) -> Matrix:
+    """D'D of the compared items' differences, scaled to trace 1; a block of pairs at a time."""
+    gram = np.zeros((items.shape[1], items.shape[1]))
+    for begin in range(0, len(pairs), BLOCK):
+        block = pairs[begin : begin + BLOCK]
+        differences = items[block[:, 0]] - items[block[:, 1]]
+        gram += differences.T @ differences
+    return gram / max(float(gram.trace()), np.finfo(float).tiny)

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coombs.data.tables import InputError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from coombs.data.comparisons import Comparisons
     from coombs.data.tables import FloatArray
 
 LARGEST = 1e50
 """Features beyond this overflow when squared."""
+LARGEST_RATIO = 1e12
+"""Features whose spreads differ by more lose their digits to each other."""
 ROUNDING = 1e-13
 """A feature that varies by less than this share of its largest value is constant."""
 
@@ -70,3 +75,30 @@ class Scaler:
         if not len(self.columns):
             result[:] = np.nan
         return self.centre + self.sizes * result
+
+
+def check_largest(data: Comparisons) -> None:
+    """Refuse features that overflow or vanish when squared."""
+    largest = np.abs(data.items).max(axis=0)
+    j = int(largest.argmax())
+    if largest[j] > LARGEST:
+        raise InputError(f"Feature {_feature(data, j)} reaches {largest[j]:.0e}; give it in larger units.")
+    if 0 < largest[j] < 1 / LARGEST:
+        raise InputError(f"No feature exceeds {largest[j]:.0e}; give them in smaller units.")
+
+
+def check_alike(data: Comparisons, scaler: Scaler) -> None:
+    """Refuse features that lose their digits to each other."""
+    columns = np.flatnonzero(scaler.varies)
+    sizes = (scaler.spreads / scaler.sizes)[columns]
+    if len(sizes) and sizes.max() > LARGEST_RATIO * sizes.min():
+        wide, narrow = (_feature(data, int(columns[j])) for j in (sizes.argmax(), sizes.argmin()))
+        raise InputError(
+            f"Feature {wide} varies {sizes.max() / sizes.min():.0e} times as much as feature {narrow}; "
+            "use standardize=True, or units in which they are alike."
+        )
+
+
+def _feature(data: Comparisons, j: int) -> str:
+    """How messages call a feature."""
+    return str(j) if data.feature_names is None else repr(data.feature_names[j])

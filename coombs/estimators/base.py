@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from coombs.data.answers import Answers
 from coombs.data.comparisons import Comparisons, InputError
-from coombs.data.scaling import LARGEST, Scaler
+from coombs.data.graph import gram_of_differences
+from coombs.data.scaling import Scaler, check_alike, check_largest
 from coombs.data.tables import item_table
+from coombs.estimators import parameters
 from coombs.model import Model
-from coombs.programs.losses import LOSSES
-from coombs.programs.minimise import SOLVERS
 from coombs.programs.program import Status
 
 if TYPE_CHECKING:
@@ -29,12 +28,6 @@ if TYPE_CHECKING:
     from coombs.data.tables import FloatArray, ItemTable, Names, TableLike
     from coombs.inference.posterior import Posterior
     from coombs.programs.program import Solution
-
-
-LARGEST_RATIO = 1e12
-"""Features whose spreads differ by more lose their digits to each other."""
-BLOCK = 50_000
-"""Pairs whose differences are held at once."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +63,8 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
 
     items: TableLike
     standardize: bool
+    item_effects_: FloatArray | None = None
+    """What single items are worth beyond their features, of estimators that learn it."""
 
     def _learn(self, answers: Answers, scaler: Scaler) -> Fit:
         """The algorithm: answers about scaled items in, a fit in the same coordinates out."""
@@ -88,12 +83,19 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from coombs import SingleStep
+        >>> est = SingleStep([[0.0], [1.0], [2.0]]).fit([[0, 1], [1, 2]])
+        >>> est.rank().tolist()
+        [0, 1, 2]
         """
         self._check_parameters()
         data = self._comparisons(X, y, sample_weight, self.items)
-        _check_largest(data)
+        check_largest(data)
         scaler = Scaler.of(data.items, self.standardize, drop_constant=self._drop_constant)
-        _check_alike(data, scaler)
+        check_alike(data, scaler)
         fit = self._learn(Answers.collect(scaler.forward(data.items), *data.oriented()), scaler)
         self._store(data, fit, scaler)
         # Vectors in pairs have no positions that a user would know.
@@ -109,7 +111,7 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         self.metric_, self.ideal_point_ = scaler.metric(fit.metric), scaler.point(fit.ideal_point)
         self.metric_.flags.writeable = self.ideal_point_.flags.writeable = False
         names, pairs = data.feature_names, data.pairs[data.weights > 0]
-        self._compared = _gram(data.items / scaler.spreads, pairs)
+        self._compared = gram_of_differences(data.items / scaler.spreads, pairs)
         self.model_ = self._model(None if names is None else tuple(names), fit, scaler)
         self.distances_ = fit.distances
         self.objective_, self.gap_ = fit.objective, fit.gap
@@ -156,45 +158,34 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         return Comparisons(items, X, y=y, weights=weights)
 
     def _check_parameters(self) -> None:
-        """Refuse hyper-parameters that no program has."""
-        for name in (*self._positive, *self._not_negative):
-            value, zero_fits = getattr(self, name), name in self._not_negative
-            number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
-            if not (np.isfinite(number) and (number > 0 or (zero_fits and number == 0))):
-                kind = "number that is not negative" if zero_fits else "positive number"
-                raise InputError(f"{name} is {value!r}; it must be a {kind}.")
-        for name, choices in (("loss", tuple(LOSSES)), ("solver", SOLVERS)):
-            value = getattr(self, name, choices[0])
-            if value not in choices:
-                raise InputError(f"{name} is {value!r}; it must be one of {', '.join(choices)}.")
-        for name in ("max_iter", "max_alternations"):
-            value = getattr(self, name, 1)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise InputError(f"{name} is {value!r}; it must be a positive whole number.")
-        for name in ("standardize", "nonnegative_distances", "adaptive_alpha"):
-            value = getattr(self, name, False)
-            if not isinstance(value, bool | np.bool_):
-                raise InputError(f"{name} is {value!r}; it must be True or False.")
-
-    def _check_choice(self, name: str, allowed: tuple[Any, ...]) -> None:
-        """Refuse a parameter that is none of these."""
-        value = getattr(self, name)
-        if not any(value is one or (isinstance(value, str) and value == one) for one in allowed):
-            raise InputError(f"{name} is {value!r}; it must be one of {', '.join(map(str, allowed))}.")
-
-    def _check_auto_or_number(self, name: str, low: float, high: float, kind: str) -> None:
-        """Refuse what is neither "auto" nor a number between the two."""
-        value = getattr(self, name)
-        if isinstance(value, str) and value == "auto":
-            return
-        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
-        if not low < number < high:
-            raise InputError(f"{name} is {value!r}; it must be 'auto' or {kind}.")
+        """Refuse parameters that no program has; a subclass adds its own."""
+        for name in self._positive:
+            parameters.check_number(self, name)
+        for name in self._not_negative:
+            parameters.check_number(self, name, zero=True)
+        parameters.check_shared(self)
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Distance of the second of each pair less that of the first: positive where the first is better."""
+        """Return the distance of the second of each pair less that of the first.
+
+        Parameters
+        ----------
+        X : pairs, as for `fit`
+
+        Returns
+        -------
+        (n,) margins, positive where the first is better
+
+        Examples
+        --------
+        >>> from coombs import SingleStep
+        >>> est = SingleStep([[0.0], [1.0], [2.0]]).fit([[0, 1], [1, 2]])
+        >>> est.decision_function([[0, 2], [2, 0]]).shape
+        (2,)
+        """
         check_is_fitted(self)
-        if not isinstance(X, Comparisons) and _ndim(X) == 3:
+        # Pairs of vectors may be of items that have effects.
+        if not isinstance(X, Comparisons) and _ndim(X) == 3 and self.item_effects_ is None:
             values = np.asarray(X)
             if values.shape[1] != 2:
                 raise InputError(f"The pairs have shape {values.shape}; they must be (n, 2, n_features).")
@@ -212,16 +203,65 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         return self.model_.distance(table)
 
     def predict(self, X: Any) -> NDArray[np.int_]:
-        """+1 where the first item of a pair is nearer to the ideal point, -1 where the second is."""
+        """Return which of each pair is nearer to the ideal point.
+
+        Parameters
+        ----------
+        X : pairs, as for `fit`
+
+        Returns
+        -------
+        (n,) of +1 for the first, -1 for the second
+
+        Examples
+        --------
+        >>> from coombs import SingleStep
+        >>> est = SingleStep([[0.0], [1.0], [2.0]]).fit([[0, 1], [1, 2]])
+        >>> est.predict([[0, 2], [2, 0]]).tolist()
+        [1, -1]
+        """
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of -1 and +1: the logistic function of the margin, as `loss="logistic"` means it."""
+        """Return the logistic function of each margin, as `loss="logistic"` means it.
+
+        Parameters
+        ----------
+        X : pairs, as for `fit`
+
+        Returns
+        -------
+        (n, 2) probabilities of -1 and +1
+
+        Examples
+        --------
+        >>> from coombs import SingleStep
+        >>> est = SingleStep([[0.0], [1.0], [2.0]]).fit([[0, 1], [1, 2]])
+        >>> probability = est.predict_proba([[0, 2], [2, 0]])
+        >>> probability.shape, bool(probability[0, 1] > 0.5)
+        ((2, 2), True)
+        """
         first = expit(self.decision_function(X))
         return np.column_stack([1 - first, first])
 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
-        """Weighted share of answers that the model predicts; a tie, like equal distances, counts half."""
+        """Return the weighted share of answers that are predicted; a tie, like equal distances, counts half.
+
+        Parameters
+        ----------
+        X, y, sample_weight : answers, as for `fit`
+
+        Returns
+        -------
+        float from 0 to 1
+
+        Examples
+        --------
+        >>> from coombs import SingleStep
+        >>> est = SingleStep([[0.0], [1.0], [2.0]]).fit([[0, 1], [1, 2]])
+        >>> est.score([[0, 2], [2, 0]])
+        0.5
+        """
         check_is_fitted(self)
         data = self._comparisons(X, y, sample_weight, self.item_table_)
         winners, losers, weights = data.oriented()
@@ -230,37 +270,148 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         return float(weights @ right / weights.sum())
 
     def distance(self, items: TableLike = None) -> FloatArray:
-        """Squared distance (x - u)' M (x - u) of each item, compared or not; by default the fitted ones."""
-        return self._fitted_model().distance(self._given(items))
+        """Return the squared distance (x - u)' M (x - u) of each item, plus its own effect if it has one.
+
+        Parameters
+        ----------
+        items : (n, d) table; by default the fitted items, compared or not
+
+        Returns
+        -------
+        (n,) squared distances, less being better
+
+        Examples
+        --------
+        >>> from coombs import SingleStep
+        >>> est = SingleStep([[0.0], [1.0], [2.0]]).fit([[0, 1], [1, 2]])
+        >>> est.distance([[0.5], [1.5], [2.5]]).shape
+        (3,)
+        """
+        return self._distance_of(self._table(items))
 
     def rank(self, items: TableLike = None) -> NDArray[Any]:
-        """Items from best to worst: names where they have them, otherwise positions."""
-        return self._fitted_model().rank(self._given(items))
+        """Return the items from best to worst.
+
+        Parameters
+        ----------
+        items : (n, d) table; by default the fitted items, compared or not
+
+        Returns
+        -------
+        (n,) names where the items have them, otherwise positions
+
+        Examples
+        --------
+        >>> from coombs import SingleStep
+        >>> est = SingleStep([[0.0], [1.0], [2.0]]).fit([[0, 1], [1, 2]])
+        >>> est.rank([[1.5], [0.5]]).tolist()
+        [1, 0]
+        """
+        table = self._table(items)
+        order = np.argsort(self._distance_of(table), kind="stable")
+        return order if table.names is None else table.names[order]
 
     def transform(self, X: TableLike) -> FloatArray:
-        """Items in coordinates in which the learned distance is Euclidean: x L', M = L'L."""
+        """Return items in coordinates in which the learned distance is Euclidean: x L', M = L'L.
+
+        Parameters
+        ----------
+        X : (n, d) table of items
+
+        Returns
+        -------
+        (n, d) numbers, the most important direction first
+
+        Examples
+        --------
+        >>> from coombs import SingleStep
+        >>> est = SingleStep([[0.0], [1.0], [2.0]]).fit([[0, 1], [1, 2]])
+        >>> est.transform([[0.5], [1.5]]).shape
+        (2, 1)
+        """
         return self._fitted_model().transform(X)
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **fit_params: Any) -> Any:
-        """Fit to comparisons, then transform the items they are about."""
+        """Fit to comparisons, then transform the items they are about.
+
+        Parameters
+        ----------
+        X, y : answers, as for `fit`
+        fit_params : sample_weight, if any
+
+        Returns
+        -------
+        (n_items, d) numbers, as from `transform`
+
+        Examples
+        --------
+        >>> from coombs import SingleStep
+        >>> SingleStep([[0.0], [1.0], [2.0]]).fit_transform([[0, 1], [1, 2]]).shape
+        (3, 1)
+        """
         return self.fit(X, y, **fit_params).transform(self._given(None).matrix)
 
     def get_feature_names_out(self, input_features: Any = None) -> Names:
-        """Names of the columns of `transform`: direction0 (the most important), direction1, ..."""
+        """Return names for the columns of `transform`.
+
+        Parameters
+        ----------
+        input_features : ignored; scikit-learn passes it
+
+        Returns
+        -------
+        (d,) names: direction0 (the most important), direction1, ...
+
+        Examples
+        --------
+        >>> from coombs import SingleStep
+        >>> est = SingleStep([[0.0], [1.0], [2.0]]).fit([[0, 1], [1, 2]])
+        >>> est.get_feature_names_out().tolist()
+        ['direction0']
+        """
         check_is_fitted(self)
         return np.array([f"direction{i}" for i in range(self.n_features_in_)], dtype=object)
 
     def get_mahalanobis_matrix(self) -> FloatArray:
-        """A copy of the learned metric, under the name that metric-learn gives it."""
+        """Return a copy of the learned metric, under the name that metric-learn gives it.
+
+        Returns
+        -------
+        (d, d) metric
+
+        Examples
+        --------
+        >>> from coombs import SingleStep
+        >>> est = SingleStep([[0.0], [1.0], [2.0]]).fit([[0, 1], [1, 2]])
+        >>> est.get_mahalanobis_matrix().shape
+        (1, 1)
+        """
         return self._fitted_model().metric.copy()
 
     def described(self) -> tuple[Model, Posterior | None]:
-        """The model by its metric and ideal point, and draws of them where there are any."""
+        """Return the model by its metric and ideal point, and draws of them where there are any.
+
+        Returns
+        -------
+        model : Model
+        posterior : Posterior, or None of an estimator without draws
+
+        Examples
+        --------
+        >>> from coombs import SingleStep
+        >>> model, posterior = SingleStep([[0.0], [1.0], [2.0]]).fit([[0, 1], [1, 2]]).described()
+        >>> model.ideal_point.shape, posterior is None
+        ((1,), True)
+        """
         check_is_fitted(self)
         return self.model_, None
 
     def _fitted_model(self) -> Model:
         return self.described()[0]
+
+    def _table(self, items: TableLike) -> ItemTable:
+        """These items, or the fitted ones, checked."""
+        return item_table(self._given(items))
 
     def _given(self, items: TableLike) -> TableLike:
         """These items, or the fitted ones."""
@@ -275,43 +426,6 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         tags.input_tags.three_d_array = True
         tags.target_tags.required = False
         return tags
-
-
-def _gram(items: FloatArray, pairs: NDArray[np.intp]) -> FloatArray:
-    """D'D of the compared items' differences, scaled to trace 1; a block of pairs at a time."""
-    gram = np.zeros((items.shape[1], items.shape[1]))
-    for begin in range(0, len(pairs), BLOCK):
-        block = pairs[begin : begin + BLOCK]
-        differences = items[block[:, 0]] - items[block[:, 1]]
-        gram += differences.T @ differences
-    return gram / max(float(gram.trace()), np.finfo(float).tiny)
-
-
-def _feature(data: Comparisons, j: int) -> str:
-    """How messages call a feature."""
-    return str(j) if data.feature_names is None else repr(data.feature_names[j])
-
-
-def _check_largest(data: Comparisons) -> None:
-    """Refuse features that overflow or vanish when squared."""
-    largest = np.abs(data.items).max(axis=0)
-    j = int(largest.argmax())
-    if largest[j] > LARGEST:
-        raise InputError(f"Feature {_feature(data, j)} reaches {largest[j]:.0e}; give it in larger units.")
-    if 0 < largest[j] < 1 / LARGEST:
-        raise InputError(f"No feature exceeds {largest[j]:.0e}; give them in smaller units.")
-
-
-def _check_alike(data: Comparisons, scaler: Scaler) -> None:
-    """Refuse features that lose their digits to each other."""
-    columns = np.flatnonzero(scaler.varies)
-    sizes = (scaler.spreads / scaler.sizes)[columns]
-    if len(sizes) and sizes.max() > LARGEST_RATIO * sizes.min():
-        wide, narrow = (_feature(data, int(columns[j])) for j in (sizes.argmax(), sizes.argmin()))
-        raise InputError(
-            f"Feature {wide} varies {sizes.max() / sizes.min():.0e} times as much as feature {narrow}; "
-            "use standardize=True, or units in which they are alike."
-        )
 
 
 def _ndim(values: Any) -> int:

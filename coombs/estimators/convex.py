@@ -8,6 +8,7 @@ import numpy as np
 
 from coombs.data.tables import InputError
 from coombs.estimators.fitted import TasteFit
+from coombs.estimators.parameters import check_auto_or_number, check_choice
 from coombs.estimators.taste import TasteEstimator
 from coombs.programs import lifted
 from coombs.programs.losses import LOSSES
@@ -42,9 +43,10 @@ class ConvexIdealPoint(TasteEstimator):
 
     Attributes
     ----------
-    metric_, ideal_point_, distances_ : as for `IdealPoint`
+    metric_, ideal_point_, distances_, model_, slope_, unidentified_ : as for `IdealPoint`
     strength_ : of the penalty
     objective_, gap_, status_, n_iter_ : how the solve ended
+    n_features_in_, feature_names_in_ : as scikit-learn has them
 
     Examples
     --------
@@ -79,9 +81,9 @@ class ConvexIdealPoint(TasteEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._check_choice("metric", lifted.KINDS)
-        self._check_choice("penalty", ("frobenius", "trace"))
-        self._check_auto_or_number("regularization", 0.0, np.inf, "a positive number")
+        check_choice(self, "metric", lifted.KINDS)
+        check_choice(self, "penalty", ("frobenius", "trace"))
+        check_auto_or_number(self, "regularization", 0.0, np.inf, "a positive number")
 
     def _fit_answers(self, answers: Answers, rng: np.random.Generator) -> TasteFit:
         if not answers.items.shape[1]:

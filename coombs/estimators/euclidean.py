@@ -25,8 +25,18 @@ class EuclideanSingleStep(PairEstimator):
         minimise  sum_k loss((Qd)_k) + gamma1 |zeta|_1 + gamma2 |d|^2
         s.t.      |(I - R R^+)(diag(S R') - Q d)| <= zeta,
 
-    and u = (R'R + alpha I)^-1 R'(diag(S R') - Q d) / 2. Parameters, attributes and methods are
-    those of `SingleStep`; gamma2 is the weight of |d|^2, as in the paper.
+    and u = (R'R + alpha I)^-1 R'(diag(S R') - Q d) / 2, with the letters of `SingleStep`.
+
+    Parameters
+    ----------
+    items : (n_items, d) array or frame, or None when `fit` gets the items with the answers
+    gamma1, gamma2, alpha : regularisation, the paper's by default
+    loss, standardize, solver, tol, max_iter : as for `SingleStep`
+
+    Attributes
+    ----------
+    metric_ : the identity
+    ideal_point_, distances_ and all others : as for `SingleStep`
 
     Examples
     --------
@@ -79,8 +89,19 @@ class EuclideanCompass(PairEstimator):
 
         minimise  sum_k loss(|x_j|^2 - |x_i|^2 - 2 (x_j - x_i)' u) + gamma |u|^2
 
-    over answers that prefer item i to item j. Parameters, attributes and methods are those of
-    `SingleStep`; gamma is the ridge on u, and `distances_` are |x - u|^2.
+    over answers that prefer item i to item j.
+
+    Parameters
+    ----------
+    items : (n_items, d) array or frame, or None when `fit` gets the items with the answers
+    gamma : weight of |u|^2
+    loss, standardize, solver, tol, max_iter : as for `SingleStep`
+
+    Attributes
+    ----------
+    metric_ : the identity
+    distances_ : (n_items,) |x - u|^2
+    ideal_point_ and all others : as for `SingleStep`
 
     Examples
     --------

@@ -12,6 +12,7 @@ from coombs.data.comparisons import Comparisons
 from coombs.data.tables import InputError
 from coombs.estimators.base import Fit
 from coombs.estimators.fitted import TasteFit, estimate
+from coombs.estimators.parameters import check_auto_or_number, check_choice
 from coombs.estimators.taste import KindScore, TasteEstimator
 from coombs.inference.infer import SHARED, WHOLE, Inference, infer, refresh, rough
 from coombs.inference.kinds import METRICS
@@ -64,11 +65,14 @@ class IdealPoint(TasteEstimator):
     ----------
     metric_, ideal_point_ : in the user's units; the metric's scale is that of the margins. Of "auto" they
         describe the ideal-point part; with "none" and "smooth" there is no ideal point: it is NaN
-    distances_ : of all items, item effects included
-    posterior_ : a `Posterior` with draws
-    kind_, lapse_, item_effects_ : what was chosen
+    distances_ : (n_items,) of all items, item effects included
+    model_, posterior_ : what ranks and predicts: a `Model`, and a `Posterior` with draws
+    slope_ : (d,) of the scores at the items' mean, or None where the scores are distances
+    kind_, lapse_, item_effects_ : what was chosen; effects are (n_items,), or None without
     kind_weights_ : of the kinds in the average; with item effects a kind has a plus
+    unidentified_ : (d, k) directions along which no answer says anything of the ideal point
     objective_, status_, n_iter_ : how it ended
+    n_features_in_, feature_names_in_ : as scikit-learn has them
 
     Examples
     --------
@@ -98,9 +102,9 @@ class IdealPoint(TasteEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._check_choice("metric", (*METRICS, "smooth", "auto"))
-        self._check_choice("item_effects", ("auto", True, False))
-        self._check_auto_or_number("lapse", -1e-300, 1.0, "a number from 0 to less than 1")
+        check_choice(self, "metric", (*METRICS, "smooth", "auto"))
+        check_choice(self, "item_effects", ("auto", True, False))
+        check_auto_or_number(self, "lapse", -1e-300, 1.0, "a number from 0 to less than 1")
 
     def _fit_answers(self, answers: Answers, rng: np.random.Generator) -> TasteFit:
         """The kind asked for, or the average of all, with item effects if they are called for."""
@@ -145,6 +149,21 @@ class IdealPoint(TasteEstimator):
 
         A few new answers move the posterior little, so the chains go on from where they were. The
         first call is a `fit`.
+
+        Parameters
+        ----------
+        X, y, sample_weight : the new answers, as for `fit`
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from coombs import IdealPoint
+        >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[0, 1], [1, 2]])
+        >>> est.partial_fit([[0, 2]]).rank().shape
+        (3,)
         """
         if not hasattr(self, "posterior_"):
             return self.fit(X, y, sample_weight)
@@ -178,26 +197,94 @@ class IdealPoint(TasteEstimator):
         return self.kinds()
 
     def ideal_point_interval(self, level: float = LEVEL) -> FloatArray:
-        """(d, 2) ends of the interval for each coordinate of the ideal point, in the user's units."""
+        """Return the interval of each coordinate of the ideal point, in the user's units.
+
+        Parameters
+        ----------
+        level : the interval's probability, between 0 and 1
+
+        Returns
+        -------
+        (d, 2) lower and upper ends
+
+        Examples
+        --------
+        >>> from coombs import IdealPoint
+        >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[0, 1], [1, 2]])
+        >>> low, high = est.ideal_point_interval(level=0.5)[0]
+        >>> bool(low < high)
+        True
+        """
         self._draws()
         posterior = self.described()[1]
         assert posterior is not None
         return posterior.ideal_interval(level)
 
     def distance_interval(self, items: TableLike = None, level: float = LEVEL) -> FloatArray:
-        """(n, 2) ends of the interval for each item's squared distance."""
+        """Return the interval of each item's squared distance.
+
+        Parameters
+        ----------
+        items : (n, d) table; by default the fitted items
+        level : the interval's probability, between 0 and 1
+
+        Returns
+        -------
+        (n, 2) lower and upper ends
+
+        Examples
+        --------
+        >>> from coombs import IdealPoint
+        >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[0, 1], [1, 2]])
+        >>> est.distance_interval().shape
+        (3, 2)
+        """
         table = self._table(items)
         return self._draws().distance_interval(table.matrix, self._effects_of(table, draws=True), level)
 
     def rank_interval(self, items: TableLike = None, level: float = LEVEL) -> NDArray[np.int_]:
-        """(n, 2) best and worst rank that each item may have, 1 being the first."""
+        """Return the best and the worst rank that each item may have.
+
+        Parameters
+        ----------
+        items : (n, d) table; by default the fitted items
+        level : the interval's probability, between 0 and 1
+
+        Returns
+        -------
+        (n, 2) whole numbers, 1 being the best rank
+
+        Examples
+        --------
+        >>> from coombs import IdealPoint
+        >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[0, 1], [1, 2]])
+        >>> est.rank_interval().shape
+        (3, 2)
+        """
         table = self._table(items)
         ranks = self._draws().ranks(table.matrix, self._effects_of(table, draws=True))
         ends = quantiles(ranks, level)
         return np.column_stack([np.floor(ends[:, 0]), np.ceil(ends[:, 1])]).astype(int)
 
     def top_probability(self, k: int, items: TableLike = None) -> FloatArray:
-        """(n,) probability that each item is among the best k."""
+        """Return the probability that each item is among the best k.
+
+        Parameters
+        ----------
+        k : whole number from 1 to the number of items
+        items : (n, d) table; by default the fitted items
+
+        Returns
+        -------
+        (n,) probabilities, adding up to k
+
+        Examples
+        --------
+        >>> from coombs import IdealPoint
+        >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[0, 1], [1, 2]])
+        >>> est.top_probability(3).tolist()
+        [1.0, 1.0, 1.0]
+        """
         table = self._table(items)
         n = len(table.matrix)
         if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= n:
@@ -207,7 +294,23 @@ class IdealPoint(TasteEstimator):
         return result
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of -1 and +1, averaged over the posterior, lapses included."""
+        """Return probabilities averaged over the posterior, lapses included.
+
+        Parameters
+        ----------
+        X : pairs, as for `fit`
+
+        Returns
+        -------
+        (n, 2) probabilities of -1 and +1
+
+        Examples
+        --------
+        >>> from coombs import IdealPoint
+        >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[0, 1], [1, 2]])
+        >>> est.predict_proba([[0, 2], [2, 0]]).shape
+        (2, 2)
+        """
         margin = self.decision_function(X)
         data = self._comparisons(X, None, None, self.item_table_)
         first = self._probability(data)

@@ -44,8 +44,10 @@ class SingleStep(PairEstimator):
     ----------
     metric_, ideal_point_ : what was learned, in the user's units
     distances_ : the program's own d; zero for an item that no answer touches, so rank with `rank`
+    model_ : a `Model`, what ranks and predicts
+    unidentified_ : (d, k) directions along which no answer says anything of the ideal point
     objective_, gap_, status_, n_iter_ : how the solve ended
-    unidentified_ : (d, k) directions that the metric does not see
+    n_features_in_, feature_names_in_ : as scikit-learn has them
 
     Examples
     --------

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from coombs.data.answers import Answers
-from coombs.data.tables import InputError, item_table
+from coombs.data.tables import InputError
 from coombs.estimators.base import Fit, PairEstimator
 from coombs.estimators.description import Description
 from coombs.estimators.fitted import TasteFit, posterior_of
@@ -22,11 +22,9 @@ from coombs.progress import ProgressBar
 from coombs.random_state import generator
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from coombs.data.comparisons import Comparisons
     from coombs.data.scaling import Scaler
-    from coombs.data.tables import FloatArray, ItemTable, TableLike
+    from coombs.data.tables import FloatArray, ItemTable
     from coombs.inference.mixture import Mixture
     from coombs.insights import Explanation
 
@@ -39,6 +37,17 @@ class KindScore:
     """How well one kind of preference predicts answers that it has not seen, by cross-validation.
 
     A coin has an `accuracy` of 0.5 and a `log_loss` of 0.693.
+
+    Parameters
+    ----------
+    metric : the kind; "items" for one without features
+    item_effects : whether items have effects of their own
+    accuracy, log_loss : share of answers predicted, and minus the mean log probability of the answers
+
+    Examples
+    --------
+    >>> KindScore("full", item_effects=False, accuracy=0.9, log_loss=0.3).accuracy
+    0.9
     """
 
     metric: str
@@ -120,7 +129,21 @@ class TasteEstimator(PairEstimator):
         return posterior_of(mixture, self._answers(self._data), self._scaler, self._data.items)
 
     def described(self) -> tuple[Model, Posterior | None]:
-        """The ideal-point description, which words, weights and trade-offs are about: no smooth part."""
+        """Return the ideal-point part alone, which words, weights and trade-offs are about.
+
+        Returns
+        -------
+        model : Model without a smooth part
+        posterior : its Posterior, or None without one
+
+        Examples
+        --------
+        >>> from coombs import IdealPoint
+        >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[0, 1], [1, 2]])
+        >>> model, posterior = est.described()
+        >>> model.ideal_point.shape, len(posterior) > 0
+        ((1,), True)
+        """
         check_is_fitted(self)
         mixture = self._mixture
         if mixture is None or self.model_.bumps is None or not mixture.quadratic:
@@ -132,7 +155,20 @@ class TasteEstimator(PairEstimator):
         return self._description_of
 
     def description(self) -> Description | None:
-        """What the answers bear out, by Bayes factors; None without a posterior."""
+        """Return what the answers bear out, by Bayes factors.
+
+        Returns
+        -------
+        Description with `has_pattern`, `log_odds` (of a taste against a coin) and `shapes` (of each
+            feature's taste); None without a posterior
+
+        Examples
+        --------
+        >>> from coombs import IdealPoint
+        >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[0, 1], [1, 2]])
+        >>> est.description().has_pattern
+        False
+        """
         check_is_fitted(self)
         if self._description is None and self._mixture is not None:
             items = self._scaler.forward(self._data.items)
@@ -140,16 +176,42 @@ class TasteEstimator(PairEstimator):
         return self._description
 
     def explain(self, **options: Any) -> Explanation:
-        """What was learned in words and tables, and how far to trust it; see `coombs.insights.explain`."""
+        """Return what was learned in words and tables, and how far to trust it.
+
+        Parameters
+        ----------
+        options : those of `coombs.insights.explain`
+
+        Returns
+        -------
+        Explanation, which prints as text
+
+        Examples
+        --------
+        >>> from coombs import IdealPoint
+        >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[0, 1], [1, 2]])
+        >>> est.explain().has_pattern
+        False
+        """
         # Imported here because it takes this module's classes.
         from coombs.insights import explain
 
         return explain(self, **options)
 
     def kinds(self) -> tuple[KindScore, ...]:
-        """How well each kind of preference predicts answers that it has not seen, simplest first.
+        """Return how well each kind of preference predicts answers that it has not seen, simplest first.
 
-        The first is Bradley and Terry's: nothing of the features, an effect of each item.
+        Returns
+        -------
+        tuple of KindScore (metric, item_effects, accuracy, log_loss); the first kind is Bradley and Terry's:
+            nothing of the features, an effect of each item
+
+        Examples
+        --------
+        >>> from coombs import IdealPoint
+        >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[0, 1], [1, 2], [0, 2]])
+        >>> [score.metric for score in est.kinds()]
+        ['items', 'none', 'identity', 'diagonal', 'full', 'signed', 'smooth']
         """
         check_is_fitted(self)
         if not self._kind_scores:
@@ -175,29 +237,11 @@ class TasteEstimator(PairEstimator):
     def _smooth(self, answers: Answers) -> Smooth:
         return infer_smooth(answers, lapse=self._lapse, effects=self.item_effects is not False)
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Distance of the second of each pair less that of the first: positive where the first is better."""
-        check_is_fitted(self)
-        if self.item_effects_ is None:
-            return super().decision_function(X)
-        # Pairs of vectors may be of items that have effects.
-        return self._margins(self._comparisons(X, None, None, self.item_table_))
-
     def _distance_of(self, table: ItemTable) -> FloatArray:
         """Of a table's items, the effects of those that are known included."""
         effects = self._effects_of(table)
         distance = self.model_.distance(table)
         return distance if effects is None else distance + effects
-
-    def distance(self, items: TableLike = None) -> FloatArray:
-        """Squared distance of each item, plus its own effect if it has one; by default the fitted items."""
-        return self._distance_of(self._table(items))
-
-    def rank(self, items: TableLike = None) -> NDArray[Any]:
-        """Items from best to worst: names where they have them, otherwise positions."""
-        table = self._table(items)
-        order = np.argsort(self._distance_of(table), kind="stable")
-        return order if table.names is None else table.names[order]
 
     def _effects_of(self, table: ItemTable, draws: bool = False) -> FloatArray | None:
         """Effects of a table's items, zero for strangers; or (S, n) draws of them."""
@@ -216,9 +260,6 @@ class TasteEstimator(PairEstimator):
                 here, there = np.array(pairs).T
                 result[..., here] = effects[..., there]
         return result
-
-    def _table(self, items: TableLike) -> ItemTable:
-        return item_table(self._given(items))
 
     def _draws(self) -> Posterior:
         check_is_fitted(self)

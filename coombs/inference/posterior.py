@@ -7,8 +7,10 @@ from numbers import Real
 
 import numpy as np
 
+from coombs.data import notebook
 from coombs.data.tables import FloatArray, InputError
 from coombs.inference.kernel import Bumps
+from coombs.words import count, plain
 
 LEVEL = 0.9
 """Of intervals, by default."""
@@ -18,7 +20,7 @@ BLOCK = 4_000_000
 """Scores that are held at once elsewhere."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
     """Draws of the posterior, in the user's units.
 
@@ -35,6 +37,14 @@ class Posterior:
     sampled : whether by sampling, or by a Gaussian about the mode
     basis, coefficients : of a smooth part, basis(x) coefficients_s, that is added; k functions, (S, k)
     levels : (S,) what makes distances of scores that are known up to a constant, or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coombs import Posterior
+    >>> ideals = np.array([[1.0], [2.0]])
+    >>> Posterior(np.zeros(1), np.ones((2, 1, 1)), linears=ideals, ideal_points=ideals, lapses=np.zeros(2))
+    Posterior(2 draws by sampling, 1 feature, R-hat 1.00)
     """
 
     centre: FloatArray
@@ -52,8 +62,41 @@ class Posterior:
     def __len__(self) -> int:
         return len(self.metrics)
 
+    def __repr__(self) -> str:
+        how = "by sampling" if self.sampled else "about the mode"
+        parts = [f"{count(len(self), 'draw')} {how}", count(len(self.centre), "feature")]
+        parts += [] if self.effects is None else [f"effects of {count(self.effects.shape[1], 'item')}"]
+        parts += ["a smooth part"] * (self.basis is not None)
+        return f"Posterior({', '.join([*parts, f'R-hat {self.rhat:.2f}'])})"
+
+    def _repr_html_(self) -> str:
+        """The intervals of the ideal point as a table for notebooks."""
+        some = replace(self, ideal_points=self.ideal_points[:, : notebook.MOST_ROWS])
+        rows = [[str(j), *map(plain, ends)] for j, ends in enumerate(some.ideal_interval().tolist())]
+        header = ["feature", f"ideal point from ({100 * LEVEL:.0f} % interval)", "to"]
+        return notebook.table(repr(self), header, rows, len(self.centre), "feature")
+
     def scores(self, items: FloatArray, effects: FloatArray | None = None) -> FloatArray:
-        """(S, n) scores of items, with an effect of each if given."""
+        """Return the score of each item in each draw; less is better.
+
+        Parameters
+        ----------
+        items : (n, d) features
+        effects : (S, n) effects of these items, or None
+
+        Returns
+        -------
+        (S, n) scores
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Posterior
+        >>> ideals = np.array([[1.0], [2.0]])
+        >>> draws = Posterior(np.zeros(1), np.ones((2, 1, 1)), ideals, ideals, np.zeros(2))
+        >>> draws.scores(np.array([[0.0], [3.0]])).tolist()
+        [[0.0, 3.0], [0.0, -3.0]]
+        """
         away = items - self.centre
         result: FloatArray = np.einsum("snd,nd->sn", away @ self.metrics, away)
         result -= 2.0 * (self.linears @ away.T)
@@ -64,7 +107,26 @@ class Posterior:
         return result
 
     def distances(self, items: FloatArray, effects: FloatArray | None = None) -> FloatArray:
-        """(S, n) squared distances from each draw's ideal point; plain scores where it has none."""
+        """Return the squared distance of each item from each draw's ideal point.
+
+        Parameters
+        ----------
+        items : (n, d) features
+        effects : (S, n) effects of these items, or None
+
+        Returns
+        -------
+        (S, n) squared distances; plain scores where a draw has no ideal point
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Posterior
+        >>> ideals = np.array([[1.0], [2.0]])
+        >>> draws = Posterior(np.zeros(1), np.ones((2, 1, 1)), ideals, ideals, np.zeros(2))
+        >>> draws.distances(np.array([[0.0], [3.0]])).tolist()
+        [[1.0, 4.0], [4.0, 1.0]]
+        """
         levels = self.levels
         if levels is None:
             levels = np.einsum("sd,sd->s", self.linears, np.nan_to_num(self.ideal_points - self.centre))
@@ -72,7 +134,30 @@ class Posterior:
         return result
 
     def at_level(self, items: FloatArray, effects: FloatArray | None, level: float) -> Posterior:
-        """With this mean distance of the items in every draw, as an average is known up to a constant."""
+        """Return the same draws with one mean distance of the items in all of them.
+
+        For averages of several kinds of preference, whose scores are known up to a constant.
+
+        Parameters
+        ----------
+        items : (n, d) features
+        effects : (S, n) effects of these items, or None
+        level : the mean distance
+
+        Returns
+        -------
+        Posterior
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Posterior
+        >>> ideals = np.array([[1.0], [2.0]])
+        >>> draws = Posterior(np.zeros(1), np.ones((2, 1, 1)), ideals, ideals, np.zeros(2))
+        >>> items = np.array([[0.0], [3.0]])
+        >>> draws.at_level(items, None, 5.0).distances(items).mean(axis=1).tolist()
+        [5.0, 5.0]
+        """
         away = items - self.centre
         mean = np.einsum("sij,ij->s", self.metrics, away.T @ away / len(away))
         mean -= 2.0 * (self.linears @ away.mean(axis=0))
@@ -83,21 +168,78 @@ class Posterior:
         return replace(self, levels=level - mean)
 
     def ideal_interval(self, level: float = LEVEL) -> FloatArray:
-        """(d, 2) lower and upper ends for each coordinate of the ideal point."""
+        """Return the interval of each coordinate of the ideal point.
+
+        Parameters
+        ----------
+        level : the interval's probability, between 0 and 1
+
+        Returns
+        -------
+        (d, 2) lower and upper ends; NaN where no draw has an ideal point
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Posterior
+        >>> ideals = np.array([[1.0], [2.0]])
+        >>> draws = Posterior(np.zeros(1), np.ones((2, 1, 1)), ideals, ideals, np.zeros(2))
+        >>> draws.ideal_interval(0.5).tolist()
+        [[1.25, 1.75]]
+        """
         # Of an average, the draws that have one.
         return quantiles(self.ideal_points[~np.isnan(self.ideal_points).any(axis=1)], level)
 
     def distance_interval(
         self, items: FloatArray, effects: FloatArray | None = None, level: float = LEVEL
     ) -> FloatArray:
-        """(n, 2) lower and upper ends for each squared distance."""
+        """Return the interval of each item's squared distance.
+
+        Parameters
+        ----------
+        items : (n, d) features
+        effects : (S, n) effects of these items, or None
+        level : the interval's probability, between 0 and 1
+
+        Returns
+        -------
+        (n, 2) lower and upper ends
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Posterior
+        >>> ideals = np.array([[1.0], [2.0]])
+        >>> draws = Posterior(np.zeros(1), np.ones((2, 1, 1)), ideals, ideals, np.zeros(2))
+        >>> draws.distance_interval(np.array([[0.0], [3.0]]), level=0.5).tolist()
+        [[1.75, 3.25], [1.75, 3.25]]
+        """
         size = max(1, BLOCK // len(self))
         blocks = [slice(begin, begin + size) for begin in range(0, len(items), size)]
         parts = [self.distances(items[b], None if effects is None else effects[:, b]) for b in blocks]
         return np.concatenate([quantiles(part, level) for part in parts])
 
     def ranks(self, items: FloatArray, effects: FloatArray | None = None) -> FloatArray:
-        """(S, n) rank of each item in each draw, 1 being the best; of fewer draws where items are many."""
+        """Return the rank of each item in each draw.
+
+        Parameters
+        ----------
+        items : (n, d) features
+        effects : (S, n) effects of these items, or None
+
+        Returns
+        -------
+        (S, n) ranks, 1 being the best; of fewer draws where items are many
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Posterior
+        >>> ideals = np.array([[1.0], [2.0]])
+        >>> draws = Posterior(np.zeros(1), np.ones((2, 1, 1)), ideals, ideals, np.zeros(2))
+        >>> draws.ranks(np.array([[0.0], [3.0]])).tolist()
+        [[1.0, 2.0], [2.0, 1.0]]
+        """
         every = -(-len(self) * len(items) // MOST_RANKED)
         bumps = None if self.coefficients is None else self.coefficients[::every]
         some = replace(self, metrics=self.metrics[::every], linears=self.linears[::every], coefficients=bumps)
@@ -107,7 +249,26 @@ class Posterior:
         return ranks
 
     def probability(self, first: FloatArray, second: FloatArray) -> FloatArray:
-        """Probability that the first of each pair is preferred, from (S, n) scores of both."""
+        """Return the probability that the first of each pair is preferred, averaged over the draws.
+
+        Parameters
+        ----------
+        first, second : (S, n) scores of the first and the second items
+
+        Returns
+        -------
+        (n,) probabilities, lapses included
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Posterior
+        >>> ideals = np.array([[1.0], [2.0]])
+        >>> draws = Posterior(np.zeros(1), np.ones((2, 1, 1)), ideals, ideals, np.zeros(2))
+        >>> scores = draws.scores(np.array([[1.5], [1.5]]))
+        >>> draws.probability(scores, scores).tolist()
+        [0.5, 0.5]
+        """
         with np.errstate(over="ignore"):
             sigma = 1 / (1 + np.exp(first - second))
         lapse = self.lapses[:, None]

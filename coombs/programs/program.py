@@ -30,7 +30,14 @@ SMALLEST_SHARE = 1e-4
 
 
 class Status(StrEnum):
-    """How a solve ended: the whole list."""
+    """How a solve ended: the whole list; `status_` of a fitted estimator is the text of one.
+
+    Examples
+    --------
+    >>> from coombs import Status
+    >>> Status("optimal") is Status.OPTIMAL
+    True
+    """
 
     OPTIMAL = "optimal"
     OPTIMAL_BY_CLARABEL = "optimal_by_clarabel"
@@ -43,7 +50,14 @@ class Status(StrEnum):
 
 
 class ConvergenceError(RuntimeError):
-    """No solver reached the tolerance; the message says how near each came."""
+    """No solver reached the tolerance; the message says how near each came.
+
+    Examples
+    --------
+    >>> from coombs import ConvergenceError
+    >>> issubclass(ConvergenceError, RuntimeError)
+    True
+    """
 
 
 @dataclass(frozen=True)

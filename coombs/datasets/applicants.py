@@ -1,14 +1,14 @@
-"""Applicants to graduate schools, made up or read from a file, cleaned as the paper cleans its own."""
+"""Applicants to graduate schools, read from a file, and cleaned as the paper cleans its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
-from typing import Any, NamedTuple, TypeAlias
+from numbers import Integral
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from coombs.data import files, tables
 from coombs.data.comparisons import Comparisons
@@ -20,11 +20,17 @@ Raw: TypeAlias = Mapping[str, FloatArray]
 Rows: TypeAlias = NDArray[np.intp]
 
 GRE = ("gre_verbal", "gre_quantitative", "gre_writing")
+"""Sections of the test."""
 LETTERS = ("letter_1", "letter_2", "letter_3")
+"""Columns with the scores of letters of recommendation."""
 FEATURES = (*GRE, "gpa", "letters")
+"""Features after the cleaning."""
 COLUMNS = (*(f"{s}_self" for s in GRE), *(f"{s}_official" for s in GRE), "gpa", *LETTERS)
+"""Columns before it."""
 REQUIRED = (*(f"{s}_official" for s in GRE), "gpa")
+"""Columns that a file of applicants must have, beside their tier."""
 GRADCAFE = dict(zip(REQUIRED, ("gre_v", "gre_q", "gre_w", "gpa"), strict=True))
+"""What a file of GradCafe reports calls them."""
 RANGES = dict.fromkeys(COLUMNS, (130.0, 170.0)) | {
     **dict.fromkeys(("gre_writing_self", "gre_writing_official"), (0.0, 6.0)),
     **dict.fromkeys(LETTERS, (0.0, 3.0)),
@@ -32,6 +38,7 @@ RANGES = dict.fromkeys(COLUMNS, (130.0, 170.0)) | {
 }
 """What a raw column may hold; a GPA outside GPA_RANGE is for the cleaning."""
 GPA_RANGE = (1.0, 4.0)
+"""Grade points that the cleaning lets through."""
 _ENDS = ((130.0, 170.0), (130.0, 170.0), (0.0, 6.0), (0.0, 4.0), (1.0, float(np.exp(3))))
 LIMITS = dict(zip(FEATURES, _ENDS, strict=True))
 """The scales that the paper names, of the features after cleaning."""
@@ -51,6 +58,7 @@ class Candidates:
 
     Examples
     --------
+    >>> from coombs.datasets import make_admissions
     >>> candidates = make_admissions(random_state=0).clean()
     >>> candidates.sizes
     {1.0: 176, 2.0: 455, 3.0: 2674}
@@ -74,7 +82,23 @@ class Candidates:
         return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
     def sample(self, counts: Sequence[int], random_state: RandomState = None) -> Candidates:
-        """Return so many of each tier, the best tier first, drawn without repetition."""
+        """Return so many candidates of each tier, drawn without repetition.
+
+        Parameters
+        ----------
+        counts : how many of each tier, the best tier first
+        random_state : seed, generator or None
+
+        Returns
+        -------
+        Candidates
+
+        Examples
+        --------
+        >>> from coombs.datasets import make_admissions
+        >>> make_admissions(random_state=0).clean().sample((3, 3, 4), random_state=0).sizes
+        {1.0: 3, 2.0: 3, 3.0: 4}
+        """
         sizes, rng = self.sizes, generator(random_state)
         if len(counts) != len(sizes):
             raise InputError(f"There are {len(counts)} counts for {len(sizes)} tiers; one each is right.")
@@ -97,8 +121,13 @@ class Candidates:
         counts : how many of each tier to draw, the best first; default all
         random_state : seed, generator or None, for the draw
 
+        Returns
+        -------
+        Comparisons
+
         Examples
         --------
+        >>> from coombs.datasets import make_admissions
         >>> make_admissions("ranked", random_state=0).clean().comparisons()
         Comparisons(2610 answers about 88 items with 4 features)
         """
@@ -109,7 +138,22 @@ class Candidates:
         return Comparisons.from_tiers(drawn.items, drawn.tiers, groups=drawn.groups)
 
     def by_group(self) -> dict[str, Candidates]:
-        """Return the candidates of each group that has something to compare, by its label."""
+        """Return the candidates of each group that has something to compare.
+
+        Returns
+        -------
+        dict from a group's label to its Candidates
+
+        Examples
+        --------
+        >>> import dataclasses
+        >>> import numpy as np
+        >>> from coombs.datasets import make_admissions
+        >>> few = make_admissions(random_state=0).clean().sample((2, 2, 0), random_state=0)
+        >>> years = np.array(["2021", "2022"], dtype=object)[few.tiers.argsort().argsort() % 2]
+        >>> {year: part.sizes for year, part in dataclasses.replace(few, groups=years).by_group().items()}
+        {'2021': {1.0: 1, 2.0: 1}, '2022': {1.0: 1, 2.0: 1}}
+        """
         labels = sorted(set(() if self.groups is None else self.groups) - {""})
         parts = {label: self._rows(np.flatnonzero(self.groups == label)) for label in labels}
         return {label: part for label, part in parts.items() if len(part.sizes) > 1}
@@ -131,6 +175,13 @@ class Admissions:
     columns : the ten raw columns of `COLUMNS`, as `read_admissions` describes them
     names : (n,) of the applicants
     tiers, groups, truth : as for `Candidates`; the truth is known where the applicants are made up
+
+    Examples
+    --------
+    >>> from coombs.datasets import make_admissions
+    >>> applicants = make_admissions("ranked", random_state=0)
+    >>> len(applicants), len(applicants.columns), applicants.groups is None
+    (89, 10, True)
     """
 
     columns: Raw
@@ -153,13 +204,18 @@ class Admissions:
         ----------
         features : among `FEATURES`; default all that anyone has
 
+        Returns
+        -------
+        Candidates
+
         Examples
         --------
+        >>> from coombs.datasets import make_admissions
         >>> candidates = make_admissions(random_state=0).clean(["gre_verbal", "gpa"])
         >>> len(candidates), candidates.dropped
         (3510, {'no gre_verbal': 48, 'no gpa': 124, 'gpa outside 1 to 4': 107})
         """
-        values = _features(self.columns)
+        values = features_of(self.columns)
         chosen = _chosen(features, [name for name in FEATURES if not np.isnan(values[name]).all()])
         keep, dropped = np.ones(len(self), dtype=bool), {}
         for rule, broken in _rules(values, chosen):
@@ -173,7 +229,7 @@ class Admissions:
         return Candidates(items, self.tiers[keep], dropped, groups, self.truth if known else None)
 
 
-def _features(columns: Raw) -> dict[str, FloatArray]:
+def features_of(columns: Raw) -> dict[str, FloatArray]:
     """Each of FEATURES out of the raw columns, NaN where it cannot be had."""
     values = {"gpa": columns["gpa"]}
     for score in GRE:
@@ -205,9 +261,6 @@ def _chosen(features: Sequence[str] | None, available: Sequence[str]) -> tuple[s
     return chosen
 
 
-# Files
-
-
 def read_admissions(path: files.PathType) -> Admissions:
     """Return the applicants in a CSV or Parquet (.parquet) file: a row each, entries blank where missing.
 
@@ -226,9 +279,14 @@ def read_admissions(path: files.PathType) -> Admissions:
         - applicant: a name; default the number of the row
         - group: a school, year or judge, to compare within
 
+    Returns
+    -------
+    Admissions
+
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> from coombs.datasets import read_admissions
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "applicants.csv"
     >>> header = "gre_verbal_official,gre_quantitative_official,gre_writing_official,gpa,tier"
     >>> _ = path.write_text(f"{header}\\n160,165,4.5,3.9,1\\n155,,3,3.2,3\\n150,162,3.5,85,3\\n")
@@ -247,9 +305,14 @@ def read_gradcafe(path: files.PathType) -> Admissions:
         2 wait-listed, 3 rejected) and school, blank where it is not known: such a row is compared
         with nobody
 
+    Returns
+    -------
+    Admissions
+
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> from coombs.datasets import read_gradcafe
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "gradcafe.csv"
     >>> rows = "3.9,165,168,4.5,1,Duke\\n3.5,158,165,4,3,Duke\\n3.7,160,170,4,1,Yale\\n"
     >>> _ = path.write_text(f"gpa,gre_v,gre_q,gre_w,tier,school\\n{rows}")
@@ -303,159 +366,3 @@ def _groups(cells: NDArray[Any]) -> Names:
     """Labels as text, "" where missing."""
     texts = ["" if cell is None or cell != cell else str(cell).strip() for cell in cells.tolist()]
     return np.array(texts, dtype=object)
-
-
-# Simulation
-
-MEANS = (153.0, 163.0, 3.6, 3.5, 2.0)
-"""Of verbal, quantitative, writing, GPA and a letter: made up."""
-SPREADS = (7.0, 5.0, 0.7, 0.3, 0.6)
-"""Their standard deviations: made up."""
-SHARED = 0.3
-"""The share of variance common to all of them: made up."""
-SCALES = (*SPREADS[:4], 5.0)
-"""Spreads of FEATURES, in whose units the committees' metrics are made."""
-
-IDEAL = (158.08, 162.50, 4.68, 4.06, 15.28)
-"""The ideal that the paper learned from its Unranked Candidates, in the order of FEATURES."""
-EIGENVALUES = (1991.0, 1971.0, 1178.0, 861.0, 286.0)
-INTERACTIONS = (
-    (0.0, 0.0, 0.909, -0.392, 0.0),
-    (0.0, 0.0, 0.393, 0.919, 0.0),
-    (0.0, 0.0, 0.0, 0.0, 0.982),
-    (-0.310, 0.942, 0.0, 0.0, 0.0),
-    (0.942, 0.319, 0.0, 0.0, 0.0),
-)
-"""The paper's table of the metric learned from them."""
-IMPORTANCES = (286.0, 861.0, 1981.0, 1981.0)
-"""For Ranked Candidates the paper says: no interactions, GPA and writing level, quantitative, verbal last."""
-
-BINS = (2, 2, 2, 1, 4, 6, 12, 48)
-"""Sizes of the 8 bins of Ranked Candidates, which the paper does not print.
-
-They hold 77 = 88 - 11 candidates and 88 * 87 / 2 - 2610 = 1218 = sum of n (n - 1) / 2 uncompared pairs:
-ten solutions but for their order. This one has borders after 17 and 22 candidates, the paper's other K, its
-first bin is no single candidate (the top 12 would be unique), and no such solution has fewer bins of one.
-"""
-
-
-class Population(NamedTuple):
-    """Simulated applicants: tiers, how many in each come through the cleaning and do not, and the truth."""
-
-    tiers: tuple[float, ...]
-    complete: tuple[int, ...]
-    incomplete: tuple[int, ...]
-    truth: Model
-
-
-def _committee(values: Sequence[float], vectors: ArrayLike) -> Model:
-    """The truth over as many features, by a metric's eigenvalues and vectors (rows) in units of SCALES."""
-    d = len(values)
-    # The nearest orthonormal vectors to the printed ones, which are rounded and lack small entries.
-    left, _, right = np.linalg.svd(np.asarray(vectors))
-    root = np.sqrt(values)[:, None] * (left @ right) / SCALES[:d]
-    return Model(root.T @ root, np.array(IDEAL[:d]), FEATURES[:d], np.array(SCALES[:d]))
-
-
-def _population(kind: str) -> Population:
-    """The paper's: 3305 of 3789 files complete; 88 of 89, scores 1.0, 1.1, ..., 2.0 once and bins 3 to 10."""
-    if kind == "unranked":
-        truth = _committee(EIGENVALUES, INTERACTIONS)
-        return Population((1.0, 2.0, 3.0), (176, 455, 2674), (15, 75, 394), truth)
-    if kind == "ranked":
-        tiers = (*(1 + k / 10 for k in range(11)), *map(float, range(3, 11)))
-        truth = _committee(IMPORTANCES, np.eye(4))
-        return Population(tiers, (*([1] * 11), *BINS), (*([0] * 18), 1), truth)
-    raise InputError(f"kind is {kind!r}; it must be 'unranked' or 'ranked'.")
-
-
-def make_admissions(
-    kind: str = "unranked",
-    *,
-    truth: Model | None = None,
-    noise: float = 0.5,
-    random_state: RandomState = None,
-) -> Admissions:
-    """Draw applicants like the paper's, whom a committee with a known metric and ideal point has judged.
-
-    Scores are normal with a common part, rounded and cut to their ranges. The committee orders what the
-    files show by (x - u)' M (x - u) / s + noise * e, s the spread of the distances and e standard
-    normal: what it weighs beside the features. The best 191 get a fellowship, 530 more are
-    admitted, 3068 denied; or the best 11 of 89 are ranked one by one and 8 bins follow. Then as many
-    files lose an entry as the paper's cleaning leaves out: 484 in all, or 1.
-
-    Parameters
-    ----------
-    kind : "unranked", ten columns; or "ranked", one GRE report and no letters
-    truth : over the five features, or the first four; default what the paper learned, its eigenvalues
-        and directions taken in units of the features' spreads
-    noise : at least 0, where the tiers follow the truth exactly
-    random_state : seed, generator or None
-
-    Examples
-    --------
-    >>> applicants = make_admissions(random_state=0)
-    >>> len(applicants), len(applicants.clean())
-    (3789, 3305)
-    >>> applicants.truth.ideal_point.tolist()
-    [158.08, 162.5, 4.68, 4.06, 15.28]
-    """
-    if not isinstance(noise, Real) or isinstance(noise, bool) or not 0 <= noise < np.inf:
-        raise InputError(f"noise is {noise!r}; it must be a finite number of at least 0.")
-    rng, population = generator(random_state), _population(kind)
-    features = population.truth.feature_names
-    judge = replace(truth or population.truth, feature_names=features)
-    sizes = np.add(population.complete, population.incomplete)
-    n = int(sizes.sum())
-    columns = _draw_columns(n, rng) if kind == "unranked" else _one_report(_draw_columns(n, rng))
-    names = np.array([f"applicant {i}" for i in range(n)], dtype=object)
-    shown = Admissions(columns, names, np.ones(n)).clean(features).items
-    distances = judge.distance(shown)
-    scores = distances / (distances.std() or 1.0) + noise * rng.standard_normal(n)
-    tiers = np.empty(n)
-    tiers[np.argsort(scores, kind="stable")] = np.repeat(population.tiers, sizes)
-    for tier, count in zip(population.tiers, population.incomplete, strict=True):
-        _spoil(columns, rng.choice(np.flatnonzero(tiers == tier), count, replace=False), kind, rng)
-    return Admissions(columns, names, tiers, truth=judge)
-
-
-def _draw_columns(n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
-    """Files that all come through the cleaning, some without official scores, some with few letters."""
-    z = np.sqrt(SHARED) * rng.standard_normal((n, 1)) + np.sqrt(1 - SHARED) * rng.standard_normal((n, 5))
-    drawn = dict(zip(FEATURES, (MEANS + np.array(SPREADS) * z).T, strict=True))
-    columns = {"gpa": np.clip(np.round(drawn["gpa"], 2), *GPA_RANGE)}
-    absent = rng.random(n) < 0.3
-    unreported = ~absent & (rng.random(n) < 0.1)
-    for score in GRE:
-        step, within = 0.5 if score == "gre_writing" else 1.0, RANGES[f"{score}_official"]
-        official = np.clip(step * np.rint(drawn[score] / step), *within)
-        slips = step * rng.choice([-1, 0, 1, 2], n, p=[0.02, 0.9, 0.05, 0.03])
-        columns[f"{score}_official"] = np.where(absent, np.nan, official)
-        columns[f"{score}_self"] = np.where(unreported, np.nan, np.clip(official + slips, *within))
-    n_letters = rng.choice([1, 2, 3], n, p=[0.05, 0.15, 0.8])
-    for k, name in enumerate(LETTERS):
-        letter = np.clip(np.rint(drawn["letters"] + 0.5 * rng.standard_normal(n)), *RANGES[name])
-        columns[name] = np.where(k < n_letters, letter, np.nan)
-    return {name: columns[name] for name in COLUMNS}
-
-
-def _one_report(columns: Raw) -> dict[str, FloatArray]:
-    """The files with one GRE report each, called official, and no letters."""
-    blank = {name: np.full_like(column, np.nan) for name, column in columns.items()}
-    official = {f"{score}_official": _features(columns)[score] for score in GRE}
-    return blank | official | {"gpa": columns["gpa"]}
-
-
-def _spoil(columns: Raw, rows: Rows, kind: str, rng: np.random.Generator) -> None:
-    """Make files incomplete: no GPA, no score in a GRE section; if unranked, a GPA off scale, no letters."""
-    way = rng.integers(2 if kind == "ranked" else 4, size=len(rows))
-    columns["gpa"][rows[way == 0]] = np.nan
-    section = rng.choice(GRE, len(rows))
-    for score in GRE:
-        lost = rows[(way == 1) & (section == score)]
-        columns[f"{score}_self"][lost] = columns[f"{score}_official"][lost] = np.nan
-    scaled = rows[way == 2]
-    # Out of 100; out of 20; divided twice.
-    columns["gpa"][scaled] = np.round(columns["gpa"][scaled] * rng.choice([25.0, 5.0, 0.2], len(scaled)), 2)
-    for name in LETTERS:
-        columns[name][rows[way == 3]] = np.nan

@@ -1,0 +1,300 @@
+"""How `Comparisons` are made of rankings, scores, tiers, feature vectors, frames and files."""
+
+from __future__ import annotations
+
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from coombs.data import checking, files, preflib, tables
+from coombs.data.tables import InputError, ItemTable, TableLike, Where
+from coombs.words import count
+
+Column: TypeAlias = ArrayLike | None
+
+
+class Constructors:
+    """The class methods of `Comparisons` that make one."""
+
+    __slots__ = ()
+
+    def _store(self, *values: Any) -> None:
+        """Set every field, in their order."""
+        raise NotImplementedError
+
+    @classmethod
+    def _of(cls, *values: Any) -> Self:
+        """Comparisons out of checked values, one for each field."""
+        data = cls.__new__(cls)
+        data._store(*values)
+        return data
+
+    @classmethod
+    def from_ranking(cls, items: TableLike, order: ArrayLike) -> Self:
+        """Return the n (n - 1) / 2 answers of a ranking of n items.
+
+        Parameters
+        ----------
+        items : table of items, as for `Comparisons`
+        order : (n,) names or positions of items, the best first; it may leave items out
+
+        Returns
+        -------
+        Comparisons; the pairs are (order[a], order[b]) for a < b
+
+        Examples
+        --------
+        >>> from coombs import Comparisons
+        >>> Comparisons.from_ranking([[0.0], [1.0], [2.0]], [2, 0, 1]).pairs.tolist()
+        [[2, 0], [2, 1], [0, 1]]
+        """
+        table = checking.two_items(tables.item_table(items))
+        ranked = tables.positions(
+            table, checking.flat(order, "ranking", exact=True), lambda i: f"place {i} of the ranking"
+        )
+        if len(ranked) < 2:
+            raise InputError(f"The ranking has {count(len(ranked), 'item')}; it needs at least two.")
+        counts = np.bincount(ranked)
+        if counts.max() > 1:
+            raise InputError(f"The ranking has {table.where(int(counts.argmax()))} twice; once is right.")
+        return cls._of(*table, *checking.all_won(ranked[np.column_stack(np.triu_indices(len(ranked), 1))]))
+
+    @classmethod
+    def from_scores(
+        cls, items: TableLike, scores: ArrayLike, higher_is_better: bool = True, groups: Column = None
+    ) -> Self:
+        """Return an answer for every two items whose scores differ.
+
+        Parameters
+        ----------
+        items : table of items, as for `Comparisons`
+        scores : (n_items,) numbers
+        higher_is_better : False where a low score is a good one
+        groups : (n_items,) labels; only items of the same group (one judge's, say) are compared, and
+            the group becomes the answers' user
+
+        Returns
+        -------
+        Comparisons; the better item of each pair comes first, equal scores give no answer
+
+        Examples
+        --------
+        >>> from coombs import Comparisons
+        >>> Comparisons.from_scores([[0.0], [1.0], [2.0]], [7, 9, 7]).pairs.tolist()
+        [[1, 0], [1, 2]]
+        """
+        return cls._from_values(items, scores, "score", higher_is_better, groups)
+
+    @classmethod
+    def from_tiers(cls, items: TableLike, tiers: ArrayLike, groups: Column = None) -> Self:
+        """Return an answer for every two items of different tiers.
+
+        Parameters
+        ----------
+        items : table of items, as for `Comparisons`
+        tiers : (n_items,) numbers, the lowest being the best
+        groups : (n_items,) labels, as for `from_scores`
+
+        Returns
+        -------
+        Comparisons; the item of the better tier comes first, the same tier gives no answer
+
+        Examples
+        --------
+        >>> from coombs import Comparisons
+        >>> Comparisons.from_tiers([[0.0], [1.0], [2.0]], [1, 2, 2]).pairs.tolist()
+        [[0, 1], [0, 2]]
+        """
+        return cls._from_values(items, tiers, "tier", False, groups)
+
+    @classmethod
+    def _from_values(
+        cls, items: TableLike, values: Any, noun: str, higher_is_better: bool, groups: Any
+    ) -> Self:
+        """Answers between items of different value, inside each group."""
+        table = checking.two_items(tables.item_table(items))
+        return cls._of(*table, *checking.by_value(table, values, noun, higher_is_better, groups))
+
+    @classmethod
+    def from_features(
+        cls, pairs: ArrayLike, y: Column = None, users: Column = None, weights: Column = None
+    ) -> Self:
+        """Return answers about items that are given by their features inside the pairs.
+
+        Parameters
+        ----------
+        pairs : (n, 2, n_features) numbers
+        y, users, weights : as for `Comparisons`
+
+        Returns
+        -------
+        Comparisons; the items are the different vectors among the pairs, sorted
+
+        Examples
+        --------
+        >>> from coombs import Comparisons
+        >>> data = Comparisons.from_features([[[2.0], [1.0]], [[1.0], [3.0]]])
+        >>> data.items.ravel().tolist(), data.pairs.tolist()
+        ([1.0, 2.0, 3.0], [[1, 0], [0, 2]])
+        """
+        values = tables.as_array(pairs, "pairs")
+        if values.ndim != 3 or values.shape[1] != 2 or not len(values):
+            raise InputError(f"The pairs have shape {values.shape}; they must be (n, 2, n_features), n > 0.")
+        flat = values.reshape(-1, values.shape[2])
+        vectors = tables.item_table(flat, lambda i: tables.row(i // 2)).matrix
+        # Adding 0.0 turns -0.0 into 0.0, so that the two are one item.
+        matrix, inverse = np.unique(vectors + 0.0, axis=0, return_inverse=True)
+        table = checking.two_items(ItemTable(matrix, None, None, False))
+        inverse = inverse.reshape(-1, 2)
+        found = checking.differing(inverse, inverse, tables.row)
+        return cls._of(
+            *table, *checking.answers(found, checking.labels(y, len(found)), users, weights, tables.row)
+        )
+
+    @classmethod
+    def from_frame(cls, items: TableLike, answers: Any) -> Self:
+        """Return the answers in a pandas or polars frame.
+
+        Parameters
+        ----------
+        items : table of items, as for `Comparisons`
+        answers : frame with the columns `left`, `right`, `winner`, or `winner`, `loser`; also `user` and
+            `weight` where there are any; others are ignored. Beside `left` and `right`, `winner` is the name
+            of one of the two or, unless one of the two has that very name, a word: left, right, tie, or skip
+            for a question that was not answered, which is left out
+
+        Returns
+        -------
+        Comparisons
+
+        Examples
+        --------
+        >>> from coombs import Comparisons
+        >>> data = Comparisons([[0.0], [1.0], [2.0]], [[0, 1], [2, 1]])
+        >>> Comparisons.from_frame(data.items, data.to_frame()) == data
+        True
+        """
+        return cls.from_columns(tables.item_table(items), tables.frame_columns(answers), tables.row)
+
+    @classmethod
+    def read_csv(cls, items_path: files.PathType, answers_path: files.PathType) -> Self:
+        """Return the answers in a CSV file about the items in another.
+
+        Parameters
+        ----------
+        items_path : path; one row an item, one column a feature. The first column holds the item
+            names when it is text or its header is item, name, id or blank; otherwise there are none
+        answers_path : path; columns as for `from_frame`, items called by name, or by position
+            where they have no names
+
+        Returns
+        -------
+        Comparisons
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from coombs import Comparisons
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "items.csv").write_text("item,price\\nlatte,4\\nmocha,5\\n")
+        >>> _ = (folder / "answers.csv").write_text("left,right,winner\\nlatte,mocha,mocha\\n")
+        >>> Comparisons.read_csv(folder / "items.csv", folder / "answers.csv")
+        Comparisons(1 answer about 2 items with 1 feature)
+        """
+        columns, where = files.csv_columns(answers_path)
+        weight = {name: files.typed(columns[name]) for name in columns if name.lower() == "weight"}
+        return cls.from_columns(files.csv_items(items_path), columns | weight, where)
+
+    @classmethod
+    def read_parquet(cls, items_path: files.PathType, answers_path: files.PathType) -> Self:
+        """Return the answers in a Parquet file about the items in another.
+
+        Parameters
+        ----------
+        items_path, answers_path : paths; columns as for `read_csv`
+
+        Returns
+        -------
+        Comparisons
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import pandas as pd
+        >>> from coombs import Comparisons
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> pd.DataFrame({"item": ["latte", "mocha"], "price": [4, 5]}).to_parquet(folder / "items.parquet")
+        >>> pd.DataFrame({"winner": ["mocha"], "loser": ["latte"]}).to_parquet(folder / "answers.parquet")
+        >>> Comparisons.read_parquet(folder / "items.parquet", folder / "answers.parquet")
+        Comparisons(1 answer about 2 items with 1 feature)
+        """
+        frame, where = files.parquet_frame(answers_path)
+        return cls.from_columns(files.parquet_items(items_path), tables.frame_columns(frame), where)
+
+    @classmethod
+    def from_preflib(cls, items: TableLike, path: files.PathType) -> Self:
+        """Return what the orders in a PrefLib file say of every two alternatives.
+
+        Parameters
+        ----------
+        items : table of items, as for `Comparisons`; alternatives are items by name, or by position where
+            items have no names and are as many
+        path : of a .soc, .soi, .toc or .toi file
+
+        Returns
+        -------
+        Comparisons; each (winner, loser) once, its weight the number of voters. Ties and what is unranked
+            say nothing
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from coombs import Comparisons
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "votes.soi"
+        >>> _ = path.write_text("# ALTERNATIVE NAME 1: a\\n# ALTERNATIVE NAME 2: b\\n5: 2,1\\n2: 2,1\\n")
+        >>> [part.tolist() for part in Comparisons.from_preflib([[0.0], [1.0]], path).oriented()]
+        [[1], [0], [7.0]]
+        """
+        table = checking.two_items(tables.item_table(items))
+        wins, voters = preflib.wins(table, path)
+        return cls._of(
+            *table, *checking.all_won(wins, checking.positive_weights(voters, lambda i: f"preference {i}"))
+        )
+
+    @classmethod
+    def from_columns(cls, table: ItemTable, columns: tables.Columns, where: Where) -> Self:
+        """Return the answers in named columns about items that were checked before.
+
+        Parameters
+        ----------
+        table : `Comparisons.item_table` of the same items
+        columns : name to (n,) array; the columns are those of `from_frame`
+        where : function of a row's number that says how messages call the row
+
+        Returns
+        -------
+        Comparisons
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Comparisons
+        >>> table = Comparisons([[0.0], [1.0]], [[0, 1]]).item_table
+        >>> columns = {"winner": np.array([1, 1]), "loser": np.array([0, 0])}
+        >>> Comparisons.from_columns(table, columns, lambda i: f"row {i}")
+        Comparisons(2 answers about 2 items with 1 feature)
+        """
+        given = checking.answer_columns(columns, where)
+        pairs: Any = given.pairs
+        if table.names is not None:
+            # In a table of answers a number is never a position where the items have names.
+            flat = tables.text_array(pairs.ravel(), "item", lambda i: where(int(given.rows[i // 2])))
+            pairs = flat.reshape(pairs.shape)
+        checking.two_items(table)
+
+        def place(i: int) -> str:
+            return where(int(given.rows[i]))
+
+        found = checking.pairs(table, tables.as_array(pairs, "pairs"), place)
+        return cls._of(*table, *checking.answers(found, given.y, given.users, given.weights, place))
