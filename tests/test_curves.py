@@ -9,7 +9,8 @@ import pytest
 
 from coombs import Comparisons, IdealPoint, InputError, SingleStep
 from coombs.data.tables import ItemTable
-from coombs.insights.explanation import Explanation, Shape
+from coombs.insights.explanation import Explanation
+from coombs.insights.statements import Shape
 from coombs.model import Model
 from coombs.simulate import draw_pairs
 

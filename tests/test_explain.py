@@ -165,7 +165,7 @@ def test_a_constant_and_a_copied_feature_are_told() -> None:
     told = explain(est)
     texts = {one.kind: one.text for one in told.unknowns}
     assert texts["constant"].startswith("c is the same for all items")
-    assert texts["copies"].startswith("d is as good as a copy of a, turned around, so that")
+    assert texts["copies"].startswith("d is as good as a copy of a, turned around, so how")
     assert "unseen direction" not in texts
     assert told.ideal[2].verdict == "always the same" and told.ideal[2].value is None
 

@@ -26,6 +26,8 @@ from hypothesis import strategies as st
 from coombs import cli
 from coombs.data.catalogue import Catalogue
 from coombs.data.tables import ItemTable
+from coombs.render.blocks import Points, Section, TableBlock
+from coombs.render.text import page
 from coombs.study import Progress, Question, load_study
 from coombs.terminal.cells import cells, cut, harmless, pad, wrap
 from coombs.terminal.keys import Keys, Lines, Unknown, single_keys
@@ -184,12 +186,13 @@ def test_details_that_both_lack_are_left_out() -> None:
 
 def test_an_explanation_is_fitted_to_the_terminal() -> None:
     """Sentences flow anew, points keep their indent, rows are cut, headings stay."""
-    page = "Title\n-----\none two three four\nfive\n  a  row  of  a  table\n- a point that goes\n  on and on"
-    assert fitted(page, Look(12)) == [
+    row, point = ("a", "row", "of", "a", "table"), "a point that goes on and on"
+    sections = [Section("Title", ["one two three four five", TableBlock("lllll", row, []), Points([point])])]
+    assert fitted(sections, Look(12)) == [
         *("Title", "-----", "one two", "three four", "five", "  a  row  o…"),
         *("- a point", "  that goes", "  on and on"),
     ]
-    assert fitted(page, Look(80)) == page.splitlines()
+    assert fitted(sections, Look(80)) == page(sections).splitlines()
 
 
 def test_passwords_are_not_shown() -> None:

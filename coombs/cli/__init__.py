@@ -20,10 +20,10 @@ from coombs.cli import (
     rank,
     reproduce,
     serve,
-    show,
     simulate,
 )
 from coombs.cli.parser import Parser, Wide
+from coombs.render.text import printable
 
 COMMANDS = (demo, fit, rank, explain, ask, serve, exchange, simulate, bench, reproduce, completion)
 """In the order of the help. Modules import what is heavy when they run."""
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ImportError, ValueError) as error:
         if not _is_the_users(error):
             raise
-        print(f"coombs: {show.harmless(str(error).splitlines()[0])}", file=sys.stderr)
+        print(f"coombs: {printable(str(error).splitlines()[0])}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("coombs: stopped; what was finished is kept.", file=sys.stderr)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from coombs.cli import show
 from coombs.cli.parser import Commands, add_command, add_json
+from coombs.render.blocks import Section, TableBlock
 
 if TYPE_CHECKING:
     from coombs.simulate import Preferences
@@ -63,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
         return
     print(f"{_machine()}, one thread. {N_ITEMS} items; medians of a few runs, of CVXPY one run.")
     heading = ("what", "features", "answers", "coombs", "CVXPY + Clarabel", "ratio")
-    show.page(show.table("lrrrrr", heading, [_cells(row) for row in rows]))
+    show.page([Section("", [TableBlock("lrrrrr", heading, [_cells(row) for row in rows])])])
     if not _has_cvxpy():
         print('For the comparison: pip install "coombs[cvxpy]"')
 

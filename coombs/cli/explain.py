@@ -31,4 +31,6 @@ def run(options: argparse.Namespace) -> None:
         show.as_json(told.to_dict() | {"n_people": model.n_people})
     else:
         show.together(model)
-        show.page(str(told))
+        from coombs.render.sentences import sections
+
+        show.page(sections(told))

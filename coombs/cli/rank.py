@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from coombs.cli import saved, show
 from coombs.cli.parser import Commands, add_command, add_json, positive
+from coombs.render.blocks import Section, TableBlock
 
 if TYPE_CHECKING:
     from coombs.data.tables import FloatArray, ItemTable
     from coombs.model import Model
 
 MOST = 20
-MOST_DECIMALS = 4
+"""Items that are shown, if nobody says how many."""
 
 
 def add(commands: Commands) -> None:
@@ -61,7 +62,9 @@ def run(options: argparse.Namespace) -> None:
         show.as_json([one | {"features": dict(zip(names, one["features"], strict=True))} for one in shown])
         return
     show.together(model)
-    show.page(ranking_table(shown[: options.top or MOST], table, feature_names(model), measure))
+    show.page(
+        [Section("", [ranking_table(shown[: options.top or MOST], table, feature_names(model), measure)])]
+    )
     if (more := len(ranking) - len(shown[: options.top or MOST])) > 0:
         print(f"  and {more} more")
     if options.csv:
@@ -70,7 +73,9 @@ def run(options: argparse.Namespace) -> None:
 
 def feature_names(model: Model) -> list[str]:
     """What the features are called."""
-    return list(model.feature_names or (f"feature {j}" for j in range(len(model.ideal_point))))
+    from coombs import words
+
+    return list(words.feature_names(model.feature_names, len(model.ideal_point)))
 
 
 def ranked(table: ItemTable, distances: FloatArray) -> list[dict[str, Any]]:
@@ -89,14 +94,15 @@ def ranked(table: ItemTable, distances: FloatArray) -> list[dict[str, Any]]:
 
 def ranking_table(
     ranking: list[dict[str, Any]], table: ItemTable, features: list[str], measure: str = "distance"
-) -> str:
+) -> TableBlock:
     """The best items with their features."""
+    from coombs import words
     from coombs.data import naming
 
-    decimals = [_decimals(column) for column in table.matrix.T]
+    digits = [words.decimals(column) for column in table.matrix.T]
     rows = []
     for one in ranking:
-        values = zip(one["features"], decimals, strict=True)
+        values = zip(one["features"], digits, strict=True)
         rows.append(
             (
                 str(one["rank"]),
@@ -105,15 +111,4 @@ def ranking_table(
                 *(f"{v:.{k}f}" for v, k in values),
             )
         )
-    return show.table("rlr" + "r" * len(features), ("rank", "item", measure, *features), rows)
-
-
-def _decimals(column: FloatArray) -> int:
-    """As few as lose nothing, or as tell a five-hundredth of the spread."""
-    import numpy as np
-
-    for digits in range(MOST_DECIMALS):
-        if np.array_equal(np.round(column, digits), column):
-            return digits
-    spread = float(np.ptp(column)) or 1.0
-    return int(np.clip(np.ceil(np.log10(500 / spread)), 0, 12))
+    return TableBlock("rlr" + "r" * len(features), ("rank", "item", measure, *features), rows)

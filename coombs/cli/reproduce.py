@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> None:
     from coombs.paper import all_experiments, chosen, with_earlier
     from coombs.paper.report import write_report
     from coombs.paper.runner import Run, reproduce
-    from coombs.render.plots import need_matplotlib
+    from coombs.render.canvas import need_matplotlib
 
     if options.list or not options.experiments:
         for one in all_experiments():

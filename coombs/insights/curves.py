@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coombs.data.tables import FloatArray, InputError, TableLike, item_table
+from coombs.data.tables import FloatArray, InputError, TableLike
 from coombs.estimators.ideal_point import IdealPoint
 from coombs.inference.posterior import LEVEL, Posterior, quantiles
-from coombs.insights.plot_data import MOST_FEATURES, Feature, feature_names, feature_position, thin
+from coombs.insights.selection import FeatureKey, feature_positions, items_of, names_of, thin
 
 if TYPE_CHECKING:
     from coombs.estimators.base import PairEstimator
 
 COUNTS = 0.1
-"""The weight of the smooth taste in the average from which on its curves are shown."""
+"""The weight of the smooth taste in the average from which on curves and maps show the average."""
+MOST_FEATURES = 6
+"""Features that have a curve, or a row of a matrix, if nobody says which."""
 GRID = 41
 """Values of a feature along a curve."""
 MOST_ITEMS = 60
@@ -76,10 +78,15 @@ def smooth_weight(est: PairEstimator) -> float:
     return float(sum(weight for name, weight in weights.items() if name.startswith("smooth")))
 
 
+def is_averaged(est: PairEstimator) -> bool:
+    """Whether the smooth taste counts, so that curves and maps show the average rather than the ideal."""
+    return smooth_weight(est) >= COUNTS
+
+
 def taste_curves_data(
     est: PairEstimator,
     *,
-    features: Sequence[Feature] | None = None,
+    features: Sequence[FeatureKey] | None = None,
     items: TableLike = None,
     level: float = LEVEL,
 ) -> tuple[TasteCurve, ...]:
@@ -90,40 +97,50 @@ def taste_curves_data(
     """
     if not isinstance(est, IdealPoint):
         raise InputError(f"Taste curves are for a fitted IdealPoint; this is a {type(est).__name__}.")
-    table, names = item_table(est._given(items)), feature_names(est)
-    matrix = table.matrix[thin(len(table.matrix), MOST_ITEMS)]
+    table, names = items_of(est, items), names_of(est)
+    matrix = some_items(table.matrix)
     posterior = _thinned(est._draws(), max(1, min(MOST_DRAWS, MOST_NUMBERS // matrix.size)))
     if features is None:
         chosen = _most_important(posterior, matrix)[:MOST_FEATURES]
     else:
-        chosen = [feature_position(names, feature) for feature in features]
-    if not chosen or len(set(chosen)) < len(chosen):
-        raise InputError("The features of the curves must be different ones, and at least one.")
+        chosen = feature_positions(names, features, "curves")
     model = est.described()[0]
     is_other = smooth_weight(est) > 0 and model.bumps is None
     curves = []
     for j in chosen:
         points = table.matrix[:, j]
         xs = np.linspace(points.min(), points.max(), GRID)
-        draws = _centred_mean(posterior.scores, matrix, j, xs)
-        described = _centred_mean(model.distance, matrix, j, xs) if is_other else None
+        draws = _liking(posterior.scores, matrix, j, xs)
+        described = _liking(model.distance, matrix, j, xs) if is_other else None
         curves.append(TasteCurve(names[j], xs, draws, described, points, level))
     return tuple(curves)
 
 
-def _centred_mean(
+def averaged(
+    score: Callable[[FloatArray], FloatArray], items: FloatArray, plane: Sequence[int], points: FloatArray
+) -> FloatArray:
+    """(..., g) mean over the items of their score when they have these (g, k) values on a plane."""
+    return np.stack([score(_moved(items, plane, point)).mean(axis=-1) for point in points], axis=-1)
+
+
+def some_items(items: FloatArray) -> FloatArray:
+    """Those whose other features curves and maps are averaged over."""
+    return items[thin(len(items), MOST_ITEMS)]
+
+
+def _liking(
     score: Callable[[FloatArray], FloatArray], items: FloatArray, j: int, xs: FloatArray
 ) -> FloatArray:
-    """(..., g) minus the score's mean over the items when their feature j is x, less its mean over xs."""
-    liking = np.stack([-score(_moved(items, j, x)).mean(axis=-1) for x in xs], axis=-1)
+    """(..., g) minus the averaged score along a feature, less its mean."""
+    liking = -averaged(score, items, [j], xs[:, None])
     result: FloatArray = liking - liking.mean(axis=-1, keepdims=True)
     return result
 
 
-def _moved(items: FloatArray, j: int, values: FloatArray) -> FloatArray:
-    """The items with other values of a feature."""
+def _moved(items: FloatArray, plane: Sequence[int], values: FloatArray) -> FloatArray:
+    """The items with other values of some features."""
     result = items.copy()
-    result[:, j] = values
+    result[:, plane] = values
     return result
 
 
@@ -143,6 +160,6 @@ def _most_important(posterior: Posterior, items: FloatArray) -> list[int]:
     varies = np.flatnonzero(np.ptp(items, axis=0) > 0).tolist()
     for j in varies:
         for shift in range(1, SWAPS + 1):
-            moved = posterior.scores(_moved(items, j, np.roll(items[:, j], shift))).mean(axis=0)
+            moved = posterior.scores(_moved(items, [j], np.roll(items[:, [j]], shift, axis=0))).mean(axis=0)
             changes[j] += float(((moved - score) ** 2).mean())
     return [int(j) for j in np.argsort(-changes, kind="stable") if j in varies or not varies]

@@ -9,7 +9,7 @@ import numpy as np
 
 from coombs.estimators.single_step import SingleStep
 from coombs.paper.experiment import Cell, Experiment, Row, Table, stream
-from coombs.render.plots import new_figure
+from coombs.render.canvas import new_figure
 from coombs.simulate import Preferences, draw_answers, draw_pairs, make_preferences, squared_distances
 
 SMALLEST = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from coombs.data import naming
-from coombs.insights.plot_data import item_names, what_matters_data
+from coombs.insights.selection import item_names
+from coombs.insights.statements import NOT_KNOWN, SWEET_SPOT
+from coombs.insights.what_matters import what_matters_data
 from coombs.study import Answer, Respondent, Result
 from coombs.web.cards import Column
 from coombs.words import percent
@@ -148,15 +150,10 @@ class Findings:
     @cached_property
     def matters(self) -> list[Matter]:
         """Features, the most important first."""
-        # It needs scikit-learn, which takes a second to import.
-        from coombs.insights.from_fit import in_few_words
-
-        found = what_matters_data(self.result.model, wishes=False)
+        found = what_matters_data(self.result.model, verdicts=self.told.ideal)
         ends = np.repeat(found.importance[:, None], 2, axis=1) if found.interval is None else found.interval
-        rows = zip(found.positions.tolist(), found.importance.tolist(), ends.tolist(), strict=True)
-        features, wanted = self.told.features, self.told.ideal
-        wishes = list(map(in_few_words, features, wanted)) if wanted else [""] * len(features)
-        return [Matter(features[j].name, share, low, high, wishes[j]) for j, share, (low, high) in rows]
+        rows = zip(found.features, found.importance.tolist(), ends.tolist(), found.wishes, strict=True)
+        return [Matter(name, share, low, high, wish) for name, share, (low, high), wish in rows]
 
     @property
     def best(self) -> list[Place]:
@@ -165,8 +162,6 @@ class Findings:
 
     def ideal(self) -> list[IdealRow]:
         """The ideal beside the best items, the most important feature first."""
-        from coombs.insights.explanation import NOT_KNOWN, SWEET_SPOT
-
         catalogue = self.respondent.study.catalogue
         matrix, names = catalogue.table.matrix, catalogue.features
         wanted = {one.feature: one for one in self.told.ideal}

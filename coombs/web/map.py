@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data.tables import FloatArray
-from coombs.insights.plot_data import LevelSets, level_sets_data
+from coombs.insights.level_sets import LevelSets, level_sets_data
+from coombs.render.captions import map_text
 
 if TYPE_CHECKING:
     from coombs.estimators.ideal_point import IdealPoint
@@ -103,7 +104,7 @@ def level_map(model: IdealPoint, x: str, y: str) -> Map:
         _band(data, across, down),
         _ticks(data.xs, across),
         _ticks(data.ys, down),
-        _sentence(data),
+        map_text(data, "stronger the line", "cross"),
     )
 
 
@@ -156,17 +157,6 @@ def _label(text: str, box: Box, x: float) -> Label:
 
 def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
-
-
-def _sentence(data: LevelSets) -> str:
-    """What the picture shows, what is marked in it, and where the other features are."""
-    told = (
-        "Everything along a line is equally good; the stronger the line, the better. Dots are the items. "
-        f"{data.caption('cross')}"
-    ).strip()
-    if len(data.base) == 2:
-        return told
-    return f"{told} The lines take the other features at {data.others}; items are judged by those, too."
 
 
 def _scale(values: FloatArray, first: float, last: float) -> FloatArray:
