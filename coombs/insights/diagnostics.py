@@ -23,6 +23,7 @@ from coombs.insights.statements import (
     SurprisingAnswer,
     Trust,
 )
+from coombs.insights.surface import combination
 from coombs.model import Model
 from coombs.words import count
 
@@ -154,7 +155,7 @@ def _unseen(case: Case) -> list[Combination]:
     metric = case.surface.scaled_metric if case.has_ideal else np.eye(d)
     basis = Model(metric, np.zeros(d)).unseen_directions(case.est._compared) * case.varies[:, None]
     vectors, sizes, _ = np.linalg.svd(basis, full_matrices=False)
-    return [case.combination(vectors[:, k]) for k in np.flatnonzero(sizes > 0.5)]
+    return [combination(vectors[:, k], case.names) for k in np.flatnonzero(sizes > 0.5)]
 
 
 # How far to trust it.

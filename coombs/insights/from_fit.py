@@ -16,24 +16,20 @@ from coombs.estimators.ideal_point import IdealPoint
 from coombs.insights import diagnostics
 from coombs.insights.explanation import FIT, Explanation
 from coombs.insights.selection import item_names
-from coombs.insights.statements import Combination, FeatureRange, FeatureVerdict, Ranked, Slope, TradeOff
-from coombs.insights.surface import Surface, shares_of
+from coombs.insights.statements import FeatureRange, FeatureVerdict, Ranked, Slope, TradeOff
+from coombs.insights.surface import Surface, combinations, shares_of
 from coombs.insights.trade_offs import trade_offs_at
 from coombs.insights.verdicts import fitted_features, has_pattern, judged
-from coombs.words import loadings
+from coombs.insights.what_matters import ranking_data
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from coombs.data.comparisons import Comparisons
-    from coombs.data.tables import FloatArray, ItemTable, TableLike
+    from coombs.data.tables import ItemTable, TableLike
 
-SMALL_LOADING = 0.15
-"""Loadings of a combination of features below this are left out."""
-SMALL_DIRECTION = 0.005
-"""Directions with less of the metric are left out."""
 ENOUGH_TRADE_OFFS = 3
 """Trade-offs that an item needs to be the one at which they are told."""
 NEAREST = 10
@@ -85,10 +81,10 @@ class Case:
         """Whether there is an ideal point, or a worst one."""
         return bool(np.isfinite(self.est.ideal_point_).all()) and self.est.kind_ != "items"
 
-    def combination(self, vector: FloatArray, share: float = 0.0, anti_ideal: bool = False) -> Combination:
-        """The loadings worth telling, the largest first and positive."""
-        told = tuple((self.features[j].name, weight) for j, weight in loadings(vector, SMALL_LOADING))
-        return Combination(share, told, anti_ideal)
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return tuple(feature.name for feature in self.features)
 
 
 def explain(
@@ -141,14 +137,14 @@ def explain(
         intervals=case.surface.posterior is not None,
         features=case.features,
         ideal=verdicts,
-        directions=_directions(case),
+        directions=combinations(case.surface.model, case.names) if case.has_ideal else (),
         slopes=_slopes(case),
         shapes=shapes,
         trade_off_item=trade_off_item,
         trade_offs=trade_offs,
         unknowns=tuple(diagnostics.unknowns(case, verdicts)),
         trust=diagnostics.trust(case, verdicts),
-        ranking=_ranking(case, int(top)),
+        ranking=tuple(_ranked(case, int(top))),
     )
     return told if told.has_pattern else told.without_claims()
 
@@ -176,19 +172,6 @@ def _by_vectors(table: ItemTable, features: Sequence[FeatureRange]) -> tuple[str
     shown, more = features[:SHOWN_VALUES], ", ..." if len(features) > SHOWN_VALUES else ""
     rows = [[f.text(float(x)) for f, x in zip(shown, row, strict=False)] for row in table.matrix]
     return tuple(f"({', '.join(row)}{more})" for row in rows)
-
-
-def _directions(case: Case) -> tuple[Combination, ...]:
-    """Eigenvectors of M in units of the features' spreads, the most important first."""
-    if not case.has_ideal:
-        return ()
-    values, vectors = np.linalg.eigh(case.surface.scaled_metric)
-    shares = shares_of(values)
-    return tuple(
-        case.combination(vectors[:, k], float(shares[k]), anti_ideal=bool(values[k] < 0))
-        for k in np.argsort(-shares, kind="stable")
-        if shares[k] >= SMALL_DIRECTION
-    )
 
 
 def _slopes(case: Case) -> tuple[Slope, ...]:
@@ -219,14 +202,10 @@ def _trade_offs(
     return case.labels[order[place]], found[place]
 
 
-def _ranking(case: Case, top: int) -> tuple[Ranked, ...]:
+def _ranked(case: Case, top: int) -> Iterator[Ranked]:
     """The best items."""
-    distances = case.est.distance(case.table)
-    order = np.argsort(distances, kind="stable")[:top]
-    ends = None if case.surface.posterior is None else case.est.rank_interval(case.table, case.level)
-    result = []
-    for place, i in enumerate(order, start=1):
-        best, worst = (None, None) if ends is None else (int(ends[i, 0]), int(ends[i, 1]))
+    found = ranking_data(case.est, items=case.table, top=top, level=case.level)
+    for place, i in enumerate(found.positions):
+        best, worst = (None, None) if found.interval is None else map(int, found.interval[place])
         values = tuple(map(float, case.table.matrix[i]))
-        result.append(Ranked(case.labels[i], place, best, worst, float(distances[i]), values))
-    return tuple(result)
+        yield Ranked(case.labels[i], place + 1, best, worst, float(found.distances[place]), values)

@@ -18,23 +18,18 @@ from coombs.insights.statements import (
     MORE,
     SWEET_SPOT,
     WORST,
-    Combination,
     FeatureRange,
     FeatureVerdict,
     NotKnown,
     TradeOff,
 )
-from coombs.insights.surface import scaled_metric, shares_of
-from coombs.words import feature_names, in_words, loadings
+from coombs.insights.surface import combination, combinations, scaled_metric, shares_of
+from coombs.words import feature_names
 
 if TYPE_CHECKING:
     from coombs.data.tables import FloatArray
     from coombs.model import Model
 
-LEAST_SHARE = 0.005
-"""Directions with less of the metric are left out."""
-LEAST_LOADING = 0.15
-"""Parts of a direction below this are left out."""
 TOGETHER = 0.15
 """M_ab / sqrt(M_aa M_bb) from which on two features are told to act together."""
 MOST_TRADE_OFFS = 6
@@ -65,7 +60,7 @@ def explain_model(model: Model) -> Explanation:
     return replace(
         told,
         ideal=tuple(_slope_verdicts(slope, names) if is_linear else _metric_verdicts(model, metric, names)),
-        directions=tuple(_directions(model, metric, names)),
+        directions=combinations(model, names),
         trade_offs=tuple(islice(trade_offs, MOST_TRADE_OFFS)),
         unknowns=tuple(_unseen(model, scales, names)) if kind in ("full", "diagonal", "identity") else (),
     )
@@ -86,15 +81,6 @@ def _kind(model: Model, metric: FloatArray) -> str:
     if (metric != np.diag(weights)).any():
         return "full"
     return "identity" if np.allclose(weights, weights[0]) else "diagonal"
-
-
-def _directions(model: Model, metric: FloatArray, names: Sequence[str]) -> Iterator[Combination]:
-    """Eigenvectors of M in units of the features' spreads, the most important first."""
-    shares, vectors = model.interactions()
-    for share, vector in zip(shares.tolist(), vectors.T, strict=True):
-        if share >= LEAST_SHARE:
-            parts = tuple((names[j], weight) for j, weight in loadings(vector, LEAST_LOADING))
-            yield Combination(share, parts, bool(vector @ metric @ vector < 0))
 
 
 def _metric_verdicts(model: Model, metric: FloatArray, names: Sequence[str]) -> Iterator[FeatureVerdict]:
@@ -137,6 +123,6 @@ def _slope_trade_offs(slope: FloatArray, scales: FloatArray, names: Sequence[str
 
 def _unseen(model: Model, scales: FloatArray, names: Sequence[str]) -> Iterator[NotKnown]:
     for vector in (model.unseen_directions() / scales[:, None]).T:
-        along = in_words(vector / np.linalg.norm(vector), names, LEAST_LOADING)
+        along = combination(vector / np.linalg.norm(vector), names).text
         text = f"Along {along} the model sees no difference, so the ideal is open there."
         yield NotKnown("unseen direction", text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,11 +12,17 @@ import numpy as np
 from coombs.data.tables import FloatArray, InputError
 from coombs.inference.posterior import Posterior, quantiles
 from coombs.insights.selection import thin
+from coombs.insights.statements import Combination
+from coombs.words import loadings
 
 if TYPE_CHECKING:
     from coombs.estimators.base import PairEstimator
     from coombs.model import Model
 
+SMALL_SHARE = 0.005
+"""Directions with less of the metric are left out."""
+SMALL_LOADING = 0.15
+"""Parts of a direction below this are left out."""
 FLAT = 1e-9
 """Eigenvalues within this share of the largest count as zero."""
 SAME = 1e-6
@@ -43,6 +50,25 @@ def gradient(model: Model, points: FloatArray) -> FloatArray:
     away = points - (model.ideal_point if model.centre is None else model.centre)
     result: FloatArray = 2 * away @ model.metric
     return result if model.slope is None else result + model.slope
+
+
+def combinations(model: Model, names: Sequence[str]) -> tuple[Combination, ...]:
+    """Eigenvectors of M in units of the features' spreads, the most important first, as far as told."""
+    shares, vectors = model.interactions()
+    metric = scaled_metric(model)
+    return tuple(
+        combination(vector, names, share, anti_ideal=bool(vector @ metric @ vector < 0))
+        for share, vector in zip(shares.tolist(), vectors.T, strict=True)
+        if share >= SMALL_SHARE
+    )
+
+
+def combination(
+    vector: FloatArray, names: Sequence[str], share: float = 0.0, anti_ideal: bool = False
+) -> Combination:
+    """The loadings worth telling, the largest first and positive."""
+    told = tuple((names[j], weight) for j, weight in loadings(vector, SMALL_LOADING))
+    return Combination(share, told, anti_ideal)
 
 
 def shares_of(values: FloatArray) -> FloatArray:

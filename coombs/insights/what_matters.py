@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from coombs.data.tables import FloatArray, InputError, TableLike
 from coombs.inference.posterior import LEVEL
 from coombs.insights.selection import item_names, items_of, names_of
-from coombs.insights.surface import Surface, shares_of
+from coombs.insights.surface import Surface
 from coombs.insights.verdicts import fitted_features, judged
 
 if TYPE_CHECKING:
@@ -119,10 +119,9 @@ def what_matters_data(
 
 def _directions(surface: Surface, middle: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Shares and rows: eigenvectors of the scaled metric, or the slope of linear preferences."""
-    if not surface.scaled_metric.any():
-        slope = surface.gradient(middle) * surface.scales
-        size = np.linalg.norm(slope)
-        return (np.ones(1), slope[None] / size) if size > 0 else (np.empty(0), np.empty((0, len(slope))))
-    values, vectors = np.linalg.eigh(surface.scaled_metric)
-    order = np.argsort(-np.abs(values))
-    return shares_of(values[order]), vectors[:, order].T
+    if surface.scaled_metric.any():
+        shares, vectors = surface.model.interactions()
+        return shares, vectors.T
+    slope = surface.gradient(middle) * surface.scales
+    size = np.linalg.norm(slope)
+    return (np.ones(1), slope[None] / size) if size > 0 else (np.empty(0), np.empty((0, len(slope))))

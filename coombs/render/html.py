@@ -20,10 +20,11 @@ from coombs.inference.posterior import LEVEL
 from coombs.insights import explain
 from coombs.insights.curves import is_averaged, taste_curves_data
 from coombs.insights.level_sets import feature_matrix_data, level_sets_data
-from coombs.insights.selection import items_of, names_of
+from coombs.insights.selection import items_of
 from coombs.insights.shapes import shapes_of
 from coombs.insights.verdicts import judged
 from coombs.insights.what_matters import Ranking, WhatMatters, ranking_data, what_matters_data
+from coombs.render.blocks import Section, TableBlock
 from coombs.render.captions import map_text
 from coombs.render.draw_bars import draw_ranking, draw_what_matters
 from coombs.render.draw_curves import draw_taste_curves
@@ -69,11 +70,10 @@ table { border-collapse: collapse; font-size: .9rem; margin: .5rem 0; font-varia
 th, td { padding: .3rem .7rem .3rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); }
 th { color: var(--quiet); font-weight: 600; }
-.number { text-align: right; white-space: nowrap; }
 figure { margin: 1.5rem 0; }
 figure img { display: block; max-width: 100%; height: auto; background: #fff; border-radius: 6px;
   padding: .5rem; margin: 0 auto; }
-figcaption, footer, .quiet { color: var(--quiet); font-size: .9rem; }
+figcaption, footer { color: var(--quiet); font-size: .9rem; }
 footer { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: .75rem; }
 @media print { :root { --ink: #000; --quiet: #444; --line: #bbb; --paper: #fff; }
   body { max-width: none; padding: 0; font-size: 11pt; } section { overflow: visible; }
@@ -108,38 +108,44 @@ def report(
     The path of the file, or the HTML text
     """
     target = None if path is None else _target(path)
-    table = items_of(est, items)
-    told = _told(est, table, chosen)
+    table, told = items_of(est, items), None
+    if isinstance(est, IdealPoint):
+        told = explain(est, items=None if table is est.item_table_ else table, chosen=chosen)
     if has_pattern is None:
         has_pattern = told is None or told.has_pattern is not False
     if told is not None and not has_pattern:
         told = told.without_claims()
-    head = _heading(title, _n_people(est) if people is None else people, has_pattern)
+    answers = "" if told is None else count(told.n_answers or 0, "answer")
+    heading, first = _heading(title, people or (told and told.n_people) or 1, has_pattern)
+    about = f"Learned from {answers}. " if answers else ""
+    parts: list[str] = []
     if has_pattern:
-        about, parts = _found(est, table, told)
-    else:
+        summary, parts = _found(est, table, told)
+        about += summary
+    elif told is not None:
         # The first section is what the heading says.
-        about, parts = _source(est), [] if told is None else [fragment(sections(told)[1:])]
-    page = _page(est, head, about, parts)
+        parts = [fragment(sections(told)[1:])]
+    footer = [type(est).__name__, answers, f"coombs {coombs.__version__}", date.today().isoformat()]
+    body = [
+        f"<header>\n<h1>{escape(heading)}</h1>",
+        f"<p><strong>{escape(first)}</strong></p>" if first else "",
+        f"<p>{about}</p>\n</header>\n<main>",
+        *parts,
+        f"</main>\n<footer>{' · '.join(filter(None, footer))}</footer>",
+    ]
+    page = document(heading, "\n".join(filter(None, body)))
     return page if target is None else write(target, page)
 
 
-class Heading(NamedTuple):
-    """The title, and what must be known before anything else, if there is such a thing."""
-
-    title: str
-    first: str
-
-
-def _heading(title: str | None, people: int, has_pattern: bool) -> Heading:
-    """Whose answers these are, and whether they say anything, before what they say."""
+def _heading(title: str | None, people: int, has_pattern: bool) -> tuple[str, str]:
+    """The title, and what must be known first: whose answers these are, and whether they say anything."""
     whose = together(people)
     if not has_pattern:
         called = NO_PATTERN if title is None else f"{NO_PATTERN}: {title}"
-        return Heading(called, f"{whose}. {no_more(people)} {NOTHING}".removeprefix(". "))
+        return called, f"{whose}. {no_more(people)} {NOTHING}".removeprefix(". ")
     if title is None:
-        return Heading(whose or "What was learned", "")
-    return Heading(str(title), f"{whose}." if whose else "")
+        return whose or "What was learned", ""
+    return str(title), f"{whose}." if whose else ""
 
 
 def _found(est: PairEstimator, table: ItemTable, told: Explanation | None) -> tuple[str, list[str]]:
@@ -147,23 +153,16 @@ def _found(est: PairEstimator, table: ItemTable, told: Explanation | None) -> tu
     ranking = ranking_data(est, items=table)
     verdicts = judged(est, LEVEL, table)[0] if told is None else told.ideal
     matters = what_matters_data(est, items=table, verdicts=verdicts)
-    words = "" if told is None else fragment(sections(told))
+    words = [] if told is None else sections(told)
     with warnings.catch_warnings():
         # A letter that no font here has is drawn as a box; the tables have it as it should be.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         pictures = [_section(picture) for picture in _drawn(est, table, matters, verdicts)]
-    return _summary(est, ranking, matters), [words, *pictures, _ranking_table(est, table, ranking)]
-
-
-def _page(est: PairEstimator, head: Heading, about: str, parts: Sequence[str]) -> str:
-    """The whole document."""
-    first = f"<p><strong>{escape(head.first)}</strong></p>\n" if head.first else ""
-    body = [
-        f"<header>\n<h1>{escape(head.title)}</h1>\n{first}<p>{about}</p>\n</header>\n<main>",
-        *parts,
-        f"</main>\n<footer>{_footer(est)}</footer>",
+    return _summary(ranking, matters), [
+        fragment(words),
+        *pictures,
+        fragment([_ranking(table, ranking, matters)]),
     ]
-    return document(head.title, "\n".join(part for part in body if part))
 
 
 def document(title: str, body: str, more_style: str = "") -> str:
@@ -176,8 +175,8 @@ def document(title: str, body: str, more_style: str = "") -> str:
     return f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n'
 
 
-def _summary(est: PairEstimator, ranking: Ranking, matters: WhatMatters) -> str:
-    """One paragraph: what it was learned from, what is best, and what decides."""
+def _summary(ranking: Ranking, matters: WhatMatters) -> str:
+    """What is best, and what decides."""
     n, d = ranking.n_items, len(matters.features)
     best = ", ".join(f"<strong>{escape(name)}</strong>" for name in ranking.names[:3])
     shares = zip(matters.features[:3], matters.importance[:3], strict=True)
@@ -185,21 +184,7 @@ def _summary(est: PairEstimator, ranking: Ranking, matters: WhatMatters) -> str:
     decides = f" What decides most: {most}." if most and d > 1 else ""
     worst = 1 if ranking.interval is None else int(ranking.interval[0, 1])
     doubt = f" (the first may as well be {ordinal(worst)})" if worst > 1 else ""
-    ranked = f"Of {count(n, 'item')} with {count(d, 'feature')}, these come first: {best}{doubt}."
-    return f"{_source(est)}{ranked}{decides}"
-
-
-def _source(est: PairEstimator) -> str:
-    """What it was learned from, where the estimator knows."""
-    n_answers = _n_answers(est)
-    return "" if n_answers is None else f"Learned from {count(n_answers, 'answer')}. "
-
-
-def _told(est: PairEstimator, table: ItemTable, chosen: bool) -> Explanation | None:
-    """The explanation, for the one estimator that has it."""
-    if not isinstance(est, IdealPoint):
-        return None
-    return explain(est, items=None if table is est.item_table_ else table, chosen=chosen)
+    return f"Of {count(n, 'item')} with {count(d, 'feature')}, these come first: {best}{doubt}.{decides}"
 
 
 def _drawn(
@@ -285,52 +270,19 @@ def _section(picture: Illustration) -> str:
     )
 
 
-def _ranking_table(est: PairEstimator, table: ItemTable, ranking: Ranking) -> str:
+def _ranking(table: ItemTable, ranking: Ranking, matters: WhatMatters) -> Section:
     """All items from best to worst, up to 500, with the ranks they may have and their features."""
     digits = [decimals(column) for column in table.matrix.T]
-    shown, names = len(ranking.names[:MOST_ROWS]), names_of(est)
-    heads = [
-        "rank",
-        "item",
-        *([] if ranking.interval is None else [f"{percent(ranking.level)} interval"]),
-        *names,
-    ]
+    likely = [] if ranking.interval is None else [f"{percent(ranking.level)} interval"]
     rows = []
-    for place in range(shown):
+    for place, name in enumerate(ranking.names[:MOST_ROWS]):
         values = zip(table.matrix[ranking.positions[place]], digits, strict=True)
-        likely = [] if ranking.interval is None else ["{} to {}".format(*ranking.interval[place])]
-        cells = [str(place + 1), ranking.names[place], *likely, *(f"{v:.{k}f}" for v, k in values)]
-        rows.append(_row(cells, "td"))
-    more = ranking.n_items - shown
-    rest = f'\n<p class="quiet">and {more} more</p>' if more > 0 else ""
-    head, body = _row(heads, "th"), "\n".join(rows)
-    content = f"<table>\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>{rest}"
-    return f"<section>\n<h2>The whole ranking</h2>\n{content}\n</section>"
-
-
-def _row(cells: Sequence[str], tag: str) -> str:
-    """A row of a table, in which all but the name, the second cell, are numbers."""
-    kinds = ["" if k == 1 else ' class="number"' for k in range(len(cells))]
-    texts = (f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True))
-    return f"<tr>{''.join(texts)}</tr>"
-
-
-def _footer(est: PairEstimator) -> str:
-    n_answers = _n_answers(est)
-    answers = "" if n_answers is None else f"{count(n_answers, 'answer')} · "
-    return f"{type(est).__name__} · {answers}coombs {coombs.__version__} · {date.today().isoformat()}"
-
-
-def _n_answers(est: PairEstimator) -> int | None:
-    """Answers that were learned from, where the estimator knows."""
-    data = getattr(est, "_data", None)
-    return None if data is None else int((data.weights > 0).sum())
-
-
-def _n_people(est: PairEstimator) -> int:
-    """People whose answers were learned from, where the estimator knows."""
-    users = getattr(getattr(est, "_data", None), "users", None)
-    return 1 if users is None else len(set(users.tolist()))
+        ends = [] if ranking.interval is None else ["{} to {}".format(*ranking.interval[place])]
+        rows.append([str(place + 1), name, *ends, *(f"{value:.{k}f}" for value, k in values)])
+    heading = ["rank", "item", *likely, *matters.names]
+    more = ranking.n_items - len(rows)
+    rest = [f"and {more} more"] if more > 0 else []
+    return Section("The whole ranking", [TableBlock("rl" + "r" * (len(heading) - 2), heading, rows), *rest])
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
