@@ -206,6 +206,12 @@ def test_no_shape_is_told_of_a_line_or_a_coin(told: dict[str, Explanation], kind
     assert told[kind].shapes == ()
 
 
+def test_weights_are_those_of_the_taste_that_predicts(told: dict[str, Explanation]) -> None:
+    """An ideal alone makes little of a price with two peaks, which decides nearly all."""
+    shares = {one.feature: one.share for one in told["two peaks"].ideal}
+    assert sum(shares.values()) == pytest.approx(1) and shares["price"] > 0.65
+
+
 def test_features_with_few_values_have_no_shape() -> None:
     data = flats("cut-off")
     items = np.column_stack([data.items[:, 0] > 900, data.items[:, 1]]).astype(float)

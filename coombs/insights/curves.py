@@ -12,6 +12,7 @@ from coombs.data.tables import FloatArray, InputError, TableLike
 from coombs.estimators.ideal_point import IdealPoint
 from coombs.inference.posterior import LEVEL, Posterior, quantiles
 from coombs.insights.selection import FeatureKey, feature_positions, items_of, names_of, thin
+from coombs.insights.surface import Surface
 
 if TYPE_CHECKING:
     from coombs.estimators.base import PairEstimator
@@ -28,7 +29,7 @@ MOST_DRAWS = 200
 """Draws of a curve."""
 MOST_NUMBERS = 10_000_000
 """Draws times items times features that are held at once, for each value of the grid."""
-SWAPS = 2
+SWAPS = 4
 """Other items whose value an item gets, to see how much a feature decides."""
 SAME = 0.25
 """Log odds up to which two curves are drawn as one: an even chance, or 56 %."""
@@ -101,7 +102,9 @@ def taste_curves_data(
     matrix = some_items(table.matrix)
     posterior = _thinned(est._draws(), max(1, min(MOST_DRAWS, MOST_NUMBERS // matrix.size)))
     if features is None:
-        chosen = _most_important(posterior, matrix)[:MOST_FEATURES]
+        shares, varies = importance(est, table.matrix, level)[0], np.ptp(matrix, axis=0) > 0
+        order = np.argsort(-shares, kind="stable").tolist()
+        chosen = [j for j in order if varies[j] or not varies.any()][:MOST_FEATURES]
     else:
         chosen = feature_positions(names, features, "curves")
     model = est.described()[0]
@@ -114,6 +117,36 @@ def taste_curves_data(
         described = _liking(model.distance, matrix, j, xs) if is_other else None
         curves.append(TasteCurve(names[j], xs, draws, described, points, level))
     return tuple(curves)
+
+
+def importance(est: PairEstimator, items: FloatArray, level: float) -> tuple[FloatArray, FloatArray | None]:
+    """(d,) how much each feature decides among items, as shares, and (d, 2) ends of their intervals, or None.
+
+    That is how much the score changes, by the root of its mean square, when an item gets the feature of
+    another item and keeps the rest: of the ideal-point description, or of the average where a smooth taste
+    counts.
+    """
+    if not isinstance(est, IdealPoint) or not is_averaged(est):
+        return Surface.of(est).importance(items, level)
+    some, draws = some_items(items), _thinned(est._draws(), MOST_DRAWS)
+    shares = _changes(lambda moved: est.model_.distance(moved)[None], some)[0]
+    return shares, quantiles(_changes(draws.scores, some), level)
+
+
+def _changes(score: Callable[[FloatArray], FloatArray], items: FloatArray) -> FloatArray:
+    """(S, d) shares of the root-mean-square changes of (S, n) scores as items swap each feature."""
+    before, n = score(items), len(items)
+    shifts = {max(1, round(n * k / (SWAPS + 1))) for k in range(1, SWAPS + 1)}
+    squares = [
+        sum(
+            ((score(_moved(items, [j], np.roll(items[:, [j]], k, axis=0))) - before) ** 2).mean(axis=1)
+            for k in shifts
+        )
+        for j in range(items.shape[1])
+    ]
+    change = np.sqrt(np.stack(squares, axis=1))
+    result: FloatArray = change / np.maximum(change.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    return result
 
 
 def averaged(
@@ -152,14 +185,3 @@ def _thinned(posterior: Posterior, most: int) -> Posterior:
         name: getattr(posterior, name)[some] for name in ("metrics", "linears", "ideal_points", "lapses")
     }
     return replace(posterior, **drawn, effects=None, coefficients=bumps)
-
-
-def _most_important(posterior: Posterior, items: FloatArray) -> list[int]:
-    """Features that vary (all if none does); first those that change scores most when items swap them."""
-    score, changes = posterior.scores(items).mean(axis=0), np.zeros(items.shape[1])
-    varies = np.flatnonzero(np.ptp(items, axis=0) > 0).tolist()
-    for j in varies:
-        for shift in range(1, SWAPS + 1):
-            moved = posterior.scores(_moved(items, [j], np.roll(items[:, [j]], shift, axis=0))).mean(axis=0)
-            changes[j] += float(((moved - score) ** 2).mean())
-    return [int(j) for j in np.argsort(-changes, kind="stable") if j in varies or not varies]

@@ -15,7 +15,7 @@ import numpy as np
 from coombs.data.scaling import Scaler
 from coombs.estimators import description
 from coombs.estimators.ideal_point import IdealPoint
-from coombs.insights.curves import TasteCurve, is_averaged, taste_curves_data
+from coombs.insights.curves import TasteCurve, importance, is_averaged, taste_curves_data
 from coombs.insights.selection import feature_ranges, items_of, names_of
 from coombs.insights.shapes import TAIL, shapes_of
 from coombs.insights.statements import (
@@ -77,7 +77,7 @@ def judged(
         # No feature varies.
         return tuple(FeatureVerdict(one.name, None, None, None, 0.0, CONSTANT) for one in features), ()
     surface = Surface.of(est)
-    weights, ends = surface.importance(table.matrix, level)
+    weights, ends = importance(est, table.matrix, level)
     most = weights if ends is None else ends[:, 1]
     found = _probabilities(est, surface, features, table.matrix)
     intervals = np.full((len(features), 2), np.nan)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from coombs.data.tables import FloatArray, InputError, TableLike
 from coombs.inference.posterior import LEVEL
+from coombs.insights.curves import importance
 from coombs.insights.selection import item_names, items_of, names_of
 from coombs.insights.surface import Surface
 from coombs.insights.verdicts import fitted_features, judged
@@ -95,22 +96,22 @@ def what_matters_data(
     gets the feature of another item and keeps the rest; as a share of the sum over features. `verdicts` are
     those of the explanation, if they are there already.
     """
-    table, names, surface = items_of(est, items), names_of(est), Surface.of(est)
-    importance, interval = surface.importance(table.matrix, level)
-    order = np.argsort(-importance, kind="stable")
+    table, names = items_of(est, items), names_of(est)
+    shares, interval = importance(est, table.matrix, level)
+    order = np.argsort(-shares, kind="stable")
     if verdicts is None:
         verdicts, _ = judged(est, level, table)
     wishes = [
         one.in_few_words(feature) for feature, one in zip(fitted_features(est, table), verdicts, strict=True)
     ]
-    shares, directions = _directions(surface, table.matrix.mean(axis=0))
+    eigenvalues, directions = _directions(Surface.of(est), table.matrix.mean(axis=0))
     return WhatMatters(
         tuple(names[j] for j in order),
         order,
-        importance[order],
+        shares[order],
         None if interval is None else interval[order],
         tuple(wishes[j] for j in order),
-        shares,
+        eigenvalues,
         directions,
         names,
         level,

@@ -122,15 +122,16 @@ def _matters(told: Explanation) -> Iterator[Block]:
 
 
 def _average(trust: Trust) -> str:
-    """What predicts, what the words describe of it, and what they lose."""
+    """What predicts, what is told of the ideal in it, and what that alone would lose."""
     ideal, smooth = percent(1 - trust.smooth_weight), percent(trust.smooth_weight)
-    text = f"The model averages an ideal ({ideal}) with any smooth taste ({smooth}). The words describe the"
+    text = f"The model averages an ideal ({ideal}) with any smooth taste ({smooth})."
     if trust.smooth_weight > 1 - TOLD_SMOOTH:
-        text = "The answers speak for a smooth taste rather than an ideal. The words describe the best"
+        text = "The answers speak for a smooth taste rather than an ideal."
+    text += " Best values and trade-offs are those of the ideal alone"
     if not math.isfinite(trust.description_accuracy):
-        return f"{text} ideal."
+        return f"{text}."
     alone, both = percent(trust.description_accuracy), percent(trust.accuracy)
-    return f"{text} ideal, which predicts {alone} of the answers by itself; the model, {both}."
+    return f"{text}, which predicts {alone} of the answers; the model, {both}."
 
 
 def _wanted(told: Explanation) -> TableBlock:
