@@ -29,6 +29,8 @@ MOST_DRAWS = 200
 """Draws of a curve."""
 MOST_NUMBERS = 10_000_000
 """Draws times items times features that are held at once, for each value of the grid."""
+MOST_CELLS = 8_000
+"""Features times items with other values, whose scores are computed at once."""
 SWAPS = 4
 """Other items whose value an item gets, to see how much a feature decides."""
 SAME = 0.25
@@ -153,7 +155,13 @@ def averaged(
     score: Callable[[FloatArray], FloatArray], items: FloatArray, plane: Sequence[int], points: FloatArray
 ) -> FloatArray:
     """(..., g) mean over the items of their score when they have these (g, k) values on a plane."""
-    return np.stack([score(_moved(items, plane, point)).mean(axis=-1) for point in points], axis=-1)
+    n, size = len(items), max(1, MOST_CELLS // items.size)
+    parts = []
+    for begin in range(0, len(points), size):
+        some = points[begin : begin + size]
+        found = score(_moved(np.tile(items, (len(some), 1)), plane, np.repeat(some, n, axis=0)))
+        parts.append(found.reshape(*found.shape[:-1], len(some), n).mean(axis=-1))
+    return np.concatenate(parts, axis=-1)
 
 
 def some_items(items: FloatArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,6 +14,7 @@ from coombs.render.captions import map_text
 
 if TYPE_CHECKING:
     from coombs.estimators.ideal_point import IdealPoint
+    from coombs.insights.statements import FeatureVerdict
 
 WIDTH, HEIGHT = 640, 440
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 14, 46
@@ -76,9 +77,9 @@ class Map(NamedTuple):
     sentence: str
 
 
-def level_map(model: IdealPoint, x: str, y: str) -> Map:
-    """The learned distance over two features, others at the ideal, or at their average without one."""
-    data = level_sets_data(model, x, y, size=SIZE)
+def level_map(model: IdealPoint, x: str, y: str, verdicts: Sequence[FeatureVerdict] | None = None) -> Map:
+    """The learned distance over two features; `verdicts` are those of the explanation, if it is there."""
+    data = level_sets_data(model, x, y, size=SIZE, verdicts=verdicts)
     across = _scale(data.xs, LEFT, WIDTH - RIGHT)
     down = _scale(data.ys, HEIGHT - BOTTOM, TOP)
     count = max(len(data.levels), 1)

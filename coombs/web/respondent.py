@@ -131,8 +131,10 @@ async def result_page(request: Request, token: str, whole: bool = False) -> Resp
     if whole:
         await slowly(request, _words, found)
     features = [matter.feature for matter in found.matters]
-    is_drawn = found.has_pattern and len(features) > 1
-    shown = None if not is_drawn else level_map(found.result.model, *features[:2])
+    shown = None
+    if found.has_pattern and len(features) > 1:
+        x, y = features[:2]
+        shown = await slowly(request, level_map, found.result.model, x, y, found.told.ideal)
     return render(
         request,
         "result.html",
@@ -165,7 +167,7 @@ async def map_part(request: Request, token: str, x: str, y: str) -> Response:
         raise HTTPException(404, NOTHING)
     if not found.has_pattern:
         raise HTTPException(404, NO_FINDING)
-    shown = await slowly(request, level_map, found.result.model, x, y)
+    shown = await slowly(request, level_map, found.result.model, x, y, found.told.ideal)
     part = request.headers.get("x-part") == "map"
     template = "_map.html" if part else "map.html"
     return render(
