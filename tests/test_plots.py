@@ -19,7 +19,7 @@ from coombs.simulate import draw_answers, draw_pairs
 matplotlib = pytest.importorskip("matplotlib")
 
 from coombs import plots  # noqa: E402
-from coombs.insights.surface import changes  # noqa: E402
+from coombs.insights.surface import swap_shares  # noqa: E402
 from coombs.render.captions import mark_caption  # noqa: E402
 from coombs.render.html import report  # noqa: E402
 from coombs.render.labels import free_place, shown, wrapped  # noqa: E402
@@ -283,7 +283,7 @@ def test_importance_is_the_mean_square_change_over_all_pairs_of_items():
         swapped = np.repeat(away[:, None], n, axis=1)
         swapped[:, :, j] = away[:, j]
         change[j] = np.sqrt(((score(swapped) - score(away)[:, None]) ** 2).mean())
-    found = changes(metric[None], slope[None], away)[0]
+    found = swap_shares(metric[None], slope[None], away)[0]
     np.testing.assert_allclose(found, change / change.sum())
 
 

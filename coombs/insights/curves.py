@@ -131,11 +131,11 @@ def importance(est: PairEstimator, items: FloatArray, level: float) -> tuple[Flo
     if not isinstance(est, IdealPoint) or not is_averaged(est):
         return Surface.of(est).importance(items, level)
     some, draws = some_items(items), _thinned(est._draws(), MOST_DRAWS)
-    shares = _changes(lambda moved: est.model_.distance(moved)[None], some)[0]
-    return shares, quantiles(_changes(draws.scores, some), level)
+    shares = _swap_shares(lambda moved: est.model_.distance(moved)[None], some)[0]
+    return shares, quantiles(_swap_shares(draws.scores, some), level)
 
 
-def _changes(score: Callable[[FloatArray], FloatArray], items: FloatArray) -> FloatArray:
+def _swap_shares(score: Callable[[FloatArray], FloatArray], items: FloatArray) -> FloatArray:
     """(S, d) shares of the root-mean-square changes of (S, n) scores as items swap each feature."""
     before, n = score(items), len(items)
     shifts = {max(1, round(n * k / (SWAPS + 1))) for k in range(1, SWAPS + 1)}

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data.tables import FloatArray, InputError, ItemTable, TableLike
+from coombs.estimators.ideal_point import IdealPoint
 from coombs.inference.posterior import LEVEL
 from coombs.insights.curves import MOST_FEATURES, averaged, is_averaged, some_items
 from coombs.insights.selection import (
@@ -174,8 +175,6 @@ class _Scene:
     @property
     def marks_estimate(self) -> bool:
         """Whether nothing is known of how sure the ideal point is: then it is marked in any case."""
-        from coombs.estimators.ideal_point import IdealPoint
-
         return not isinstance(self.est, IdealPoint)
 
     def turn(self, j: int) -> str:
@@ -278,10 +277,8 @@ def _scene(
     verdicts: Sequence[FeatureVerdict] | None = None,
 ) -> _Scene:
     table = items_of(est, items)
-    base = _base(est, table, at)
-    return _Scene(
-        est, table, judged(est, level, table)[0] if verdicts is None else verdicts, level, base, at is None
-    )
+    known = judged(est, level, table)[0] if verdicts is None else verdicts
+    return _Scene(est, table, known, level, _base(est, table, at), at is None)
 
 
 def _base(est: PairEstimator, table: ItemTable, at: At) -> FloatArray:
@@ -312,7 +309,7 @@ def _level_sets(scene: _Scene, plane: list[int], size: int) -> LevelSets:
     levels = _levels(distance, "none" if average else kind)
     inside = is_known and kind != "none" and _is_marked(scene, plane, turning, views)
     if inside and average:
-        inside = bool(scene.distance(plane, turning[None])[0] <= levels[NEARLY_BEST])
+        inside = bool((scene.distance(plane, turning[None]) <= levels[NEARLY_BEST : NEARLY_BEST + 1]).any())
     wishes = [scene.verdicts[j].in_few_words(fitted_features(scene.est, table)[j]) for j in plane]
     axes, shares = _axes_of(surface.scaled_metric[np.ix_(plane, plane)], surface.scales[plane])
     order = np.argsort(scene.est.distance(table), kind="stable")

@@ -168,15 +168,15 @@ class Surface:
         """
         middle = items.mean(axis=0)
         away = (items - middle)[thin(len(items), MOST_ITEMS)]
-        shares = changes(self.model.metric[None], self.gradient(middle)[None], away)[0]
+        shares = swap_shares(self.model.metric[None], self.gradient(middle)[None], away)[0]
         if self.posterior is None:
             return shares, None
         some = thin(len(self.posterior), min(MOST_DRAWS, 1 + MOST_NUMBERS // away.size))
-        draws = changes(self.posterior.metrics[some], self.gradients(middle)[some], away)
+        draws = swap_shares(self.posterior.metrics[some], self.gradients(middle)[some], away)
         return shares, quantiles(draws, level)
 
 
-def changes(metrics: FloatArray, gradients: FloatArray, away: FloatArray) -> FloatArray:
+def swap_shares(metrics: FloatArray, gradients: FloatArray, away: FloatArray) -> FloatArray:
     """(S, d) shares of root-mean-square changes of s(z) = z'Mz + g'z, z being `away` from the middle.
 
     With a feature's own a and another item's b, and h = 2 sum_k M_jk z_k + g_j over the other

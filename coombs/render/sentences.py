@@ -51,39 +51,34 @@ NOT_HERE = {
 
 
 def sections(told: Explanation, missing: str | None = None) -> list[Section]:
-    """The page; where there is no pattern, that alone. `missing` is what is said of what a model has not."""
-    if told.has_pattern is False:
-        return [
-            Section(NO_PATTERN, list(_no_pattern(told))),
-            *([Section("What is not known", [_points(told)])] if told.unknowns else []),
-            Section("How far to trust it", list(_trust(told))),
-            *_not_here(told, missing),
-        ]
-    trade_offs = list(_trade_offs(told))
-    return [
+    """The page: those of its sections that have something to say.
+
+    `missing` is what is said of what a model does not hold.
+    """
+    found = (
+        Section(NO_PATTERN, list(_no_pattern(told))),
         Section("What matters", list(_matters(told))),
-        *([Section("Trade-offs", trade_offs)] if trade_offs else []),
-        *([Section("What is not known", [_points(told)])] if told.source == FIT else []),
-        *([Section("How far to trust it", list(_trust(told)))] if told.source != MODEL else []),
-        *([Section("Ranking", [_ranking(told)])] if told.ranking else []),
-        *_not_here(told, missing),
-    ]
+        Section("Trade-offs", list(_trade_offs(told))),
+        Section("What is not known", list(_unknowns(told, missing or NOT_HERE[MODEL]))),
+        Section("How far to trust it", list(_trust(told))),
+        Section("Ranking", list(_ranking(told))),
+        Section("What is not here", [missing or NOT_HERE[FINDINGS]] if told.source == FINDINGS else []),
+    )
+    return [section for section in found if section.blocks]
 
 
-def _points(told: Explanation) -> Block:
-    return Points([one.text for one in told.unknowns]) if told.unknowns else "Nothing stands out."
-
-
-def _not_here(told: Explanation, missing: str | None) -> Iterator[Section]:
-    """What a model does not see, and what it does not hold."""
-    if told.source == FINDINGS:
-        yield Section("What is not here", [missing or NOT_HERE[FINDINGS]])
+def _unknowns(told: Explanation, missing: str) -> Iterator[Block]:
+    if told.unknowns:
+        yield Points([one.text for one in told.unknowns])
+    elif told.source == FIT and told.has_pattern:
+        yield "Nothing stands out."
     if told.source == MODEL:
-        unseen = [_points(told)] if told.unknowns else []
-        yield Section("What is not known", [*unseen, missing or NOT_HERE[MODEL]])
+        yield missing
 
 
 def _no_pattern(told: Explanation) -> Iterator[Block]:
+    if told.has_pattern is not False:
+        return
     losses = [kind.log_loss for kind in told.trust.kinds]
     people = told.n_people or 1
     if losses and min(losses) < math.log(2) - CLEARLY / math.sqrt(told.n_answers or 1):
@@ -104,6 +99,8 @@ def _source(told: Explanation) -> str:
 
 
 def _matters(told: Explanation) -> Iterator[Block]:
+    if told.has_pattern is False:
+        return
     if told.source == MODEL and told.metric == "smooth":
         yield SMOOTH_ALONE
         return
@@ -156,7 +153,7 @@ def _cells(feature: FeatureRange, one: FeatureVerdict) -> tuple[str, str, str, s
     wanted = f"{one.verdict}, about {feature.text(one.value)}" if one.verdict == WORST else one.verdict
     is_best, is_known = one.verdict == SWEET_SPOT, one.low is not None and one.high is not None
     between = f"{feature.text(one.low)} to {feature.text(one.high)}" if is_best and is_known else "-"
-    lowest, highest = value_text(feature, feature.lowest), value_text(feature, feature.highest)
+    lowest, highest = _value_text(feature, feature.lowest), _value_text(feature, feature.highest)
     items = "-" if math.isnan(feature.range) else f"{lowest} to {highest}"
     return wanted, feature.text(one.value) if is_best else "-", between, items
 
@@ -256,18 +253,20 @@ def _ceiling(trust: Trust) -> Iterator[str]:
         yield f"No answer contradicts another ({count(trust.asked_again, 'pair')} asked more than once)."
 
 
-def _ranking(told: Explanation) -> TableBlock:
+def _ranking(told: Explanation) -> Iterator[Block]:
+    if not told.ranking:
+        return
     is_ideal = told.metric in ("identity", "diagonal", "full")
     is_distance = is_ideal and told.trust.effects is None and not told.trust.smooth_weight
     rows = [
-        (one.item, one.text, f"{one.distance:.3g}", *map(value_text, told.features, one.values))
+        (one.item, one.text, f"{one.distance:.3g}", *map(_value_text, told.features, one.values))
         for one in told.ranking
     ]
     names = [feature.name for feature in told.features]
     heading = ("item", "rank", "distance" if is_distance else "score", *names)
-    return TableBlock("llr" + "r" * len(names), heading, rows)
+    yield TableBlock("llr" + "r" * len(names), heading, rows)
 
 
-def value_text(feature: FeatureRange, value: float) -> str:
+def _value_text(feature: FeatureRange, value: float) -> str:
     """An item's value of a feature."""
     return f"{value:.0f}" if feature.whole and value == round(value) else feature.text(value)
