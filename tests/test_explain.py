@@ -714,6 +714,9 @@ def test_a_model_without_a_pattern_claims_nothing(sweet: IdealPoint, contradicte
         {"metric": "unheard-of"},
         {"n_answers": "many"},
         {"level": None},
+        {"level": float("inf")},
+        {"ideal": [{"feature": "a", "value": 1, "low": 0, "high": 2, "share": 1, "verdict": "sweet spot"}]},
+        {"shapes": [{"feature": "a", "kind": "two peaks", "at": [], "probability": 1}]},
         {
             "trade_offs": [
                 {"feature": "a", "change": 1, "other": "b", "other_change": [], "low": 1, "high": 2}

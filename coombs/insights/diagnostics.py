@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from coombs.data.tables import FloatArray
     from coombs.estimators.description import Description
-    from coombs.insights.from_fit import Case
+    from coombs.insights.case import Case
 
     Index: TypeAlias = NDArray[np.intp]
 

@@ -133,6 +133,10 @@ class Explanation:
                     _check(field.name, told[field.name], str(field.type).removesuffix(" | None"))
             if told["metric"] not in KINDS or told["level"] is None:
                 raise ValueError(f"metric is {told['metric']!r}, level is {told['level']!r}")
+            if len(lists["ideal"]) not in (0, len(lists["features"])):
+                raise ValueError("features and ideal are not of one length")
+            if not all(shape.at for shape in lists["shapes"]):
+                raise ValueError("a shape is nowhere")
             return cls(source=FINDINGS, **told, **lists, trust=_record(Trust, given["trust"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"The model's findings cannot be read ({error!r}).") from error
@@ -178,7 +182,7 @@ def _record(kind: Any, found: dict[str, Any]) -> Any:
 
 
 def _check(name: str, value: Any, annotation: str) -> None:
-    if type(value) not in READABLE[annotation]:
+    if type(value) not in READABLE[annotation] or (type(value) is float and not math.isfinite(value)):
         raise TypeError(f"{name} is {value!r}")
 
 

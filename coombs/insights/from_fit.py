@@ -2,89 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from coombs.data import tables
-from coombs.data.tables import InputError
 from coombs.estimators.ideal_point import IdealPoint
 from coombs.insights import diagnostics
+from coombs.insights.case import Case, case_of
 from coombs.insights.explanation import FIT, Explanation
-from coombs.insights.selection import item_names
-from coombs.insights.statements import FeatureRange, FeatureVerdict, Ranked, Slope, TradeOff
-from coombs.insights.surface import Surface, combinations, shares_of
+from coombs.insights.statements import FeatureVerdict, Ranked, Slope, TradeOff
+from coombs.insights.surface import combinations, shares_of
 from coombs.insights.trade_offs import trade_offs_at
-from coombs.insights.verdicts import fitted_features, has_pattern, judged
+from coombs.insights.verdicts import judged
 from coombs.insights.what_matters import ranking_data
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
-    from coombs.data.comparisons import Comparisons
-    from coombs.data.tables import ItemTable, TableLike
+    from coombs.data.tables import TableLike
 
 ENOUGH_TRADE_OFFS = 3
 """Trade-offs that an item needs to be the one at which they are told."""
 NEAREST = 10
 """Best items, of which one is chosen to tell trade-offs at."""
-SHOWN_VALUES = 4
-"""Features by which an item without a name is called."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """A fit and what all statements about it need.
-
-    `table` holds the items that are ranked, `labels` what they are called, and `compared` what those
-    of the answers are called.
-    """
-
-    est: IdealPoint
-    data: Comparisons
-    level: float
-    table: ItemTable
-    labels: tuple[str, ...]
-    compared: tuple[str, ...]
-    features: tuple[FeatureRange, ...]
-    compare: bool
-    chosen: bool
-
-    @cached_property
-    def surface(self) -> Surface:
-        """What describes the fit."""
-        return Surface.of(self.est)
-
-    @cached_property
-    def has_pattern(self) -> bool:
-        """Whether the answers tell more than a coin's would."""
-        return has_pattern(self.est)
-
-    @property
-    def varies(self) -> NDArray[np.bool_]:
-        """(d,) whether each feature does."""
-        return np.array([feature.distinct != 1 for feature in self.features])
-
-    @property
-    def is_average(self) -> bool:
-        """Whether several kinds are averaged, or another one predicts than that which describes."""
-        return len(self.est.kind_weights_) > 1 or self.est.model_.bumps is not None
-
-    @property
-    def has_ideal(self) -> bool:
-        """Whether there is an ideal point, or a worst one."""
-        return bool(np.isfinite(self.est.ideal_point_).all()) and self.est.kind_ != "items"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the features."""
-        return tuple(feature.name for feature in self.features)
 
 
 def explain(
@@ -122,7 +63,7 @@ def explain(
     >>> [one.verdict for one in told.ideal]
     ['sweet spot', 'sweet spot']
     """
-    case = _case(est, items, level, top, compare, chosen)
+    case = case_of(est, items, level, top, compare, chosen)
     verdicts, shapes = judged(est, case.level)
     trade_off_item, trade_offs = _trade_offs(case, item, verdicts)
     users = case.data.users
@@ -147,31 +88,6 @@ def explain(
         ranking=tuple(_ranked(case, int(top))),
     )
     return told if told.has_pattern else told.without_claims()
-
-
-def _case(est: Any, items: TableLike, level: Any, top: Any, compare: bool, chosen: bool) -> Case:
-    """The parameters, checked."""
-    if not isinstance(est, IdealPoint):
-        raise InputError(f"explain is for a fitted IdealPoint; this is a {type(est).__name__}.")
-    check_is_fitted(est)
-    if not isinstance(level, Real) or isinstance(level, bool) or not 0 < float(level) < 1:
-        raise InputError(f"level is {level!r}; it must be between 0 and 1, as 0.9.")
-    if not isinstance(top, Integral) or isinstance(top, bool) or top < 1:
-        raise InputError(f"top is {top!r}; it must be a positive whole number.")
-    data, own, features = est._data, est.item_table_, fitted_features(est)
-    named = own is not None and np.array_equal(own.matrix, data.items)
-    compared = item_names(data.item_table) if named else _by_vectors(data.item_table, features)
-    is_own = items is None and own is None
-    table = data.item_table if is_own else est._table(items)
-    labels = compared if is_own else item_names(table)
-    return Case(est, data, float(level), table, labels, compared, features, compare, chosen)
-
-
-def _by_vectors(table: ItemTable, features: Sequence[FeatureRange]) -> tuple[str, ...]:
-    """What items are called whose positions no one knows."""
-    shown, more = features[:SHOWN_VALUES], ", ..." if len(features) > SHOWN_VALUES else ""
-    rows = [[f.text(float(x)) for f, x in zip(shown, row, strict=False)] for row in table.matrix]
-    return tuple(f"({', '.join(row)}{more})" for row in rows)
 
 
 def _slopes(case: Case) -> tuple[Slope, ...]:
