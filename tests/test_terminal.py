@@ -185,11 +185,11 @@ def test_details_that_both_lack_are_left_out() -> None:
 
 
 def test_an_explanation_is_fitted_to_the_terminal() -> None:
-    """Sentences flow anew, points keep their indent, rows are cut, headings stay."""
+    """Sentences flow anew, points keep their indent, the first columns and headings stay."""
     row, point = ("a", "row", "of", "a", "table"), "a point that goes on and on"
     sections = [Section("Title", ["one two three four five", TableBlock("lllll", row, []), Points([point])])]
     assert fitted(sections, Look(12)) == [
-        *("Title", "-----", "one two", "three four", "five", "  a  row  o…"),
+        *("Title", "-----", "one two", "three four", "five", "  a  row  of", "  (and 2 co…"),
         *("- a point", "  that goes", "  on and on"),
     ]
     assert fitted(sections, Look(80)) == page(sections).splitlines()

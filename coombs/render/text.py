@@ -38,14 +38,14 @@ def block_lines(block: Block) -> list[str]:
     return _wrapped(block)
 
 
-def table_lines(table: TableBlock) -> list[str]:
+def table_lines(table: TableBlock, width: int = WIDTH) -> list[str]:
     """Aligned columns, as many as a line holds; long cells go over several lines."""
     for longest in LONGEST:
         columns = [
             _column(*column, longest=longest) for column in zip(table.heading, *table.rows, strict=True)
         ]
         widths = [max(len(line) for cell in column for line in cell) for column in columns]
-        fit = sum(sum(widths[:k]) + 2 * k <= WIDTH for k in range(1, len(widths) + 1))
+        fit = sum(sum(widths[:k]) + 2 * k <= width for k in range(1, len(widths) + 1))
         if fit == len(widths):
             break
     shape = list(zip(widths, table.align, strict=True))[: max(fit, 1)]

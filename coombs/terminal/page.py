@@ -11,7 +11,7 @@ from typing import Any
 
 from coombs.data import naming
 from coombs.render.blocks import Block, Points, Section, TableBlock
-from coombs.render.text import block_lines
+from coombs.render.text import block_lines, table_lines
 from coombs.storage import is_memory
 from coombs.study import Progress, Respondent, Result
 from coombs.terminal.cells import cells, cut, harmless, wrap
@@ -19,7 +19,7 @@ from coombs.terminal.look import Look
 
 
 def fitted(sections: Iterable[Section], look: Look) -> list[str]:
-    """Sections, however narrow the terminal: sentences flow anew, rows of tables are cut."""
+    """Sections, however narrow the terminal: sentences flow anew, and of tables the first columns stay."""
     lines: list[str] = []
     for section in sections:
         lines += [""] if lines else []
@@ -32,11 +32,11 @@ def fitted(sections: Iterable[Section], look: Look) -> list[str]:
 
 
 def _fitted(block: Block, look: Look) -> list[str]:
+    if isinstance(block, TableBlock):
+        return [cut(line, look.width, look.ellipsis) for line in table_lines(block, look.width)]
     lines = block_lines(block)
     if all(cells(line) <= look.width for line in lines):
         return lines
-    if isinstance(block, TableBlock):
-        return [cut(line, look.width, look.ellipsis) for line in lines]
     if isinstance(block, Points):
         points = [wrap(harmless(sentence), look.width - 2) for sentence in block.sentences]
         return [f"{'- ' if k == 0 else '  '}{line}" for point in points for k, line in enumerate(point)]
