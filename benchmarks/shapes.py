@@ -9,8 +9,8 @@ from typing import Any
 
 from benchmarks.simulated import heading, make_person, options, run, write
 from coombs import IdealPoint
-from coombs.insights.explanation import DROP, LEVELS_ABOVE, LEVELS_BELOW, RISE, TWO_PEAKS
 from coombs.insights.shapes import shapes_of
+from coombs.insights.statements import DROP, LEVELS_ABOVE, LEVELS_BELOW, RISE, TWO_PEAKS
 from coombs.plots import taste_curves_data
 
 PEOPLE = ("linear", "ideal", "correlated", "coin", "cut-offs", "diminishing", "two peaks")

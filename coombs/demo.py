@@ -9,10 +9,10 @@ from importlib import resources
 
 import numpy as np
 
-from coombs.data.tables import FloatArray
 from coombs.evaluation import kendall_tau_distance, top_k_fraction
 from coombs.model import Model
 from coombs.progress import ProgressBar
+from coombs.render.blocks import Section, TableBlock
 from coombs.simulate import draw_answers
 from coombs.study import Result, Study, create_study
 from coombs.words import count
@@ -58,39 +58,40 @@ def interview(questions: int, seed: int) -> Study:
     return study
 
 
-def told(study: Study, seconds: float) -> tuple[Result, str]:
+def told(study: Study, seconds: float) -> tuple[Result, list[Section]]:
     """What the answers of the simulated person say, and a page on it and how near it comes to the truth."""
     result, table = study.result(), study.catalogue.table
     # A simulated person needs no time to read.
     result = replace(result, response_style=replace(result.response_style, is_hasty=False))
     n = result.n_answers
     asked = f"{count(n, 'question')} about {count(study.n_items, 'flat')}"
-    lines = [
-        f"A simulated person who looks for a flat has answered {asked}.",
-        "",
-        str(result),
-        "",
-        "The truth",
-        "---------",
-        f"A question took {1e3 * seconds / n:.0f} ms; this is how near the answers came.",
-        *(_ideal_lines(result) if result.has_pattern else ()),
-        *_error_lines(result.model.distance(), TRUTH.distance(table)),
+    found, true = result.model.distance(), TRUTH.distance(table)
+    errors = [
+        ("pairs of flats in the wrong order", f"{kendall_tau_distance(found, true):.1%}"),
+        ("of the true ten best, found", f"{top_k_fraction(found, true, 10):.0%}"),
     ]
-    return result, "\n".join(lines)
+    sections = [
+        Section("", [f"A simulated person who looks for a flat has answered {asked}."]),
+        *result.sections(),
+        Section(
+            "The truth",
+            [
+                f"A question took {1e3 * seconds / n:.0f} ms; this is how near the answers came.",
+                *([_ideal(result)] if result.has_pattern else []),
+                TableBlock("lr", ("ranking", "found"), errors),
+            ],
+        ),
+    ]
+    return result, sections
 
 
-def _ideal_lines(result: Result) -> Iterator[str]:
+def _ideal(result: Result) -> TableBlock:
     """What is known of the ideal beside the true one, in the user's units."""
-    yield f"  {'ideal flat':<12}{'learned':>15}{'between':>18}{'truth':>10}"
+    rows = []
     for one, true in zip(result.told.ideal, TRUTH.ideal_point, strict=True):
-        found, between = one.verdict, ""
+        value, between = one.verdict, ""
         if one.value is not None:
-            found = f"{one.value:.1f}"
+            value = f"{one.value:.1f}"
             between = "" if one.low is None else f"{one.low:.1f} and {one.high:.1f}"
-        yield f"  {one.feature:<12}{found:>15}{between:>18}{true:>10.1f} {UNITS[one.feature]}".rstrip()
-
-
-def _error_lines(found: FloatArray, true: FloatArray) -> Iterator[str]:
-    """Of the ranking of all flats."""
-    yield f"  pairs of flats in the wrong order  {kendall_tau_distance(found, true):>6.1%}"
-    yield f"  of the true ten best, found        {top_k_fraction(found, true, 10):>6.0%}"
+        rows.append((one.feature, value, between, f"{true:.1f}", UNITS[one.feature]))
+    return TableBlock("lrrrl", ("ideal flat", "learned", "between", "truth", ""), rows)

@@ -15,7 +15,7 @@ from coombs.inference.kernel import Bumps
 from coombs.words import count, plain
 
 if TYPE_CHECKING:
-    from coombs.insights.from_model import Portrait
+    from coombs.insights.explanation import Explanation
 
 FORMAT = "coombs-model"
 """What a file of a model says that it is."""
@@ -214,14 +214,14 @@ class Model:
         shares = np.abs(values[order])
         return shares / max(shares.sum(), np.finfo(float).tiny), vectors[:, order]
 
-    def explain(self) -> Portrait:
+    def explain(self) -> Explanation:
         """What matters, the ideal and what is worth what, in words: `print(model.explain())`.
 
         A model with `findings` says what the fit said; of another, how sure any of it is takes the answers.
         """
-        from coombs.insights.from_model import portrait
+        from coombs.insights.from_model import explain_model
 
-        return portrait(self)
+        return explain_model(self)
 
     def _scaled_metric(self) -> FloatArray:
         """M for features measured in units of `scales`."""

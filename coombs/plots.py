@@ -4,21 +4,35 @@ Nothing here needs a display or changes matplotlib's settings; save a picture wi
 `level_sets(est, "price", "size").figure.savefig("taste.png")`.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from coombs.data.tables import InputError, TableLike
+from coombs.inference.posterior import LEVEL
 from coombs.insights.curves import TasteCurve, taste_curves_data
-from coombs.insights.plot_data import (
+from coombs.insights.level_sets import (
+    At,
     FeatureMatrix,
     LevelSets,
     Profile,
-    Ranking,
-    WhatMatters,
     feature_matrix_data,
     level_sets_data,
     profile_data,
-    ranking_data,
-    what_matters_data,
 )
-from coombs.render.plot_curves import taste_curves
-from coombs.render.plots import feature_matrix, level_sets, ranking, what_matters
+from coombs.insights.selection import FeatureKey
+from coombs.insights.shapes import shapes_of
+from coombs.insights.what_matters import Ranking, WhatMatters, ranking_data, what_matters_data
+from coombs.render.draw_bars import draw_ranking, draw_what_matters
+from coombs.render.draw_curves import draw_taste_curves
+from coombs.render.draw_maps import draw_feature_matrix, draw_level_sets
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from coombs.estimators.base import PairEstimator
 
 __all__ = [
     "FeatureMatrix",
@@ -39,3 +53,102 @@ __all__ = [
     "what_matters",
     "what_matters_data",
 ]
+
+
+def level_sets(
+    est: PairEstimator,
+    x: FeatureKey,
+    y: FeatureKey,
+    *,
+    items: TableLike = None,
+    at: At = None,
+    level: float = LEVEL,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw lines of equal learned distance over two features, the items among them, and the ideal point.
+
+    The ideal point is marked where the answers bear out that both features have a best value; where only one
+    has, that is a band. The paper's estimators do not know how sure they are: theirs is marked in any case.
+
+    Where a smooth taste has a tenth or more of an average, the lines are those of the average, which predicts
+    and ranks: its score, averaged over the other features of up to 60 items. The mark or band is then that of
+    the ideal alone, which describes the average in short.
+
+    Parameters
+    ----------
+    est : a fitted estimator
+    x, y : features by name or position
+    items : to show; by default the fitted ones
+    at : values of the other features, for all features or by name; by default those of the ideal point as
+        far as it can be guessed, or of the average item where there is none; of an average, see above
+    level : of the ideal point's interval
+    ax : to draw in; by default that of a new figure, which is `ax.figure`
+    """
+    return draw_level_sets(level_sets_data(est, x, y, items=items, at=at, level=level), ax)
+
+
+def ranking(
+    est: PairEstimator,
+    *,
+    items: TableLike = None,
+    top: int = 20,
+    level: float = LEVEL,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the best items in order, each with the ranks it may have; their distances without a posterior."""
+    return draw_ranking(ranking_data(est, items=items, top=top, level=level), ax)
+
+
+def what_matters(
+    est: PairEstimator,
+    ax: Axes | None = None,
+    *,
+    items: TableLike = None,
+    level: float = LEVEL,
+    by: str = "features",
+) -> Axes:
+    """Draw how much each feature decides, and what is wanted of it.
+
+    With by="directions", the shares of the metric's eigenvectors, the paper's feature interactions, in
+    units of the features' spreads.
+    """
+    if by not in ("features", "directions"):
+        raise InputError(f"by is {by!r}; it must be 'features' or 'directions'.")
+    return draw_what_matters(what_matters_data(est, items=items, level=level), ax, by)
+
+
+def feature_matrix(
+    est: PairEstimator,
+    *,
+    features: Sequence[FeatureKey] | None = None,
+    items: TableLike = None,
+    level: float = LEVEL,
+) -> Figure:
+    """Draw level sets for every two features, and on the diagonal how the distance changes along one.
+
+    At most six features by default, the most important ones, and those first.
+    """
+    return draw_feature_matrix(feature_matrix_data(est, features=features, items=items, level=level))
+
+
+def taste_curves(
+    est: PairEstimator,
+    *,
+    features: Sequence[FeatureKey] | None = None,
+    items: TableLike = None,
+    level: float = LEVEL,
+) -> Figure:
+    """Draw how much items are liked as each feature changes, as the average of the kinds has it.
+
+    With its band and, dashed, the ideal alone where that is another curve. Each curve is averaged over the
+    other features of up to 60 items. A panel names the shape that the answers bear out and no ideal has.
+
+    Parameters
+    ----------
+    est : a fitted IdealPoint with a posterior
+    features : by name or position; by default the six that decide most
+    items : to average over and to show as strokes; by default the fitted ones
+    level : of the band
+    """
+    curves = taste_curves_data(est, features=features, items=items, level=level)
+    return draw_taste_curves(curves, shapes_of(est, curves))

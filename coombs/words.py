@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coombs.data.tables import FloatArray
+if TYPE_CHECKING:
+    from coombs.data.tables import FloatArray
 
 DIGITS = 4
+"""Digits of a number as people write it."""
+SHORT_DIGITS = 2
+"""Digits of a size that is known roughly."""
+MOST_DECIMALS = 4
+"""Decimals of a column whose numbers have no more than these."""
 THIN = "\u202f"
 """A space that does not break."""
 NO_PATTERN = "No pattern found yet"
@@ -65,6 +72,28 @@ def plain(value: float) -> str:
     decimals = max(0, DIGITS - 1 - math.floor(math.log10(abs(value))))
     text = f"{value:.{decimals}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def short(size: float) -> str:
+    """Two digits of a number that is not negative, or all before the point."""
+    if size == 0 or not 1e-5 <= size < 1e7:
+        return f"{size:.{SHORT_DIGITS}g}"
+    text = f"{size:.{max(0, SHORT_DIGITS - 1 - math.floor(math.log10(size)))}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def decimals(column: FloatArray) -> int:
+    """As few decimals as lose nothing, up to four; else as many as tell a five-hundredth of the spread."""
+    for digits in range(MOST_DECIMALS + 1):
+        if np.array_equal(np.round(column, digits), column):
+            return digits
+    spread = float(np.ptp(column)) or 1.0
+    return int(np.clip(np.ceil(np.log10(500 / spread)), 0, 12))
+
+
+def feature_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    """Names of the features, "feature 0", ... where they have none."""
+    return tuple(f"feature {j}" for j in range(count)) if names is None else tuple(map(str, names))
 
 
 def round_number(size: float) -> float:

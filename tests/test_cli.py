@@ -30,6 +30,8 @@ from coombs.cli.fit import ESTIMATORS, METRICS, read_answers
 from coombs.demo import TRUTH, catalogue_file
 from coombs.estimators import ideal_point
 from coombs.evaluation import kendall_tau_distance
+from coombs.render.blocks import Points, Section, TableBlock
+from coombs.render.text import table_lines
 from coombs.study import create_study
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -192,7 +194,7 @@ def test_fit_by_the_papers_estimators(name: str, run: Run, shop: Path) -> None:
     code, out, err = run(*arguments)
     assert code == 0 and not err
     assert "The program ended as optimal" in out or name == "alternating"
-    assert "Ranking\n-------" in out and "The ideal\n---------" in out and "coombs fit" not in out
+    assert "Ranking\n-------" in out and "best at" in out and "coombs fit" not in out
     told = json.loads(run(*arguments, "--json")[1])
     assert told["estimator"] == name and told["metric"] is None and told["ranking"][0]["rank_low"] is None
     refused(run(*arguments, "--metric", "full"), "--metric is for ideal-point")
@@ -447,11 +449,11 @@ def test_explain_says_what_a_model_holds_and_what_it_does_not(run: Run) -> None:
     code, out, _ = run("explain", "m.json")
     assert code == 0
     assert "With rent 200 above its ideal, the best size is 10 above its own." in out
-    assert re.search(r"rent +700 +67 % +best here", out) and "are not in a model" in out
+    assert re.search(r"rent +67 % +sweet spot +700", out) and "are not in a model" in out
     told = json.loads(run("explain", "m.json", "--json")[1])
-    keys = ["has_pattern", "kind", "features", "scales", "directions", "wishes", "trade_offs", "unseen"]
-    assert list(told) == [*keys, "findings", "n_people"] and told["findings"] is told["has_pattern"] is None
-    assert told["kind"] == "ideal" and told["wishes"][1]["ideal"] == 75
+    assert told["source"] == "model" and told["has_pattern"] is told["n_answers"] is told["level"] is None
+    assert told["metric"] == "full" and told["ideal"][1]["value"] == 75
+    assert told["trust"]["accuracy"] is told["trust"]["contradicted"] is None
     assert told["trade_offs"][0]["other_change"] == pytest.approx(10)
     best = min(np.linspace(60, 100, 401), key=lambda size: model.distance([[900.0, size]])[0])
     assert best == pytest.approx(85, abs=0.1)
@@ -468,9 +470,9 @@ def test_explain_says_of_a_model_what_the_fit_said(run: Run, shop: Path) -> None
     accuracy = re.search(r"\d+ % of the answers are predicted", said["How far to trust it"])
     assert accuracy is not None and accuracy[0] in parts["How far to trust it"]
     told = json.loads(run("explain", "taste.json", "--json")[1])
-    assert told["findings"]["has_pattern"] and told["findings"]["n_answers"] == 60
+    assert told["source"] == "findings" and told["has_pattern"] and told["n_answers"] == 60
     broken = json.loads(Path("taste.json").read_text())
-    for findings in (3, {}, told["findings"] | {"ideal": "none"}):
+    for findings in (3, {}, broken["findings"] | {"ideal": "none"}):
         Path("broken.json").write_text(json.dumps(broken | {"findings": findings}))
         refused(run("explain", "broken.json"), "findings")
 
@@ -487,7 +489,7 @@ def test_without_a_pattern_nothing_is_given_as_a_finding(run: Run) -> None:
         assert (one["verdict"], one["value"], one["share"]) == ("not known", None, None)
     saved = json.loads(run("explain", "m.json", "--json")[1])
     assert saved["has_pattern"] is False and not saved["directions"] and not saved["trade_offs"]
-    assert all(one["ideal"] is None and one["verdict"] == "not known" for one in saved["wishes"])
+    assert all(one["value"] is None and one["verdict"] == "not known" for one in saved["ideal"])
     assert "No pattern found yet" in run("explain", "m.json")[1]
     for options in ([], ["--json"], ["--csv", "ranking.csv"]):
         code, _, err = run("rank", "m.json", "items.csv", *options)
@@ -502,22 +504,20 @@ def test_explain_knows_every_kind_of_model() -> None:
         nothing, unknown, ("rent", "size"), np.array([100.0, 10.0]), np.array([0.02, -0.1]), np.zeros(2)
     )
     told = linear.explain()
-    assert told.kind == "linear" and [one.verdict for one in told.wishes] == [
-        "less is better",
-        "more is better",
-    ]
+    assert told.metric == "none"
+    assert [one.verdict for one in told.ideal] == ["less is better", "more is better"]
     # 10 more of size is 1 better in score, which 50 more of rent takes away.
-    assert [one.text for one in told.trade_offs] == ["10 more of size is worth about 50 more of rent."]
+    assert [one.text for one in told.trade_offs] == ["10 more of size is worth about 50 more of rent"]
     changed_by = np.array([[told.trade_offs[0].other_change, told.trade_offs[0].change]])
     assert linear.distance(changed_by)[0] == pytest.approx(0)
     signed = Model(np.diag([1.0, -2.0]), np.zeros(2), None, None, np.zeros(2), np.zeros(2))
     told = Model(signed.metric, np.zeros(2), None, None, np.ones(2), np.zeros(2)).explain()
-    assert told.kind == "signed" and "anti-ideal" in str(told) and "the middle is the worst" in str(told)
+    assert told.metric == "signed" and "anti-ideal" in str(told) and "the middle is the worst" in str(told)
     told = Model(np.diag([1.0, 0.0]), np.zeros(2), ("rent", "size"), np.ones(2)).explain()
     assert "Along 1.00 size the model sees no difference" in str(told)
-    assert told.wishes[1].verdict == "does not matter"
+    assert told.ideal[1].verdict == "hardly matters"
     told = Model(nothing, unknown, None, None, np.zeros(2), np.zeros(2)).explain()
-    assert told.kind == "nothing" and "every item is as good" in str(told) and "nan" not in str(told)
+    assert told.metric == "nothing" and "every item is as good" in str(told) and "nan" not in str(told)
 
 
 # simulate, demo, bench, serve, export and import
@@ -676,12 +676,13 @@ def test_colour_is_for_terminals_without_no_color(monkeypatch: pytest.MonkeyPatc
     """Headings are bold there, and nothing is anywhere else."""
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
+    page = [Section("What matters", ["All."]), Section("Other", ["More."])]
     text = "What matters\n------------\nAll.\n\nOther\n-----\nMore."
     for terminal, no_color, bold in ((True, "", True), (True, "1", False), (False, "", False)):
         stream = Terminal() if terminal else io.StringIO()
         monkeypatch.setattr("sys.stdout", stream)
         monkeypatch.setenv("NO_COLOR", no_color)
-        show.page(text)
+        show.page(page)
         assert (stream.getvalue() == f"{text}\n") == (not bold)
         assert stream.getvalue().count("\x1b[1m") == 2 * bold
         assert re.sub(r"\x1b\[1?m", "", stream.getvalue()) == f"{text}\n"
@@ -694,9 +695,8 @@ def test_a_narrow_terminal_gets_the_page_that_fits(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("COLUMNS", "30")
     monkeypatch.setenv("LINES", "20")
     monkeypatch.setenv("NO_COLOR", "1")
-    show.page(
-        show.section("Title", "A long sentence about this and that. " * 4, show.table("l", ["x" * 60], []))
-    )
+    long = "A long sentence about this and that. " * 4
+    show.page([Section("Title", [long, Points([long]), TableBlock("l", ["x" * 60], [["y" * 50]])])])
     assert all(len(line) <= 30 for line in stream.getvalue().splitlines())
 
 
@@ -715,9 +715,9 @@ def test_nothing_in_a_file_commands_the_terminal(run: Run) -> None:
 def test_wide_tables_leave_columns_out_and_say_so() -> None:
     """The first ones stay."""
     heading = [f"column {k}" for k in range(20)]
-    text = show.table("l" * 20, heading, [["x"] * 20])
-    assert all(len(line) <= 200 for line in text.splitlines())
-    assert "column 0" in text and text.splitlines()[-1].startswith("  (columns left out: column ")
+    lines = table_lines(TableBlock("l" * 20, heading, [["x"] * 20]))
+    assert all(len(line) <= 96 for line in lines)
+    assert "column 0" in lines[0] and re.fullmatch(r"  \(and \d+ columns more\)", lines[-1])
 
 
 def test_json_has_null_for_what_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 from coombs import Comparisons, ConvexIdealPoint, IdealPoint, InputError, SingleStep
 from coombs.data.tables import ItemTable
-from coombs.insights.explanation import Explanation, Shape
+from coombs.insights.explanation import Explanation
+from coombs.insights.statements import FeatureVerdict, Shape
+from coombs.insights.verdicts import _agreed
 from coombs.model import Model
 from coombs.simulate import draw_pairs
 
 matplotlib = pytest.importorskip("matplotlib")
 
 from coombs import plots  # noqa: E402
+from coombs.render.captions import map_text  # noqa: E402
 from coombs.render.html import report  # noqa: E402
 
 HEADING = "The taste along each feature"
@@ -148,6 +153,41 @@ def test_a_report_of_one_item_is_written(fits: dict[str, IdealPoint]) -> None:
     assert HEADING in report(est, items=ItemTable(est.item_table_.matrix[:1], None, None, False))
 
 
+def test_a_map_of_an_average_is_its_score_averaged_over_the_items(fits: dict[str, IdealPoint]) -> None:
+    """By the definition; the curve of a feature is the map's, averaged in the same way."""
+    data = flats("two peaks")
+    wide = np.column_stack([data.items, np.random.default_rng(0).normal(size=60)])
+    est = IdealPoint().fit(Comparisons(wide, data.pairs, y=data.y))
+    assert sum(est.kind_weights_.values()) == pytest.approx(1) and est.kind_weights_.get("smooth+", 0) > 0.5
+    panel = plots.level_sets_data(est, 0, 1)
+    assert panel.is_average and panel.others == "averaged over the items" and not len(panel.axes)
+    moved = wide.copy()
+    moved[:, :2] = panel.xs[3], panel.ys[7]
+    assert panel.distance[7, 3] == pytest.approx(est.model_.distance(moved).mean())
+    fixed = plots.level_sets_data(est, 0, 1, at={2: 0.5}, size=9)
+    point = [[fixed.xs[2], fixed.ys[4], 0.5]]
+    assert fixed.distance[4, 2] == pytest.approx(est.model_.distance(point)[0])
+    assert fixed.others == "fixed values"
+
+
+def test_a_map_of_an_average_marks_the_ideal_alone_only_where_the_average_is_nearly_best(
+    fits: dict[str, IdealPoint],
+) -> None:
+    for kind, est in fits.items():
+        panel = plots.level_sets_data(est, "price", "size")
+        assert panel.is_average == (sum(w for k, w in est.kind_weights_.items() if "smooth" in k) >= 0.1)
+        words = map_text(panel, "darker", "red mark")
+        assert ("This is the taste that predicts and ranks" in words) == panel.is_average
+        if panel.inside and panel.is_average:
+            at = est.model_.distance(panel.turning[None])[0]
+            share = (at - panel.distance.min()) / np.ptp(panel.distance)
+            assert share <= 0.2 and "by the ideal alone" in words, kind
+        if panel.is_average and panel.band is not None:
+            assert "by the ideal alone" in words
+    peaks = plots.level_sets_data(fits["two peaks"], "price", "size")
+    assert peaks.is_average and not peaks.inside and "price: two peaks, near" in map_text(peaks, "", "")
+
+
 # The words.
 
 
@@ -164,6 +204,12 @@ def test_a_clear_shape_is_told_where_it_is(told: dict[str, Explanation]) -> None
 @pytest.mark.parametrize("kind", ["linear", "coin"])
 def test_no_shape_is_told_of_a_line_or_a_coin(told: dict[str, Explanation], kind: str) -> None:
     assert told[kind].shapes == ()
+
+
+def test_weights_are_those_of_the_taste_that_predicts(told: dict[str, Explanation]) -> None:
+    """An ideal alone makes little of a price with two peaks, which decides nearly all."""
+    shares = {one.feature: one.share for one in told["two peaks"].ideal}
+    assert sum(shares.values()) == pytest.approx(1) and shares["price"] > 0.65
 
 
 def test_features_with_few_values_have_no_shape() -> None:
@@ -193,3 +239,50 @@ def test_shapes_read_as_sentences() -> None:
     assert Shape("price", "a drop", (900.0,), 1.0).text == "price: a drop near 900"
     assert Shape("size", "levels off above", (70.0,), 1.0).text == "size: levels off above 70"
     assert Shape("hours", "two peaks", (3.0, 9.0), 1.0).text == "hours: two peaks, near 3 and near 9"
+
+
+def test_no_part_says_anything_else_of_a_feature_than_its_shape(
+    fits: dict[str, IdealPoint], told: dict[str, Explanation]
+) -> None:
+    """Table, pictures, trade-offs and unknowns have one verdict."""
+    for kind, one in told.items():
+        shapes = {shape.feature: shape for shape in one.shapes}
+        matters = plots.what_matters_data(fits[kind])
+        wishes = dict(zip(matters.features, matters.wishes, strict=True))
+        for verdict in one.ideal:
+            shape = shapes.get(verdict.feature)
+            assert verdict.shape == ("" if shape is None else shape.words)
+            assert verdict.shape in wishes[verdict.feature]
+            if shape is None:
+                continue
+            allowed = {"a drop": "less is better", "a rise": "more is better"}
+            assert verdict.verdict in (shape.kind, allowed.get(shape.kind, shape.kind)), kind
+            if verdict.verdict == shape.kind:
+                assert verdict.value is None and wishes[verdict.feature] == shape.words
+                assert not any(verdict.feature in (t.feature, t.other) for t in one.trade_offs)
+    price = next(verdict for verdict in told["two peaks"].ideal if verdict.feature == "price")
+    assert price.verdict == "two peaks" and "sweet spot" not in str(told["two peaks"]).split("Trade-offs")[0]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "value", "bend", "kept"),
+    [
+        ("more is better", None, lambda x: x, True),
+        ("more is better", None, lambda x: -x, False),
+        ("less is better", None, lambda x: -x, True),
+        ("sweet spot", 0.5, lambda x: -((x - 0.5) ** 2), True),
+        ("sweet spot", 0.5, lambda x: x, False),
+        ("the middle is the worst", 0.5, lambda x: (x - 0.5) ** 2, True),
+        ("the middle is the worst", 0.5, lambda x: -((x - 0.5) ** 2), False),
+        ("hardly matters", None, lambda x: x, True),
+    ],
+)
+def test_a_verdict_that_the_average_speaks_against_is_not_given(
+    verdict: str, value: float | None, bend: Callable[[Any], Any], kept: bool
+) -> None:
+    xs = np.linspace(0, 1, 41)
+    curve = plots.TasteCurve("price", xs, np.tile(bend(xs), (10, 1)), None, xs, 0.9)
+    one = _agreed(FeatureVerdict("price", value, None, None, 0.5, verdict), curve, None)
+    assert one.verdict == (verdict if kept else "not known") and (one.value is None) == (
+        value is None or not kept
+    )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
+import coombs
 from coombs import Comparisons, ConvexIdealPoint, IdealPoint, InputError, SingleStep
 from coombs.data.tables import ItemTable
 from coombs.insights import explain
@@ -165,7 +168,7 @@ def test_a_constant_and_a_copied_feature_are_told() -> None:
     told = explain(est)
     texts = {one.kind: one.text for one in told.unknowns}
     assert texts["constant"].startswith("c is the same for all items")
-    assert texts["copies"].startswith("d is as good as a copy of a, turned around, so that")
+    assert texts["copies"].startswith("d is as good as a copy of a, turned around, so how")
     assert "unseen direction" not in texts
     assert told.ideal[2].verdict == "always the same" and told.ideal[2].value is None
 
@@ -328,6 +331,22 @@ def test_a_simpler_kind_that_predicts_better_is_advised(phones: IdealPoint, told
     assert "metric='none' fits it" in told_phones.trust.advice
 
 
+def test_the_kinds_in_use_are_marked_also_of_an_average(anti_ideal: Comparisons) -> None:
+    """A smooth taste that has all the weight is in use; of an average, each kind with its share."""
+    est = IdealPoint().fit(anti_ideal)
+    told = explain(est, compare=True)
+    assert set(est.kind_weights_) == {"smooth+"} and not told.trust.advice
+    assert [one.metric for one in told.trust.kinds if one.in_use] == ["smooth"]
+    assert re.search(r"anything smooth .* in use", flat(told))
+    est.kind_weights_ = {"full": 0.3, "smooth+": 0.7}
+    told = explain(est, compare=True)
+    assert [(one.metric, one.weight) for one in told.trust.kinds if one.in_use] == [
+        ("full", 0.3),
+        ("smooth", 0.7),
+    ]
+    assert "in use (30 % of the average)" in flat(told) and "in use (70 % of the average)" in flat(told)
+
+
 def test_item_effects_are_told_by_their_size() -> None:
     """Items that answers rank against their features."""
     rng = np.random.default_rng(9)
@@ -356,7 +375,7 @@ def test_an_average_that_is_all_smooth_is_not_called_an_average(told: Explanatio
     """And what the words describe is said either way."""
     for weight, said in ((0.4, "averages an ideal (60 %) with any"), (0.99, "speak for a smooth taste")):
         text = flat(replace(told, trust=replace(told.trust, smooth_weight=weight)))
-        assert said in text and "The words describe the" in text
+        assert said in text and "are those of the ideal alone" in text
 
 
 def test_ranking_is_the_estimator_s(sweet: IdealPoint, told: Explanation) -> None:
@@ -640,6 +659,45 @@ def test_findings_go_through_a_model_file(sweet: IdealPoint, told_phones: Explan
     assert (again.trust.accuracy, again.trust.basis) == (told_phones.trust.accuracy, "left out")
 
 
+def test_a_fit_and_a_model_give_the_same_type(sweet: IdealPoint, told: Explanation) -> None:
+    """What a model cannot know is missing, and not said."""
+    alone = sweet.model_.explain()
+    kept = replace(sweet.model_, findings=told.findings()).explain()
+    assert type(alone) is type(kept) is type(told) is Explanation
+    assert (told.source, kept.source, alone.source) == ("fit", "findings", "model")
+    assert [one.value for one in alone.ideal] == pytest.approx(sweet.ideal_point_.tolist())
+    assert alone.has_pattern is alone.n_answers is alone.trust.contradicted is None
+    assert set(alone.to_dict()) == set(kept.to_dict()) == set(told.to_dict())
+    for page in (str(alone), str(kept)):
+        assert "nan" not in page.lower() and "Nothing stands out" not in page and "None" not in page
+    assert "How far to trust it" in str(kept) and "How far to trust it" not in str(alone)
+
+
+def test_a_smooth_model_without_findings_says_that_its_words_need_them(anti_ideal: Comparisons) -> None:
+    """It has no single ideal; with the findings it says what the fit said."""
+    est = IdealPoint(metric="smooth").fit(anti_ideal)
+    model = Model.from_json(est.model_.to_json())
+    assert model.bumps is not None
+    told = model.explain()
+    assert told.metric == "smooth" and not told.ideal and not told.directions and not told.trade_offs
+    assert "there is no single ideal to tell. Its words need the findings of the fit" in flat(told)
+    assert "sweet spot" not in str(told) and "is better" not in str(told)
+    with_findings = replace(model, findings=est.explain().findings()).explain()
+    assert "need the findings" not in str(with_findings) and with_findings.ideal == est.explain().ideal
+
+
+def test_insights_import_nothing_of_render_but_to_print() -> None:
+    """Records know of no page; render computes no number."""
+    folder = Path(coombs.__file__).parent
+    for path in (folder / "insights").glob("*.py"):
+        tree = ast.parse(path.read_text())
+        named = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        above = {name for name in named if name.startswith("coombs.render")}
+        assert path.name == "explanation.py" or not above, path
+        at_once = {node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)}
+        assert not above & at_once, path
+
+
 def test_a_model_without_a_pattern_claims_nothing(sweet: IdealPoint, contradicted: Explanation) -> None:
     page = str(replace(sweet.model_, findings=contradicted.findings()).explain())
     assert page.startswith("No pattern found yet") and "is better" not in page and "sweet" not in page
@@ -656,6 +714,9 @@ def test_a_model_without_a_pattern_claims_nothing(sweet: IdealPoint, contradicte
         {"metric": "unheard-of"},
         {"n_answers": "many"},
         {"level": None},
+        {"level": float("inf")},
+        {"ideal": [{"feature": "a", "value": 1, "low": 0, "high": 2, "share": 1, "verdict": "sweet spot"}]},
+        {"shapes": [{"feature": "a", "kind": "two peaks", "at": [], "probability": 1}]},
         {
             "trade_offs": [
                 {"feature": "a", "change": 1, "other": "b", "other_change": [], "low": 1, "high": 2}

@@ -27,7 +27,8 @@ from coombs.simulate import draw_answers, draw_pairs
 matplotlib = pytest.importorskip("matplotlib")
 
 from coombs import plots  # noqa: E402
-from coombs.insights.plot_data import _importance  # noqa: E402
+from coombs.insights.surface import swap_shares  # noqa: E402
+from coombs.render.captions import mark_caption  # noqa: E402
 from coombs.render.html import report  # noqa: E402
 from coombs.render.labels import free_place, shown, wrapped  # noqa: E402
 from coombs.words import in_words, number  # noqa: E402
@@ -146,7 +147,7 @@ def test_a_best_place_that_depends_on_the_other_features_is_not_called_ideal(ful
     elsewhere = dict(zip(("minutes", "age"), full.ideal_point_[2:] + 3, strict=True))
     words = legend(at=elsewhere)
     assert "best for these two, the other features at fixed values and its 90 % interval" in words
-    assert "ideal" not in words and "Other features at fixed values" in words
+    assert "ideal" not in words and "Other features are at fixed values" in words
 
 
 def test_levels_lie_between_the_least_and_the_greatest_distance(fits):
@@ -222,9 +223,9 @@ def test_a_point_is_marked_where_both_features_have_a_best_value_and_a_band_wher
             if panel.band is not None:
                 name = panel.features[panel.band.axis]
                 assert panel.band.value == told[name].value
-                assert f"The band is where {name} is {panel.band.turn}" in panel.caption("cross")
+                assert f"The band is where {name} is {panel.band.turn}" in mark_caption(panel, "cross")
             elif not panel.is_known:
-                assert "No point is marked" in panel.caption("cross") or panel.towards is None
+                assert "No point is marked" in mark_caption(panel, "cross") or panel.towards is None
         for profile in plots.feature_matrix_data(est).profiles:
             assert np.isnan(profile.ideal) or told[profile.feature].verdict == "sweet spot"
     panel = plots.level_sets_data(partly[0], "price", "size")
@@ -234,10 +235,10 @@ def test_a_point_is_marked_where_both_features_have_a_best_value_and_a_band_wher
 def test_without_a_pattern_nothing_is_marked():
     table = make_flats()
     pairs = [(0, 1), (2, 3), (4, 5), (6, 7), (8, 9)] * 4
-    est = IdealPoint().fit(Comparisons(table, pairs, y=[1] * 10 + [-1] * 10))
+    est = IdealPoint(metric="full").fit(Comparisons(table, pairs, y=[1] * 10 + [-1] * 10))
     panel = plots.level_sets_data(est, 0, 1)
     assert not panel.inside and panel.band is None and panel.towards is None and not len(panel.axes)
-    assert panel.others == "their best guess" and "price: not known yet" in panel.caption("cross")
+    assert panel.others == "their best guess" and "price: not known yet" in mark_caption(panel, "cross")
     assert np.isnan(plots.profile_data(est, 0).ideal)
     texts = [text.get_text() for text in plots.level_sets(est, 0, 1).figure.findobj(matplotlib.text.Text)]
     assert not any("ideal" in text or "better" in text for text in texts)
@@ -290,7 +291,7 @@ def test_importance_is_the_mean_square_change_over_all_pairs_of_items():
         swapped = np.repeat(away[:, None], n, axis=1)
         swapped[:, :, j] = away[:, j]
         change[j] = np.sqrt(((score(swapped) - score(away)[:, None]) ** 2).mean())
-    found = _importance(metric[None], slope[None], away)[0]
+    found = swap_shares(metric[None], slope[None], away)[0]
     np.testing.assert_allclose(found, change / change.sum())
 
 

@@ -26,6 +26,8 @@ from hypothesis import strategies as st
 from coombs import cli
 from coombs.data.catalogue import Catalogue
 from coombs.data.tables import ItemTable
+from coombs.render.blocks import Points, Section, TableBlock
+from coombs.render.text import page
 from coombs.study import Question, StudyProgress, load_study
 from coombs.terminal.comparison_rows import comparison_rows
 from coombs.terminal.display import Display
@@ -196,13 +198,14 @@ def test_details_that_both_lack_are_left_out() -> None:
 
 
 def test_an_explanation_is_fitted_to_the_terminal() -> None:
-    """Sentences flow anew, points keep their indent, rows are cut, headings stay."""
-    page = "Title\n-----\none two three four\nfive\n  a  row  of  a  table\n- a point that goes\n  on and on"
-    assert fitted(page, Display(12)) == [
-        *("Title", "-----", "one two", "three four", "five", "  a  row  o…"),
+    """Sentences flow anew, points keep their indent, the first columns and headings stay."""
+    row, point = ("a", "row", "of", "a", "table"), "a point that goes on and on"
+    sections = [Section("Title", ["one two three four five", TableBlock("lllll", row, []), Points([point])])]
+    assert fitted(sections, Display(12)) == [
+        *("Title", "-----", "one two", "three four", "five", "  a  row  of", "  (and 2 co…"),
         *("- a point", "  that goes", "  on and on"),
     ]
-    assert fitted(page, Display(80)) == page.splitlines()
+    assert fitted(sections, Display(80)) == page(sections).splitlines()
 
 
 def test_passwords_are_not_shown() -> None:

@@ -220,8 +220,9 @@ def test_a_map_says_where_the_other_features_are() -> None:
     made = level_map(IdealPoint(items, metric="signed").fit(pairs, y), "feature 0", "feature 1")
     assert made.ideal is not None
     assert "The cross is the best for these two, the other features at their average." in made.sentence
-    made = level_map(IdealPoint(items[:, :2]).fit(pairs, y), "feature 0", "feature 1")
-    assert (made.ideal is not None) == ("The cross is the ideal point." in made.sentence)
+    for metric, what in (("full", "the ideal point"), ("auto", "the best by the ideal alone")):
+        made = level_map(IdealPoint(items[:, :2], metric=metric).fit(pairs, y), "feature 0", "feature 1")
+        assert (made.ideal is not None) == (f"The cross is {what}." in made.sentence)
 
 
 def test_an_ideal_value_stands_for_a_sweet_spot_alone(client: TestClient, storage: Any) -> None:

@@ -12,6 +12,7 @@ import click
 
 from coombs.cli import show
 from coombs.cli.options import command, json_option
+from coombs.render.blocks import Section, TableBlock
 
 if TYPE_CHECKING:
     from coombs.simulate import Preferences
@@ -59,7 +60,7 @@ def bench(quick: bool, as_json: bool) -> None:
         return
     print(f"{_machine()}, one thread. {N_ITEMS} items; medians of a few runs, of CVXPY one run.")
     heading = ("what", "features", "answers", "coombs", "CVXPY + Clarabel", "ratio")
-    show.page(show.table("lrrrrr", heading, [_cells(one) for one in timings]))
+    show.page([Section("", [TableBlock("lrrrrr", heading, [_cells(one) for one in timings])])])
     if not _has_cvxpy():
         print('For the comparison: pip install "coombs[cvxpy]"')
 

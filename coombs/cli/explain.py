@@ -19,5 +19,7 @@ def explain(model: str, as_json: bool) -> None:
     if as_json:
         show.as_json(told.to_dict() | {"n_people": saved.n_people})
     else:
+        from coombs.render.sentences import sections
+
         show.together(saved)
-        show.page(str(told))
+        show.page(sections(told))

@@ -15,6 +15,7 @@ from coombs.cli import lazy_imports, show
 from coombs.cli.model_files import check_output_paths, write_text
 from coombs.cli.options import FILE, argument, command, features_option, json_option, positive, seed_option
 from coombs.cli.rank import feature_names, ranked, ranking_table
+from coombs.render.blocks import Section
 from coombs.terminal_text import terminal_safe
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ def fit(**given: Any) -> None:
 
 def _estimator(options: SimpleNamespace) -> PairEstimator:
     """The estimator that is asked for; whatever cannot be done is refused before the work."""
-    from coombs.render.plots import need_matplotlib
+    import coombs
+    from coombs.render.canvas import need_matplotlib
 
     if options.report:
         need_matplotlib()
@@ -149,20 +151,22 @@ def _explained(est: IdealPoint, options: SimpleNamespace) -> Explanation:
 
 def _print_page(est: Any, data: Comparisons, options: SimpleNamespace) -> None:
     """For people."""
+    from coombs.render.sentences import sections
     from coombs.words import together
 
     users = _users(data)
     if options.user is not None:
         print(f"The answers of {terminal_safe(options.user)}.\n")
     elif len(users) > 1:
+        first = f"{together(len(users))}: {_some(users)}."
         show.page(
-            f"{together(len(users))}: {_some(users)}.\nWhere they differ, it is about none of them; "
-            "--user takes one's answers.\n"
+            [Section("", [first, "Where they differ, it is about none of them; --user takes one's answers."])]
         )
+        print()
     if options.estimator == "ideal-point":
-        show.page(str(_explained(est, options)))
+        show.page(sections(_explained(est, options)))
     else:
-        show.page("\n\n".join(_paper_sections(est, data, options.top)))
+        show.page(_paper_sections(est, data, options.top))
     if options.out:
         only = "" if getattr(est, "item_effects_", None) is None else ", without the effects of single items"
         print(f"\nModel: {options.out}{only}")
@@ -170,17 +174,18 @@ def _print_page(est: Any, data: Comparisons, options: SimpleNamespace) -> None:
         print(f"{'' if options.out else chr(10)}Report: {options.report}")
 
 
-def _paper_sections(est: PairEstimator, data: Comparisons, top: int) -> list[str]:
+def _paper_sections(est: PairEstimator, data: Comparisons, top: int) -> list[Section]:
     """What the paper's estimators say: no intervals, no test."""
+    from coombs.render.sentences import sections
     from coombs.words import count, percent
 
     table, features = data.item_table, feature_names(est.model_)
     best = ranked(table, est.distance(table))[:top]
     agreed = f"The model agrees with {percent(est.score(data))} of {count(len(data), 'answer')}."
     return [
-        est.model_.explain().page(NO_TEST),
-        show.section("How far to trust it", f"{agreed} The program ended as {est.status_}."),
-        show.section("Ranking", ranking_table(best, table, features)),
+        *sections(est.model_.explain(), NO_TEST),
+        Section("How far to trust it", [f"{agreed} The program ended as {est.status_}."]),
+        Section("Ranking", [ranking_table(best, table, features)]),
     ]
 
 

@@ -10,6 +10,7 @@ import coombs
 from coombs.cli import show
 from coombs.cli.model_files import check_output_paths, read_model
 from coombs.cli.options import FILE, argument, command, json_option, positive
+from coombs.render.blocks import Section, TableBlock
 
 if TYPE_CHECKING:
     from coombs.data.tables import FloatArray, ItemTable
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 MOST_ITEMS = 20
 """Items on the screen unless `--top` says otherwise."""
-MOST_DECIMALS = 4
 
 
 @command("rank", "rank items by a saved model", "coombs rank taste.json shop/items.csv --top 5")
@@ -52,7 +52,7 @@ def rank(model: str, items: str, top: int | None, csv: str | None, as_json: bool
         return
     show.together(saved)
     on_screen = shown[: top or MOST_ITEMS]
-    show.page(ranking_table(on_screen, table, features, measure))
+    show.page([Section("", [ranking_table(on_screen, table, features, measure)])])
     if (more := len(ranking) - len(on_screen)) > 0:
         print(f"  and {more} more")
     if csv:
@@ -99,7 +99,9 @@ def _distances(model: Model, table: ItemTable) -> FloatArray:
 
 def feature_names(model: Model) -> list[str]:
     """What the features are called."""
-    return list(model.feature_names or (f"feature {j}" for j in range(len(model.ideal_point))))
+    from coombs import words
+
+    return list(words.feature_names(model.feature_names, len(model.ideal_point)))
 
 
 def ranked(table: ItemTable, distances: FloatArray) -> list[dict[str, Any]]:
@@ -118,14 +120,15 @@ def ranked(table: ItemTable, distances: FloatArray) -> list[dict[str, Any]]:
 
 def ranking_table(
     ranking: list[dict[str, Any]], table: ItemTable, features: list[str], measure: str = "distance"
-) -> str:
+) -> TableBlock:
     """The best items with their features."""
+    from coombs import words
     from coombs.data import naming
 
-    decimals = [_decimals(column) for column in table.matrix.T]
+    digits = [words.decimals(column) for column in table.matrix.T]
     rows = []
     for one in ranking:
-        values = zip(one["features"], decimals, strict=True)
+        values = zip(one["features"], digits, strict=True)
         rows.append(
             (
                 str(one["rank"]),
@@ -134,15 +137,4 @@ def ranking_table(
                 *(f"{v:.{k}f}" for v, k in values),
             )
         )
-    return show.table("rlr" + "r" * len(features), ("rank", "item", measure, *features), rows)
-
-
-def _decimals(column: FloatArray) -> int:
-    """As few as lose nothing, or as tell a five-hundredth of the spread."""
-    import numpy as np
-
-    for digits in range(MOST_DECIMALS):
-        if np.array_equal(np.round(column, digits), column):
-            return digits
-    spread = float(np.ptp(column)) or 1.0
-    return int(np.clip(np.ceil(np.log10(500 / spread)), 0, 12))
+    return TableBlock("rlr" + "r" * len(features), ("rank", "item", measure, *features), rows)

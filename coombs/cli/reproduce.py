@@ -44,7 +44,7 @@ def reproduce(
     from coombs.paper import all_experiments, chosen
     from coombs.paper.report import write_report
     from coombs.paper.runner import Run, reproduce
-    from coombs.render.plots import need_matplotlib
+    from coombs.render.canvas import need_matplotlib
 
     if only_list or not experiments:
         for one in all_experiments():

@@ -7,28 +7,33 @@ import math
 import os
 import shutil
 import sys
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from coombs.render.blocks import Section
+from coombs.render.text import section_lines
 from coombs.terminal_text import terminal_safe
 
 if TYPE_CHECKING:
     from coombs.model import Model
 
-WIDTH = 96
 HEADING = "\x1b[1m{}\x1b[m"
+"""A heading on a terminal with colour."""
 
 
-def page(text: str) -> None:
-    """Print a page: fitted to a narrow terminal, headings bold where there is colour, nothing commanded."""
-    lines = [terminal_safe(line) for line in text.splitlines()]
+def page(sections: Iterable[Section]) -> None:
+    """Print sections: fitted to a narrow terminal, headings bold where there is colour."""
+    print("\n\n".join("\n".join(_lines(section)) for section in sections))
+
+
+def _lines(section: Section) -> list[str]:
+    lines = list(section_lines(section))
     if sys.stdout.isatty() and max(map(len, lines), default=0) > shutil.get_terminal_size().columns:
         from coombs.terminal.display import Display
         from coombs.terminal.page import fitted
 
-        lines = fitted("\n".join(lines), Display.of(sys.stdout))
-    print("\n".join(_bold_headings(lines) if has_colour() else lines))
+        lines = fitted([section], Display.of(sys.stdout))
+    return [HEADING.format(lines[0]), *lines[1:]] if section.title and has_colour() else lines
 
 
 def as_json(value: Any) -> None:
@@ -49,49 +54,9 @@ def together(model: Model) -> None:
         print(f"{sentence}.\n")
 
 
-def section(title: str, *blocks: str) -> str:
-    """A heading, and under it tables, and sentences in lines of a readable length."""
-    parts = [block if block.startswith(("  ", "- ")) else textwrap.fill(block, WIDTH) for block in blocks]
-    return "\n".join([title, "-" * len(title), *parts])
-
-
-def table(align: str, heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns under their headings, `align` having an l or an r for each; those that do not fit are left out.
-
-    Examples
-    --------
-    >>> print(table("lr", ("item", "rank"), [("latte", "1"), ("mocha", "2")]))
-      item   rank
-      latte     1
-      mocha     2
-    """
-    lines = [[terminal_safe(cell) for cell in row] for row in (heading, *rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    fit = sum(sum(widths[:k]) + 2 * k <= WIDTH for k in range(1, len(widths) + 1)) or 1
-    shape = list(zip(align, widths, strict=True))[:fit]
-    text = "\n".join(_row(cells[:fit], shape) for cells in lines)
-    return text if fit == len(widths) else f"{text}\n  (columns left out: {', '.join(lines[0][fit:])})"
-
-
 def has_colour() -> bool:
     """Only on a terminal, and only if nobody asks for none."""
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
-
-
-def _row(cells: Sequence[str], shape: Sequence[tuple[str, int]]) -> str:
-    padded = (
-        cell.rjust(width) if align == "r" else cell.ljust(width)
-        for cell, (align, width) in zip(cells, shape, strict=True)
-    )
-    return f"  {'  '.join(padded)}".rstrip()
-
-
-def _bold_headings(lines: Sequence[str]) -> list[str]:
-    following = [*lines[1:], ""]
-    return [
-        HEADING.format(line) if line and under and not under.strip("-") else line
-        for line, under in zip(lines, following, strict=True)
-    ]
 
 
 def _plain(value: Any) -> Any:

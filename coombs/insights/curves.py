@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coombs.data.tables import FloatArray, InputError, TableLike, item_table
+from coombs.data.tables import FloatArray, InputError, TableLike
 from coombs.estimators.taste import TasteEstimator
 from coombs.inference.posterior import LEVEL, Posterior, quantiles
-from coombs.insights.plot_data import MOST_FEATURES, Feature, feature_names, feature_position, thin
+from coombs.insights.selection import FeatureKey, feature_positions, items_of, names_of, thin
+from coombs.insights.surface import Surface
 
 if TYPE_CHECKING:
     from coombs.estimators.base import PairEstimator
 
 COUNTS = 0.1
-"""The weight of the smooth taste in the average from which on its curves are shown."""
+"""The weight of the smooth taste in the average from which on curves and maps show the average."""
+MOST_FEATURES = 6
+"""Features that have a curve, or a row of a matrix, if nobody says which."""
 GRID = 41
 """Values of a feature along a curve."""
 MOST_ITEMS = 60
@@ -26,7 +29,9 @@ MOST_DRAWS = 200
 """Draws of a curve."""
 MOST_NUMBERS = 10_000_000
 """Draws times items times features that are held at once, for each value of the grid."""
-SWAPS = 2
+MOST_CELLS = 8_000
+"""Features times items with other values, whose scores are computed at once."""
+SWAPS = 4
 """Other items whose value an item gets, to see how much a feature decides."""
 SAME = 0.25
 """Log odds up to which two curves are drawn as one: an even chance, or 56 %."""
@@ -76,10 +81,15 @@ def smooth_weight(est: PairEstimator) -> float:
     return float(sum(weight for name, weight in weights.items() if name.startswith("smooth")))
 
 
+def is_averaged(est: PairEstimator) -> bool:
+    """Whether the smooth taste counts, so that curves and maps show the average rather than the ideal."""
+    return smooth_weight(est) >= COUNTS
+
+
 def taste_curves_data(
     est: PairEstimator,
     *,
-    features: Sequence[Feature] | None = None,
+    features: Sequence[FeatureKey] | None = None,
     items: TableLike = None,
     level: float = LEVEL,
 ) -> tuple[TasteCurve, ...]:
@@ -90,40 +100,88 @@ def taste_curves_data(
     """
     if not isinstance(est, TasteEstimator):
         raise InputError(f"Taste curves are for a fitted IdealPoint; this is a {type(est).__name__}.")
-    table, names = item_table(est._given(items)), feature_names(est)
-    matrix = table.matrix[thin(len(table.matrix), MOST_ITEMS)]
+    table, names = items_of(est, items), names_of(est)
+    matrix = some_items(table.matrix)
     posterior = _thinned(est._draws(), max(1, min(MOST_DRAWS, MOST_NUMBERS // matrix.size)))
     if features is None:
-        chosen = _most_important(posterior, matrix)[:MOST_FEATURES]
+        shares, varies = importance(est, table.matrix, level)[0], np.ptp(matrix, axis=0) > 0
+        order = np.argsort(-shares, kind="stable").tolist()
+        chosen = [j for j in order if varies[j] or not varies.any()][:MOST_FEATURES]
     else:
-        chosen = [feature_position(names, feature) for feature in features]
-    if not chosen or len(set(chosen)) < len(chosen):
-        raise InputError("The features of the curves must be different ones, and at least one.")
+        chosen = feature_positions(names, features, "curves")
     model = est.described()[0]
     is_other = smooth_weight(est) > 0 and model.bumps is None
     curves = []
     for j in chosen:
         points = table.matrix[:, j]
         xs = np.linspace(points.min(), points.max(), GRID)
-        draws = _centred_mean(posterior.scores, matrix, j, xs)
-        described = _centred_mean(model.distance, matrix, j, xs) if is_other else None
+        draws = _liking(posterior.scores, matrix, j, xs)
+        described = _liking(model.distance, matrix, j, xs) if is_other else None
         curves.append(TasteCurve(names[j], xs, draws, described, points, level))
     return tuple(curves)
 
 
-def _centred_mean(
+def importance(est: PairEstimator, items: FloatArray, level: float) -> tuple[FloatArray, FloatArray | None]:
+    """(d,) how much each feature decides among items, as shares, and (d, 2) ends of their intervals, or None.
+
+    That is how much the score changes, by the root of its mean square, when an item gets the feature of
+    another item and keeps the rest: of the ideal-point description, or of the average where a smooth taste
+    counts.
+    """
+    if not isinstance(est, TasteEstimator) or not is_averaged(est):
+        return Surface.of(est).importance(items, level)
+    some, draws = some_items(items), _thinned(est._draws(), MOST_DRAWS)
+    shares = _swap_shares(lambda moved: est.model_.distance(moved)[None], some)[0]
+    return shares, quantiles(_swap_shares(draws.scores, some), level)
+
+
+def _swap_shares(score: Callable[[FloatArray], FloatArray], items: FloatArray) -> FloatArray:
+    """(S, d) shares of the root-mean-square changes of (S, n) scores as items swap each feature."""
+    before, n = score(items), len(items)
+    shifts = {max(1, round(n * k / (SWAPS + 1))) for k in range(1, SWAPS + 1)}
+    squares = [
+        sum(
+            ((score(_moved(items, [j], np.roll(items[:, [j]], k, axis=0))) - before) ** 2).mean(axis=1)
+            for k in shifts
+        )
+        for j in range(items.shape[1])
+    ]
+    change = np.sqrt(np.stack(squares, axis=1))
+    result: FloatArray = change / np.maximum(change.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    return result
+
+
+def averaged(
+    score: Callable[[FloatArray], FloatArray], items: FloatArray, plane: Sequence[int], points: FloatArray
+) -> FloatArray:
+    """(..., g) mean over the items of their score when they have these (g, k) values on a plane."""
+    n, size = len(items), max(1, MOST_CELLS // items.size)
+    parts = []
+    for begin in range(0, len(points), size):
+        some = points[begin : begin + size]
+        found = score(_moved(np.tile(items, (len(some), 1)), plane, np.repeat(some, n, axis=0)))
+        parts.append(found.reshape(*found.shape[:-1], len(some), n).mean(axis=-1))
+    return np.concatenate(parts, axis=-1)
+
+
+def some_items(items: FloatArray) -> FloatArray:
+    """Those whose other features curves and maps are averaged over."""
+    return items[thin(len(items), MOST_ITEMS)]
+
+
+def _liking(
     score: Callable[[FloatArray], FloatArray], items: FloatArray, j: int, xs: FloatArray
 ) -> FloatArray:
-    """(..., g) minus the score's mean over the items when their feature j is x, less its mean over xs."""
-    liking = np.stack([-score(_moved(items, j, x)).mean(axis=-1) for x in xs], axis=-1)
+    """(..., g) minus the averaged score along a feature, less its mean."""
+    liking = -averaged(score, items, [j], xs[:, None])
     result: FloatArray = liking - liking.mean(axis=-1, keepdims=True)
     return result
 
 
-def _moved(items: FloatArray, j: int, values: FloatArray) -> FloatArray:
-    """The items with other values of a feature."""
+def _moved(items: FloatArray, plane: Sequence[int], values: FloatArray) -> FloatArray:
+    """The items with other values of some features."""
     result = items.copy()
-    result[:, j] = values
+    result[:, plane] = values
     return result
 
 
@@ -135,14 +193,3 @@ def _thinned(posterior: Posterior, most: int) -> Posterior:
         name: getattr(posterior, name)[some] for name in ("metrics", "linears", "ideal_points", "lapses")
     }
     return replace(posterior, **drawn, effects=None, coefficients=bumps)
-
-
-def _most_important(posterior: Posterior, items: FloatArray) -> list[int]:
-    """Features that vary (all if none does); first those that change scores most when items swap them."""
-    score, changes = posterior.scores(items).mean(axis=0), np.zeros(items.shape[1])
-    varies = np.flatnonzero(np.ptp(items, axis=0) > 0).tolist()
-    for j in varies:
-        for shift in range(1, SWAPS + 1):
-            moved = posterior.scores(_moved(items, j, np.roll(items[:, j], shift))).mean(axis=0)
-            changes[j] += float(((moved - score) ** 2).mean())
-    return [int(j) for j in np.argsort(-changes, kind="stable") if j in varies or not varies]

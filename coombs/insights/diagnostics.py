@@ -12,9 +12,19 @@ from coombs.data.comparisons import Comparisons
 from coombs.data.graph import ComparisonGraph
 from coombs.inference.posterior import Posterior, quantiles
 from coombs.insights.curves import smooth_weight
-from coombs.insights.explanation import NOT_KNOWN, WORST, Direction, Ideal, Kind, Surprise, Trust, Unknown
+from coombs.insights.statements import (
+    KINDS,
+    NOT_KNOWN,
+    WORST,
+    Combination,
+    ComparedKind,
+    FeatureVerdict,
+    NotKnown,
+    SurprisingAnswer,
+    Trust,
+)
+from coombs.insights.surface import combination
 from coombs.model import Model
-from coombs.render.text import KINDS
 from coombs.words import count
 
 if TYPE_CHECKING:
@@ -24,70 +34,80 @@ if TYPE_CHECKING:
 
     from coombs.data.tables import FloatArray
     from coombs.estimators.description import Description
-    from coombs.estimators.taste import KindScore
-    from coombs.insights.from_fit import Case
+    from coombs.insights.case import Case
 
     Index: TypeAlias = NDArray[np.intp]
 
 COPY = 0.999
-"""Correlation from which two features are one."""
-ALIKE, CLEAR = 0.005, 0.02
-CHANCE, MORE_CHANCE = 0.25, 0.5
-"""Differences of log losses that say nothing, and that say something about people; with n answers,
-neither counts below the one or the other of these over sqrt n."""
+"""Correlation from which on two features are one."""
+ALIKE = 0.005
+"""A difference of log losses that says nothing."""
+CLEAR = 0.02
+"""A difference of log losses that says something about people."""
+CHANCE = 0.25
+"""With n answers, a difference of log losses below this over sqrt n says nothing, either."""
+MORE_CHANCE = 0.5
+"""With n answers, a difference of log losses below this over sqrt n is not clear."""
 COIN = math.log(2)
 """A coin's log loss."""
 RANDOM_PAIRS = 2_000
 """Pairs that stand for new questions."""
 SOME_DRAWS = 500
 """Draws of a kind that is not in the fit."""
-SURPRISING, MOST_SURPRISES = 0.2, 5
+SURPRISING = 0.2
+"""Probability below which an answer is surprising."""
+MOST_SURPRISES = 5
+"""Surprising answers that are told."""
 EFFECTS_ODDS = math.log(10)
-"""log odds from which on items are said to have effects of their own."""
+"""Log odds from which on items are said to have effects of their own."""
 CHAINS_APART = 1.05
-ENOUGH, AGREED = 30, 0.8
-"""From so many answers on, a model that agrees with less of them than this is doubtful."""
+"""R-hat from which on the sampler's chains are said to disagree."""
+ENOUGH = 30
+"""Answers from which on a model that agrees with few of them is doubtful."""
+AGREED = 0.8
+"""The share of the answers, of those that any model can agree with, below which it is."""
 GOOD_ENDS = ("optimal", "optimal_by_clarabel", "optimal_by_cvxpy", "converged")
+"""Statuses of a fit that need no warning."""
 
 
-def unknowns(case: Case, ideal: tuple[Ideal, ...]) -> Iterator[Unknown]:
+def unknowns(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
     """What the answers do not tell."""
     yield from _too_few(case)
     yield from _pieces(case)
     for feature in case.features:
         if feature.distinct == 1:
-            text = f"{feature.name} is the same for all items, so nothing can be learned of it."
-            yield Unknown("constant", text)
+            text = f"{feature.name} is the same for all items. Nothing can be learned about it."
+            yield NotKnown("constant", text)
     yield from _copies_and_unseen(case)
     yield from _vague(case, ideal)
-    if case.posterior is None:
+    if case.surface.posterior is None:
         text = (
-            "How sure any of this is: the fit is the optimum of a convex program, not a posterior, so that "
-            "there are no intervals; IdealPoint has them."
+            "How sure any of this is: the fit is the optimum of a convex program, which has no intervals; "
+            "IdealPoint has them."
         )
-        yield Unknown("no intervals", text)
+        yield NotKnown("no intervals", text)
 
 
-def _vague(case: Case, ideal: tuple[Ideal, ...]) -> Iterator[Unknown]:
+def _vague(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
     """Features of which the answers do not tell what is wanted."""
     names = [one.feature for one in ideal if one.verdict == NOT_KNOWN]
     if names and case.has_pattern:
         between = ", less or something in between" if case.has_ideal else " or less"
         text = f"It is not known yet whether more{between} is better: {', '.join(names)}."
-        yield Unknown("not known yet", text)
+        yield NotKnown("not known yet", text)
 
 
-def _too_few(case: Case) -> Iterator[Unknown]:
+def _too_few(case: Case) -> Iterator[NotKnown]:
     """Fewer answers than unknowns, which are d (d + 3) / 2 for any metric and an ideal point."""
     d, n = int(case.varies.sum()), int((case.data.weights > 0).sum())
     counts = {"items": 0, "none": d, "identity": d + 1, "diagonal": 2 * d}
-    needed = counts.get(case.kind, d * (d + 3) // 2)
+    needed = counts.get(case.est.kind_, d * (d + 3) // 2)
     if n < needed:
-        text = f"{count(n, 'answer')} for {needed} unknown numbers: too few, so that much here is a guess."
-        yield Unknown("few answers", text)
+        text = f"{count(n, 'answer')} for {needed} unknown numbers: too few. Much here is a guess."
+        yield NotKnown("few answers", text)
 
 
-def _pieces(case: Case) -> Iterator[Unknown]:
+def _pieces(case: Case) -> Iterator[NotKnown]:
     """Items that no chain of answers joins."""
     winners, losers, _ = case.data.oriented()
     sizes = ComparisonGraph(winners, losers, case.data.n_items).piece_sizes
@@ -96,25 +116,25 @@ def _pieces(case: Case) -> Iterator[Unknown]:
         shown = ", ".join(map(str, joined[:5])) + (", ..." if len(joined) > 5 else "")
         groups = f"The compared items fall into {len(joined)} groups (of {shown} items) without an answer"
         rest = "; only the features tell how the groups compare" if case.has_pattern else ""
-        yield Unknown("pieces", f"{groups} between them{rest}.")
+        yield NotKnown("pieces", f"{groups} between them{rest}.")
     if alone:
         were = "was" if alone == 1 else "were"
         rest = "; only their features rank them" if case.has_pattern else ""
-        yield Unknown("never compared", f"{alone} of {case.data.n_items} items {were} never compared{rest}.")
+        yield NotKnown("never compared", f"{alone} of {case.data.n_items} items {were} never compared{rest}.")
 
 
-def _copies_and_unseen(case: Case) -> Iterator[Unknown]:
+def _copies_and_unseen(case: Case) -> Iterator[NotKnown]:
     """Features that say the same, and directions along which the answers say nothing."""
     copies = list(_copies(case))
     for one, other, correlation in copies:
         copy = f"a copy of {one}" if correlation > 0 else f"a copy of {one}, turned around"
-        text = f"{other} is as good as {copy}, so that how the two share their weight is not known."
-        yield Unknown("copies", text)
+        text = f"{other} is as good as {copy}, so how the two share their weight is not known."
+        yield NotKnown("copies", text)
     copied = {name for one, other, _ in copies for name in (one, other)}
     for direction in _unseen(case):
         if direction.loadings[0][0] not in copied:
             what = "where the ideal is" if case.has_ideal else "what is better"
-            yield Unknown("unseen direction", f"Along {direction.text} no answer tells {what}.")
+            yield NotKnown("unseen direction", f"Along {direction.text} no answer tells {what}.")
 
 
 def _copies(case: Case) -> Iterator[tuple[str, str, float]]:
@@ -129,37 +149,36 @@ def _copies(case: Case) -> Iterator[tuple[str, str, float]]:
             yield names[columns[alike[0]]], names[columns[k]], float(correlations[alike[0], k])
 
 
-def _unseen(case: Case) -> list[Direction]:
+def _unseen(case: Case) -> list[Combination]:
     """The unidentified directions in units of the spreads, constant features apart."""
     d = len(case.features)
-    metric = case.scaled_metric if case.has_ideal else np.eye(d)
+    metric = case.surface.scaled_metric if case.has_ideal else np.eye(d)
     basis = Model(metric, np.zeros(d)).unseen_directions(case.est._compared) * case.varies[:, None]
     vectors, sizes, _ = np.linalg.svd(basis, full_matrices=False)
-    return [case.direction(vectors[:, k]) for k in np.flatnonzero(sizes > 0.5)]
+    return [combination(vectors[:, k], case.names) for k in np.flatnonzero(sizes > 0.5)]
 
 
 # How far to trust it.
 
 
-def trust(case: Case, ideal: tuple[Ideal, ...]) -> Trust:
+def trust(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Trust:
     """How well each kind of preference predicts answers, and what should make one careful."""
     pairs, asked_again, contradicted, ties = _repeats(case.data)
     described = case.est.description()
     # A pair cannot be predicted from itself.
-    scores = case.est.kinds() if case.compare else ()
-    kinds = tuple(_kind(case, score) for score in scores) if pairs > 1 and not case.chosen else ()
+    kinds = tuple(_compared(case)) if case.compare and pairs > 1 and not case.chosen else ()
     warnings = dict([*_about_the_fit(case), *_about_the_taste(case, kinds, ideal)])
     lapse_low, lapse_high = _lapse_interval(case)
-    accuracy, log_loss, basis = _on_new_answers(case) if pairs > 1 else (float("nan"), float("nan"), "none")
+    accuracy, log_loss, basis = _on_new_answers(case) if pairs > 1 else (math.nan, math.nan, "none")
     return Trust(
         accuracy=accuracy,
         log_loss=log_loss,
         basis=basis,
         smooth_weight=smooth_weight(case.est),
         description_accuracy=_of_description(case, basis),
-        log_odds=float("nan") if described is None else described.log_odds,
+        log_odds=math.nan if described is None else described.log_odds,
         kinds=kinds,
-        advice=_advice(kinds, len(case.data)) if case.compare else "",
+        advice="" if case.is_average else _advice(kinds, len(case.data)),
         agreement=case.est.score(case.data),
         ceiling=_ceiling(case.data),
         asked_again=asked_again,
@@ -182,9 +201,9 @@ def _on_new_answers(case: Case) -> tuple[float, float, str]:
     There, the predictions q of random pairs are held against probabilities p in which a coin and a linear
     kind have their share, as far as the evidence is for them.
     """
-    described, posterior = case.est.description(), case.posterior
+    described, posterior = case.est.description(), case.surface.posterior
     if described is None or posterior is None:
-        return float("nan"), float("nan"), "none"
+        return math.nan, math.nan, "none"
     if not case.chosen:
         left = described.mixture.predicted
         return left.accuracy, left.log_loss, "left out"
@@ -205,7 +224,7 @@ def _of_description(case: Case, basis: str) -> float:
     """The accuracy of what the words describe alone, where an average predicts; NaN where it is not known."""
     described = case.est.description()
     if basis != "left out" or described is None or case.est.model_.bumps is None or not case.has_ideal:
-        return float("nan")
+        return math.nan
     return described.mixture.described.predicted.accuracy
 
 
@@ -227,20 +246,22 @@ def _by_evidence(described: Description, q: FloatArray, first: Index, second: In
 
 def _lapse_interval(case: Case) -> tuple[float, float]:
     """Ends of the share of answers given at random."""
-    draws = np.zeros(1) if case.posterior is None else case.posterior.lapses
+    draws = np.zeros(1) if case.surface.posterior is None else case.surface.posterior.lapses
     low, high = quantiles(draws[:, None], case.level)[0]
     return float(low), float(high)
 
 
-def _kind(case: Case, score: KindScore) -> Kind:
-    extra = score.item_effects and score.metric != "items"
-    effects = case.est.item_effects_ is not None and case.kind != "items"
-    name = KINDS[score.metric] + (", and each item's own effect" if extra else "")
-    in_use = score.metric == case.kind and extra == effects and len(case.est.kind_weights_) == 1
-    return Kind(name, score.metric, score.item_effects, float(score.accuracy), float(score.log_loss), in_use)
+def _compared(case: Case) -> Iterator[ComparedKind]:
+    """Each kind put to the test, with its weight in what is in use."""
+    for score in case.est.kinds():
+        extra = score.item_effects and score.metric != "items"
+        name = KINDS[score.metric] + (", and each item's own effect" if extra else "")
+        weight = case.est.kind_weights_.get(score.metric + "+" * score.item_effects, 0.0)
+        found = float(score.accuracy), float(score.log_loss)
+        yield ComparedKind(name, score.metric, score.item_effects, *found, weight > 0, float(weight))
 
 
-def _advice(kinds: tuple[Kind, ...], n_answers: int) -> str:
+def _advice(kinds: tuple[ComparedKind, ...], n_answers: int) -> str:
     """Whether a richer or a simpler kind predicts answers better."""
     alike = max(ALIKE, CHANCE / math.sqrt(n_answers))
     used = next((kind for kind in kinds if kind.in_use), None)
@@ -260,7 +281,7 @@ def _advice(kinds: tuple[Kind, ...], n_answers: int) -> str:
     return "No other kind predicts answers clearly better than the one in use."
 
 
-def _size(kind: Kind, used: Kind) -> str:
+def _size(kind: ComparedKind, used: ComparedKind) -> str:
     """Simpler or richer than the one in use; different where it is more in one way and less in another."""
     order = list(KINDS)
     steps = (order.index(kind.metric) - order.index(used.metric), kind.item_effects - used.item_effects)
@@ -269,7 +290,7 @@ def _size(kind: Kind, used: Kind) -> str:
     return "simpler" if min(steps) < 0 else "richer"
 
 
-def _how(kind: Kind) -> str:
+def _how(kind: ComparedKind) -> str:
     return f"metric='{kind.metric}'" + (" with item_effects=True" if kind.item_effects else "")
 
 
@@ -298,47 +319,47 @@ def _effects(case: Case) -> float | None:
     described = case.est.description()
     if case.est.item_effects_ is None or described is None or described.effects_log_odds < EFFECTS_ODDS:
         return None
-    spread = float(case.model.distance(case.data.item_table).std())
+    spread = float(case.surface.model.distance(case.data.item_table).std())
     return float(np.std(case.est.item_effects_)) / spread if spread > 0 else None
 
 
-def _surprises(case: Case) -> tuple[Surprise, ...]:
+def _surprises(case: Case) -> tuple[SurprisingAnswer, ...]:
     """The answers with the least probability, each once."""
     data = case.data
     first = case.est.predict_proba(data)[:, 1]
     given = np.where(data.y > 0, first, 1 - first)
     given = np.where((data.y != 0) & (data.weights > 0), given, 1.0)
     wins = np.where(data.y[:, None] < 0, data.pairs[:, ::-1], data.pairs)
-    found: dict[tuple[int, int], Surprise] = {}
+    found: dict[tuple[int, int], SurprisingAnswer] = {}
     for k in np.argsort(given, kind="stable"):
         if given[k] >= SURPRISING or len(found) == MOST_SURPRISES:
             break
         winner, loser = int(wins[k, 0]), int(wins[k, 1])
-        surprise = Surprise(case.compared[winner], case.compared[loser], float(given[k]))
+        surprise = SurprisingAnswer(case.compared[winner], case.compared[loser], float(given[k]))
         found.setdefault((winner, loser), surprise)
     return tuple(found.values())
 
 
 def _about_the_fit(case: Case) -> Iterator[tuple[str, str]]:
     """Sentences of caution, each after its kind."""
-    posterior, status = case.posterior, case.est.status_
+    posterior, status = case.surface.posterior, case.est.status_
     if posterior is not None and posterior.rhat > CHAINS_APART:
         yield (
             "chains apart",
             (
-                f"The sampler's chains did not agree (R-hat {posterior.rhat:.2f}, 1 being perfect): "
-                "numbers here may change with random_state."
+                f"The sampler's chains did not agree (R-hat {posterior.rhat:.2f}, 1 being perfect). "
+                "The numbers here may change with random_state."
             ),
         )
     elif status not in GOOD_ENDS:
         yield "not converged", f"The fit did not converge (it ended as {status})."
     if posterior is not None and not posterior.sampled:
-        text = "Answers are many, so that intervals come from a Gaussian about the best fit."
+        text = "There are many answers: the intervals come from a Gaussian about the best fit."
         yield "not sampled", text
 
 
 def _about_the_taste(
-    case: Case, kinds: tuple[Kind, ...], ideal: tuple[Ideal, ...]
+    case: Case, kinds: tuple[ComparedKind, ...], ideal: tuple[FeatureVerdict, ...]
 ) -> Iterator[tuple[str, str]]:
     losses = {kind.metric: kind.log_loss for kind in kinds if not kind.item_effects}
     worst = [one.feature for one in ideal if one.verdict == WORST]
@@ -348,18 +369,19 @@ def _about_the_taste(
         yield (
             "anti-ideal",
             (
-                "Some direction looks anti-ideal, the middle being the worst: metric='signed' predicts "
-                f"answers clearly better (log loss {losses['signed']:.3f} against {losses[case.kind]:.3f})."
+                "Along some direction the middle looks worst: metric='signed' predicts answers clearly "
+                f"better (log loss {losses['signed']:.3f} against {losses[case.est.kind_]:.3f})."
             ),
         )
-    if losses.get(case.kind, 0.0) > COIN - ALIKE and case.est.item_effects_ is None:
+    used = [kind.log_loss for kind in kinds if kind.in_use]
+    if used and min(used) > COIN - ALIKE:
         yield "coin", "The kind in use predicts answers no better than a coin does."
     elif len(case.data) >= ENOUGH and case.est.score(case.data) < AGREED * _ceiling(case.data):
         yield (
             "several tastes",
             (
-                "More than a fifth of the answers go against what was learned from them: several tastes or "
-                "people may be behind them, or something that no feature says."
+                "More than a fifth of the answers go against what was learned from them: there may be "
+                "several tastes or people behind them, or something that no feature says."
             ),
         )
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coombs.insights.curves import COUNTS, TasteCurve, smooth_weight
-from coombs.insights.explanation import DROP, LEVELS_ABOVE, LEVELS_BELOW, RISE, TWO_PEAKS, Shape
+from coombs.insights.curves import TasteCurve, is_averaged
+from coombs.insights.statements import DROP, LEVELS_ABOVE, LEVELS_BELOW, RISE, TWO_PEAKS, Shape
 from coombs.words import round_number
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ DIP = 0.25
 def shapes_of(est: TasteEstimator, curves: Sequence[TasteCurve]) -> tuple[Shape, ...]:
     """Of each curve the shape that it surely has, if any; none without a pattern or a smooth taste."""
     described = est.description()
-    if described is None or not described.has_pattern or smooth_weight(est) < COUNTS:
+    if described is None or not described.has_pattern or not is_averaged(est):
         return ()
     return tuple(shape for curve in curves if (shape := _shape(curve)) is not None)
 

@@ -11,7 +11,7 @@ import numpy as np
 from coombs.datasets import EIGENVALUES, FEATURES, LIMITS
 from coombs.paper.experiment import Row, Tables, Trials
 from coombs.paper.figures import COLOURS, MARKS, curves, legend, light_frame
-from coombs.render.plots import new_figure
+from coombs.render.canvas import new_figure
 from coombs.words import in_words
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from coombs.render.plots import new_figure
+from coombs.render.canvas import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

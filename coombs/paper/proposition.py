@@ -10,7 +10,7 @@ import numpy as np
 from coombs.estimators.single_step import SingleStep
 from coombs.paper.experiment import Cell, Experiment, Row, Trials, stream
 from coombs.paper.figures import COLOURS
-from coombs.render.plots import new_figure
+from coombs.render.canvas import new_figure
 from coombs.simulate import Preferences, draw_answers, draw_pairs, make_preferences, squared_distances
 
 if TYPE_CHECKING:

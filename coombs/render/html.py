@@ -12,28 +12,41 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 import coombs
-from coombs import plots
 from coombs.data import files
-from coombs.data.tables import FloatArray, InputError, ItemTable, TableLike, item_table
+from coombs.data.tables import InputError, ItemTable, TableLike
 from coombs.estimators.taste import TasteEstimator
-from coombs.insights.curves import COUNTS, smooth_weight
-from coombs.insights.plot_data import MOST_FEATURES, Ranking, feature_names, ranking_data, what_matters_data
-from coombs.render import text
-from coombs.words import NO_PATTERN, count, no_more, ordinal, percent, together
+from coombs.inference.posterior import LEVEL
+from coombs.insights import explain
+from coombs.insights.curves import is_averaged, taste_curves_data
+from coombs.insights.level_sets import feature_matrix_data, level_sets_data
+from coombs.insights.selection import items_of
+from coombs.insights.shapes import shapes_of
+from coombs.insights.verdicts import judged
+from coombs.insights.what_matters import Ranking, WhatMatters, ranking_data, what_matters_data
+from coombs.render.blocks import Section, TableBlock
+from coombs.render.captions import map_text
+from coombs.render.draw_bars import draw_ranking, draw_what_matters
+from coombs.render.draw_curves import draw_taste_curves
+from coombs.render.draw_maps import draw_feature_matrix, draw_level_sets
+from coombs.render.fragments import fragment
+from coombs.render.sentences import NOTHING, sections
+from coombs.words import NO_PATTERN, count, decimals, no_more, ordinal, percent, together
 
 if TYPE_CHECKING:
     from coombs.estimators.base import PairEstimator
-    from coombs.insights import Explanation
+    from coombs.insights.explanation import Explanation
+    from coombs.insights.statements import FeatureVerdict
 
 MOST_ROWS = 500
 """Items in the table of the ranking."""
+BEST = 20
+"""Items in the picture of the best."""
 DPI = 150
+"""Dots of a picture per inch."""
 
 
-class Picture(NamedTuple):
+class Illustration(NamedTuple):
     """A figure, and what is said about it."""
 
     heading: str
@@ -57,11 +70,10 @@ table { border-collapse: collapse; font-size: .9rem; margin: .5rem 0; font-varia
 th, td { padding: .3rem .7rem .3rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); }
 th { color: var(--quiet); font-weight: 600; }
-.number { text-align: right; white-space: nowrap; }
 figure { margin: 1.5rem 0; }
 figure img { display: block; max-width: 100%; height: auto; background: #fff; border-radius: 6px;
   padding: .5rem; margin: 0 auto; }
-figcaption, footer, .quiet { color: var(--quiet); font-size: .9rem; }
+figcaption, footer { color: var(--quiet); font-size: .9rem; }
 footer { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: .75rem; }
 @media print { :root { --ink: #000; --quiet: #444; --line: #bbb; --paper: #fff; }
   body { max-width: none; padding: 0; font-size: 11pt; } section { overflow: visible; }
@@ -96,55 +108,61 @@ def report(
     The path of the file, or the HTML text
     """
     target = None if path is None else _target(path)
-    table = item_table(est._given(items))
-    told = _told(est, table, chosen)
+    table, told = items_of(est, items), None
+    if isinstance(est, TasteEstimator):
+        told = explain(est, items=None if table is est.item_table_ else table, chosen=chosen)
     if has_pattern is None:
-        has_pattern = told is None or told.has_pattern
+        has_pattern = told is None or told.has_pattern is not False
     if told is not None and not has_pattern:
         told = told.without_claims()
-    head = _heading(title, _n_people(est) if people is None else people, has_pattern)
-    page = _page(est, table, head, told, has_pattern)
+    answers = "" if told is None else count(told.n_answers or 0, "answer")
+    heading, first = _heading(title, people or (told and told.n_people) or 1, has_pattern)
+    about = f"Learned from {answers}. " if answers else ""
+    parts: list[str] = []
+    if has_pattern:
+        summary, parts = _found(est, table, told)
+        about += summary
+    elif told is not None:
+        # The first section is what the heading says.
+        parts = [fragment(sections(told)[1:])]
+    footer = [type(est).__name__, answers, f"coombs {coombs.__version__}", date.today().isoformat()]
+    body = [
+        f"<header>\n<h1>{escape(heading)}</h1>",
+        f"<p><strong>{escape(first)}</strong></p>" if first else "",
+        f"<p>{about}</p>\n</header>\n<main>",
+        *parts,
+        f"</main>\n<footer>{' · '.join(filter(None, footer))}</footer>",
+    ]
+    page = document(heading, "\n".join(filter(None, body)))
     return page if target is None else write(target, page)
 
 
-class Heading(NamedTuple):
-    """The title, and what must be known before anything else, if there is such a thing."""
-
-    title: str
-    first: str
-
-
-def _heading(title: str | None, people: int, has_pattern: bool) -> Heading:
-    """Whose answers these are, and whether they say anything, before what they say."""
+def _heading(title: str | None, people: int, has_pattern: bool) -> tuple[str, str]:
+    """The title, and what must be known first: whose answers these are, and whether they say anything."""
     whose = together(people)
     if not has_pattern:
         called = NO_PATTERN if title is None else f"{NO_PATTERN}: {title}"
-        return Heading(called, f"{whose}. {no_more(people)} {text.NOTHING}".removeprefix(". "))
+        return called, f"{whose}. {no_more(people)} {NOTHING}".removeprefix(". ")
     if title is None:
-        return Heading(whose or "What was learned", "")
-    return Heading(str(title), f"{whose}." if whose else "")
+        return whose or "What was learned", ""
+    return str(title), f"{whose}." if whose else ""
 
 
-def _page(
-    est: PairEstimator, table: ItemTable, head: Heading, told: Explanation | None, has_pattern: bool
-) -> str:
-    """The whole document; without a pattern there are no pictures and no ranking."""
-    first = f"<p><strong>{escape(head.first)}</strong></p>\n" if head.first else ""
-    if has_pattern:
-        ranking = ranking_data(est, items=table)
-        about = _summary(est, table, ranking)
-        words = "" if told is None else text.to_html(told)
-        parts = [words, *_pictures(est, table), _ranking_table(est, table, ranking)]
-    else:
-        about = _source(est)
-        # The first section is what the heading says.
-        parts = [] if told is None else [text.fragment(text.sections(told)[1:])]
-    body = [
-        f"<header>\n<h1>{escape(head.title)}</h1>\n{first}<p>{about}</p>\n</header>\n<main>",
-        *parts,
-        f"</main>\n<footer>{_footer(est)}</footer>",
+def _found(est: PairEstimator, table: ItemTable, told: Explanation | None) -> tuple[str, list[str]]:
+    """A summary, and the words, the pictures and the whole ranking."""
+    ranking = ranking_data(est, items=table)
+    verdicts = judged(est, LEVEL, table)[0] if told is None else told.ideal
+    matters = what_matters_data(est, items=table, verdicts=verdicts)
+    words = [] if told is None else sections(told)
+    with warnings.catch_warnings():
+        # A letter that no font here has is drawn as a box; the tables have it as it should be.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        pictures = [_section(picture) for picture in _drawn(est, table, matters, verdicts)]
+    return _summary(ranking, matters), [
+        fragment(words),
+        *pictures,
+        fragment([_ranking(table, ranking, matters)]),
     ]
-    return document(head.title, "\n".join(part for part in body if part))
 
 
 def document(title: str, body: str, more_style: str = "") -> str:
@@ -157,101 +175,89 @@ def document(title: str, body: str, more_style: str = "") -> str:
     return f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n'
 
 
-def _summary(est: PairEstimator, table: ItemTable, ranking: Ranking) -> str:
-    """One paragraph: what it was learned from, what is best, and what decides."""
-    (n, d), matters = table.matrix.shape, what_matters_data(est, items=table)
+def _summary(ranking: Ranking, matters: WhatMatters) -> str:
+    """What is best, and what decides."""
+    n, d = ranking.n_items, len(matters.features)
     best = ", ".join(f"<strong>{escape(name)}</strong>" for name in ranking.names[:3])
     shares = zip(matters.features[:3], matters.importance[:3], strict=True)
     most = ", ".join(f"{escape(name)} ({percent(share)})" for name, share in shares if share >= 0.005)
     decides = f" What decides most: {most}." if most and d > 1 else ""
     worst = 1 if ranking.interval is None else int(ranking.interval[0, 1])
     doubt = f" (the first may as well be {ordinal(worst)})" if worst > 1 else ""
-    ranked = f"Of {count(n, 'item')} with {count(d, 'feature')}, these come first: {best}{doubt}."
-    return f"{_source(est)}{ranked}{decides}"
+    return f"Of {count(n, 'item')} with {count(d, 'feature')}, these come first: {best}{doubt}.{decides}"
 
 
-def _source(est: PairEstimator) -> str:
-    """What it was learned from, where the estimator knows."""
-    n_answers = _n_answers(est)
-    return "" if n_answers is None else f"Learned from {count(n_answers, 'answer')}. "
-
-
-def _told(est: PairEstimator, table: ItemTable, chosen: bool) -> Explanation | None:
-    """The explanation, for the one estimator that has it."""
-    if not isinstance(est, TasteEstimator):
-        return None
-    from coombs.insights import explain
-
-    return explain(est, items=None if table is est.item_table_ else table, chosen=chosen)
-
-
-def _pictures(est: PairEstimator, table: ItemTable) -> list[str]:
-    """A section for each picture."""
-    with warnings.catch_warnings():
-        # A letter that no font here has is drawn as a box; the tables have it as it should be.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        return [_section(picture) for picture in _drawn(est, table)]
-
-
-def _drawn(est: PairEstimator, table: ItemTable) -> Iterator[Picture]:
+def _drawn(
+    est: PairEstimator, table: ItemTable, matters: WhatMatters, verdicts: Sequence[FeatureVerdict]
+) -> Iterator[Illustration]:
     """What matters, the best items, curves where a smooth taste counts, level sets, and the matrix."""
-    matters = what_matters_data(est, items=table)
     shares = zip(matters.features, matters.importance, strict=True)
-    yield Picture(
+    yield Illustration(
         "What matters, in a picture",
-        plots.what_matters(est, items=table).figure,
+        draw_what_matters(matters).figure,
         f"How much each feature decides: {', '.join(f'{name} {percent(share)}' for name, share in shares)}.",
         "How much the judgement changes when an item gets another item's value of a feature and keeps the "
         "rest, as a share.",
     )
-    sampled = getattr(est, "posterior_", None) is not None
-    best = ranking_data(est, items=table, top=20).names
-    yield Picture(
+    best = ranking_data(est, items=table, top=BEST)
+    yield Illustration(
         "The best items",
-        plots.ranking(est, items=table).figure,
-        f"The best items in order: {', '.join(best)}.",
-        "Dots are the ranks, bars the ranks that an item may have given the answers."
-        if sampled
-        else "Nearer to the ideal point is better.",
+        draw_ranking(best).figure,
+        f"The best items in order: {', '.join(best.names)}.",
+        "Nearer to the ideal point is better."
+        if best.interval is None
+        else "Dots are the ranks, bars the ranks that an item may have given the answers.",
     )
-    if smooth_weight(est) >= COUNTS:
+    if is_averaged(est):
         yield _curves(est, table)
-    if len(matters.features) < 2:
-        return
-    x, y = matters.features[:2]
-    yield Picture(
-        f"{x} and {y}",
-        plots.level_sets(est, x, y, items=table).figure,
-        f"Level sets of the learned distance over {x} and {y}, with the items as dots.",
-        "Everything along a line is equally good; the darker, the better. "
-        + plots.level_sets_data(est, x, y, items=table).caption("red mark"),
+    if len(matters.features) > 1:
+        yield _map(est, table, matters.features, verdicts)
+        yield _matrix(est, table, verdicts)
+
+
+def _curves(est: PairEstimator, table: ItemTable) -> Illustration:
+    """The taste along each feature, where it has more than an ideal."""
+    curves = taste_curves_data(est, items=table)
+    described = " Dashed is what the ideal alone says." if any(one.differs for one in curves) else ""
+    return Illustration(
+        "The taste along each feature",
+        draw_taste_curves(curves, shapes_of(est, curves)),
+        f"How much items are liked as one of {', '.join(one.feature for one in curves)} changes.",
+        "How much items are liked as one feature changes and the others stay, averaged over items. Higher "
+        "is liked more; the band is where the curve lies 9 times in 10. This is the taste that predicts "
+        f"and ranks.{described} The small strokes below are the items.",
     )
-    yield Picture(
+
+
+def _map(
+    est: PairEstimator, table: ItemTable, features: Sequence[str], verdicts: Sequence[FeatureVerdict]
+) -> Illustration:
+    """The two features that decide most."""
+    x, y = features[:2]
+    data = level_sets_data(est, x, y, items=table, verdicts=verdicts)
+    return Illustration(
+        f"{x} and {y}",
+        draw_level_sets(data).figure,
+        f"Level sets of the learned distance over {x} and {y}, with the items as dots.",
+        map_text(data, "darker", "red mark"),
+    )
+
+
+def _matrix(est: PairEstimator, table: ItemTable, verdicts: Sequence[FeatureVerdict]) -> Illustration:
+    """Every two of the features that decide most."""
+    data = feature_matrix_data(est, items=table, verdicts=verdicts)
+    names = ", ".join(profile.feature for profile in data.profiles)
+    return Illustration(
         "Every two features",
-        plots.feature_matrix(est, items=table),
-        f"Level sets of the learned distance for every two of {', '.join(matters.features[:MOST_FEATURES])}.",
+        draw_feature_matrix(data),
+        f"Level sets of the learned distance for every two of {names}.",
         "On the diagonal, how the distance changes along one feature alone: the steeper, the more it "
         "matters. The small strokes below are the items. Red is only what the answers bear out: a line and a "
         "band where one feature has a best value, a mark where two have one.",
     )
 
 
-def _curves(est: PairEstimator, table: ItemTable) -> Picture:
-    """The taste along each feature, where it has more than an ideal."""
-    curves = plots.taste_curves_data(est, items=table)
-    described = " Dashed is what the ideal alone says." if any(one.differs for one in curves) else ""
-    return Picture(
-        "The taste along each feature",
-        plots.taste_curves(est, items=table),
-        f"How much items are liked as one of {', '.join(one.feature for one in curves)} changes.",
-        "How much items are liked as one feature changes and the others stay, averaged over items. Higher "
-        "is liked more; the band is where the curve lies 9 times in 10. This is the taste that predicts "
-        f"and ranks; the other pictures show the ideal in it.{described} The small strokes below are the "
-        "items.",
-    )
-
-
-def _section(picture: Picture) -> str:
+def _section(picture: Illustration) -> str:
     """A section with a picture in it."""
     file = BytesIO()
     picture.figure.savefig(file, format="png", dpi=DPI)
@@ -264,61 +270,19 @@ def _section(picture: Picture) -> str:
     )
 
 
-def _ranking_table(est: PairEstimator, table: ItemTable, ranking: Ranking) -> str:
+def _ranking(table: ItemTable, ranking: Ranking, matters: WhatMatters) -> Section:
     """All items from best to worst, up to 500, with the ranks they may have and their features."""
-    decimals = [_decimals(column) for column in table.matrix.T]
-    shown, names = len(ranking.names[:MOST_ROWS]), feature_names(est)
-    heads = [
-        "rank",
-        "item",
-        *([] if ranking.interval is None else [f"{percent(ranking.level)} interval"]),
-        *names,
-    ]
+    digits = [decimals(column) for column in table.matrix.T]
+    likely = [] if ranking.interval is None else [f"{percent(ranking.level)} interval"]
     rows = []
-    for place in range(shown):
-        values = zip(table.matrix[ranking.positions[place]], decimals, strict=True)
-        likely = [] if ranking.interval is None else ["{} to {}".format(*ranking.interval[place])]
-        cells = [str(place + 1), ranking.names[place], *likely, *(f"{v:.{digits}f}" for v, digits in values)]
-        rows.append(_row(cells, "td"))
-    more = ranking.n_items - shown
-    rest = f'\n<p class="quiet">and {more} more</p>' if more > 0 else ""
-    head, body = _row(heads, "th"), "\n".join(rows)
-    content = f"<table>\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>{rest}"
-    return f"<section>\n<h2>The whole ranking</h2>\n{content}\n</section>"
-
-
-def _row(cells: Sequence[str], tag: str) -> str:
-    """A row of a table, in which all but the name, the second cell, are numbers."""
-    kinds = ["" if k == 1 else ' class="number"' for k in range(len(cells))]
-    texts = (f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True))
-    return f"<tr>{''.join(texts)}</tr>"
-
-
-def _decimals(column: FloatArray) -> int:
-    """As few decimals as lose nothing, up to four; else as many as tell a thousandth of the spread."""
-    for digits in range(5):
-        if np.array_equal(np.round(column, digits), column):
-            return digits
-    spread = float(np.ptp(column)) or 1.0
-    return int(np.clip(2 - np.floor(np.log10(spread)), 0, 12))
-
-
-def _footer(est: PairEstimator) -> str:
-    n_answers = _n_answers(est)
-    answers = "" if n_answers is None else f"{count(n_answers, 'answer')} · "
-    return f"{type(est).__name__} · {answers}coombs {coombs.__version__} · {date.today().isoformat()}"
-
-
-def _n_answers(est: PairEstimator) -> int | None:
-    """Answers that were learned from, where the estimator knows."""
-    data = getattr(est, "_data", None)
-    return None if data is None else int((data.weights > 0).sum())
-
-
-def _n_people(est: PairEstimator) -> int:
-    """People whose answers were learned from, where the estimator knows."""
-    users = getattr(getattr(est, "_data", None), "users", None)
-    return 1 if users is None else len(set(users.tolist()))
+    for place, name in enumerate(ranking.names[:MOST_ROWS]):
+        values = zip(table.matrix[ranking.positions[place]], digits, strict=True)
+        ends = [] if ranking.interval is None else ["{} to {}".format(*ranking.interval[place])]
+        rows.append([str(place + 1), name, *ends, *(f"{value:.{k}f}" for value, k in values)])
+    heading = ["rank", "item", *likely, *matters.names]
+    more = ranking.n_items - len(rows)
+    rest = [f"and {more} more"] if more > 0 else []
+    return Section("The whole ranking", [TableBlock("rl" + "r" * (len(heading) - 2), heading, rows), *rest])
 
 
 def _target(path: str | os.PathLike[str]) -> Path:

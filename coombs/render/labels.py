@@ -8,18 +8,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from coombs.data.tables import FloatArray
+from coombs.render.text import printable
 
-LONGEST, LINES = 28, 3
-"""Letters of a line, and lines of a label."""
+LONGEST = 28
+"""Letters of a line."""
+LINES = 3
+"""Lines of a label."""
 SIZE = 8.0
 """Of labels, in points."""
 WAYS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
+"""On which sides of its dot a label may stand."""
 GAPS = (4.0, 8.0)
+"""How far from it, in points."""
 
 
 def shown(name: str, longest: int = LONGEST) -> str:
     """A name as matplotlib may draw it: on one line, not too long, its dollar signs no formula."""
-    name = " ".join("".join(c if c.isprintable() else " " for c in name).split())
+    name = " ".join(printable(name).split())
     name = name if len(name) <= longest else name[: longest - 1].rstrip() + "…"
     return name.replace("$", r"\$")
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from coombs.data.tables import pandas
+from coombs.render.blocks import Section
+from coombs.render.text import page
 from coombs.study.response_style import ResponseStyle
 from coombs.words import NO_PATTERN, count
 
@@ -81,7 +83,7 @@ class Result:
 
         Answers that follow the sides, and ties alone, tell nothing, however well a model fits them.
         """
-        return self.told.has_pattern
+        return bool(self.told.has_pattern)
 
     @cached_property
     def told(self) -> Explanation:
@@ -139,18 +141,25 @@ class Result:
         }
         return pandas().DataFrame(columns)
 
-    def __str__(self) -> str:
+    def sections(self) -> list[Section]:
+        """The explanation, and how many answers to random questions were predicted; or why there is none."""
+        from coombs.render.sentences import sections
+
         if not self.has_pattern:
-            return "\n".join([NO_PATTERN, "-" * len(NO_PATTERN), *self.no_pattern()])
-        text = str(self.told)
+            return [Section(NO_PATTERN, self.no_pattern())]
         if not self.n_probes:
-            return text
+            return sections(self.told)
         share = 100 * self.probes_right / self.n_probes
-        return (
-            f"{text}\n\nOf the answers to {count(self.n_probes, 'random question')}, {share:.0f} % were "
-            "predicted before they were given.\nMost other questions were chosen because their answers were "
-            "open, so that fewer of those are predicted."
+        probes = (
+            f"Of the answers to {count(self.n_probes, 'random question')}, {share:.0f} % were predicted "
+            "before they were given.",
+            "Most other questions were chosen because their answers were open, so that fewer of those are "
+            "predicted.",
         )
+        return [*sections(self.told), Section("", probes)]
+
+    def __str__(self) -> str:
+        return page(self.sections())
 
 
 def _right(answer: Answer) -> float:

@@ -5,46 +5,42 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from coombs.data import naming
+from coombs.render.blocks import Block, Points, Section, TableBlock
+from coombs.render.text import block_lines, table_lines
 from coombs.storage import is_memory
 from coombs.study import Respondent, Result, StudyProgress
 from coombs.terminal.display import Display
 from coombs.terminal_text import cells, cut, terminal_safe, wrap
 
 
-def fitted(page: str, look: Display) -> list[str]:
-    """A page of an explanation, however narrow the terminal: sentences flow anew, rows of tables are cut."""
-    lines = page.splitlines()
+def fitted(sections: Iterable[Section], look: Display) -> list[str]:
+    """Sections, however narrow the terminal: sentences flow anew, and of tables the first columns stay."""
+    lines: list[str] = []
+    for section in sections:
+        lines += [""] if lines else []
+        if section.title:
+            lines += wrap(section.title, look.width)
+            lines.append("-" * min(cells(section.title), look.width))
+        for block in section.blocks:
+            lines += _fitted(block, look)
+    return lines
+
+
+def _fitted(block: Block, look: Display) -> list[str]:
+    if isinstance(block, TableBlock):
+        return [cut(line, look.width, look.ellipsis) for line in table_lines(block, look.width)]
+    lines = block_lines(block)
     if all(cells(line) <= look.width for line in lines):
         return lines
-    return [line for block in _blocks(lines) for line in _fitted(block, look)]
-
-
-def _blocks(lines: Sequence[str]) -> list[str]:
-    """Headings, rows of tables, points of lists and paragraphs, each as one line."""
-    blocks, flows = [""], ""
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
-        heading = not line.strip("- ") or (following != "" and not following.strip("-"))
-        kind = "point" if line.startswith(("- ", "  ")) else "" if heading else "sentence"
-        if flows == kind != "" and not line.startswith("- "):
-            blocks[-1] += f" {line.strip()}"
-        else:
-            blocks.append(line)
-            flows = "" if line.startswith("  ") else kind
-    return blocks[1:]
-
-
-def _fitted(block: str, look: Display) -> list[str]:
-    if block.startswith("  "):
-        return [cut(block, look.width, look.ellipsis)]
-    if block.startswith("- "):
-        first, *others = wrap(block[2:], look.width - 2)
-        return [f"- {first}", *(f"  {line}" for line in others)]
-    return wrap(block, look.width) or [""]
+    if isinstance(block, Points):
+        points = [wrap(terminal_safe(sentence), look.width - 2) for sentence in block.sentences]
+        return [f"{'- ' if k == 0 else '  '}{line}" for point in points for k, line in enumerate(point)]
+    return wrap(terminal_safe(block), look.width)
 
 
 def summary(respondent: Respondent, result: Result | None, found: StudyProgress) -> dict[str, Any]:

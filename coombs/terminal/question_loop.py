@@ -14,6 +14,7 @@ from typing import Any, TextIO, TypeAlias
 
 from coombs.data import naming
 from coombs.data.catalogue import Catalogue, catalogue
+from coombs.render.blocks import Section
 from coombs.storage import AnsweredError, Storage, StudyExistsError, open_storage
 from coombs.study import Answer, Progress, Question, Respondent, Result, Settings, Study, create_study
 from coombs.study.study import ME
@@ -206,7 +207,7 @@ def _finish(plan: Plan, respondent: Respondent, screen: TextIO) -> None:
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", UserWarning)
         result = respondent.result() if progress.n_answers else None
-        page = "" if result is None or plan.as_json else _told(result)
+        page = [] if result is None or plan.as_json else _told(result)
     if plan.as_json:
         sentences = [f"Careful: {one.message}" for one in raised]
         print(json.dumps(summary(respondent, result, progress)))
@@ -217,7 +218,7 @@ def _finish(plan: Plan, respondent: Respondent, screen: TextIO) -> None:
     print(*sentences, come_back(plan.storage, plan.command, more), sep="\n", file=screen)
 
 
-def _told(result: Result) -> str:
-    """The result as a page, and how it was answered, unless the page has that already."""
-    notes = result.conduct.sentences() if result.has_pattern else ()
-    return "\n\n".join([str(result), *([" ".join(notes)] if notes else [])])
+def _told(result: Result) -> list[Section]:
+    """The result, and how it was answered, unless the result says that already."""
+    notes = result.response_style.sentences() if result.has_pattern else ()
+    return [*result.sections(), *([Section("", [" ".join(notes)])] if notes else [])]

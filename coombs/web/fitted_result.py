@@ -11,7 +11,9 @@ import numpy as np
 
 from coombs.data import naming
 from coombs.data.tables import FloatArray
-from coombs.insights.plot_data import item_names, what_matters_data
+from coombs.insights.selection import item_names
+from coombs.insights.statements import NOT_KNOWN, SWEET_SPOT
+from coombs.insights.what_matters import what_matters_data
 from coombs.study import Answer, Respondent
 from coombs.words import grouped, number, percent, plain, within
 
@@ -130,15 +132,10 @@ class FittedResult:
         ]
 
     def _matters(self) -> list[Matter]:
-        # It needs scikit-learn, which takes a second to import.
-        from coombs.insights.from_fit import in_few_words
-
-        data = what_matters_data(self.result.model, wishes=False)
+        data = what_matters_data(self.result.model, verdicts=self.explanation.ideal)
         ends = np.repeat(data.importance[:, None], 2, axis=1) if data.interval is None else data.interval
-        rows = zip(data.positions.tolist(), data.importance.tolist(), ends.tolist(), strict=True)
-        features, wanted = self.explanation.features, self.explanation.ideal
-        wishes = list(map(in_few_words, features, wanted)) if wanted else [""] * len(features)
-        return [Matter(features[j].name, share, low, high, wishes[j]) for j, share, (low, high) in rows]
+        rows = zip(data.features, data.importance.tolist(), ends.tolist(), data.wishes, strict=True)
+        return [Matter(name, share, low, high, wish) for name, share, (low, high), wish in rows]
 
     @property
     def is_more(self) -> bool:
@@ -176,8 +173,6 @@ class FittedResult:
 
     def ideal(self) -> list[IdealRow]:
         """The ideal beside the best items, the most important feature first."""
-        from coombs.insights.explanation import NOT_KNOWN, SWEET_SPOT
-
         catalogue = self.respondent.study.catalogue
         matrix, names = catalogue.table.matrix, catalogue.features
         wanted = {one.feature: one for one in self.explanation.ideal}

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from coombs.data.tables import FloatArray
-from coombs.insights.plot_data import LevelSets, level_sets_data
+from coombs.insights.level_sets import LevelSets, level_sets_data
+from coombs.render.captions import map_text
 
 if TYPE_CHECKING:
     from coombs.estimators.ideal_point import IdealPoint
+    from coombs.insights.statements import FeatureVerdict
 
 WIDTH = 640
 """Of the picture, in its units."""
@@ -100,9 +102,11 @@ class LevelMap(NamedTuple):
     sentence: str
 
 
-def level_map(model: IdealPoint, x: str, y: str) -> LevelMap:
-    """The learned distance over two features, others at the ideal, or at their average without one."""
-    data = level_sets_data(model, x, y, size=GRID_SIZE)
+def level_map(
+    model: IdealPoint, x: str, y: str, verdicts: Sequence[FeatureVerdict] | None = None
+) -> LevelMap:
+    """The learned distance over two features; `verdicts` are those of the explanation, if it is there."""
+    data = level_sets_data(model, x, y, size=GRID_SIZE, verdicts=verdicts)
     across = MapAxis(data.xs[0], data.xs[-1], LEFT, WIDTH - RIGHT)
     down = MapAxis(data.ys[0], data.ys[-1], HEIGHT - BOTTOM, TOP)
     count = max(len(data.levels), 1)
@@ -113,7 +117,9 @@ def level_map(model: IdealPoint, x: str, y: str) -> LevelMap:
     ideal = (across.at(data.turning[0]), down.at(data.turning[1])) if data.inside else None
     dots, band = _dots(data, across, down), _band(data, across, down)
     ticks = across.ticks(), down.ticks()
-    return LevelMap(*data.features, lines, dots, ideal, band, *ticks, _sentence(data))
+    x_name, y_name = data.features
+    sentence = map_text(data, "stronger the line", "cross")
+    return LevelMap(x_name, y_name, lines, dots, ideal, band, *ticks, sentence)
 
 
 def _dots(data: LevelSets, across: MapAxis, down: MapAxis) -> list[Dot]:
@@ -175,17 +181,6 @@ def _label(text: str, box: Box, x: float) -> DotLabel:
 
 def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
-
-
-def _sentence(data: LevelSets) -> str:
-    """What the picture shows, what is marked in it, and where the other features are."""
-    told = (
-        "Everything on a line is equally good; the stronger the line, the better. Dots are the items. "
-        f"{data.caption('cross')}"
-    ).strip()
-    if len(data.base) == 2:
-        return told
-    return f"{told} The lines take the other features at {data.others}; the items are judged by those, too."
 
 
 def _path(grid: FloatArray, level: float, across: MapAxis, down: MapAxis) -> str:

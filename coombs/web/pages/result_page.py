@@ -46,8 +46,10 @@ async def result_page(request: Request, token: str, whole: bool = False) -> Resp
     respondent, fitted = await fitted_result(request, token)
     if fitted is None:
         return render(request, "result_empty.html", person=respondent, token=token)
-    features = [matter.feature for matter in fitted.matters]
-    is_drawn = fitted.has_pattern and len(features) > 1
+    features, drawn = [matter.feature for matter in fitted.matters], None
+    if fitted.has_pattern and len(features) > 1:
+        x, y = features[:2]
+        drawn = await slowly(request, level_map, fitted.result.model, x, y, fitted.explanation.ideal)
     return render(
         request,
         "result.html",
@@ -56,7 +58,7 @@ async def result_page(request: Request, token: str, whole: bool = False) -> Resp
         fitted=fitted,
         rows=fitted.ranking[:MOST_ROWS],
         cards=cache_of(request).cards(respondent),
-        map=level_map(fitted.result.model, *features[:2]) if is_drawn else None,
+        map=drawn,
         size=(WIDTH, HEIGHT),
         whole=whole,
     )
@@ -73,7 +75,7 @@ async def words_part(request: Request, token: str) -> Response:
 async def map_part(request: Request, token: str, x: str, y: str) -> Response:
     """Level sets of two features: a part of the page for our script, a page by itself without it."""
     respondent, fitted = await _fitted(request, token, pattern=True)
-    drawn = await slowly(request, level_map, fitted.result.model, x, y)
+    drawn = await slowly(request, level_map, fitted.result.model, x, y, fitted.explanation.ideal)
     template = "_map.html" if request.headers.get("x-part") == "map" else "map.html"
     return render(request, template, map=drawn, size=(WIDTH, HEIGHT), token=token, person=respondent)
 

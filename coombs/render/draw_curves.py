@@ -1,4 +1,4 @@
-"""How taste curves are drawn: a panel for each feature, liked more upwards."""
+"""Taste curves, drawn from their records: a panel for each feature, liked more upwards."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coombs.data.tables import TableLike
-from coombs.inference.posterior import LEVEL
-from coombs.insights.curves import TasteCurve, taste_curves_data
-from coombs.insights.plot_data import Feature
+from coombs.render.canvas import BLUE, GREY, INK, PALE, RED, calm, new_figure, style
 from coombs.render.labels import shown
-from coombs.render.plots import BLUE, GREY, INK, RED, calm, new_figure, style
 from coombs.words import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from coombs.estimators.base import PairEstimator
+    from coombs.insights.curves import TasteCurve
+    from coombs.insights.statements import Shape
 
 NARROW = 4.0
 """Inches of a figure below which its legend is a column."""
@@ -29,31 +26,9 @@ RUG = 0.06
 """Height of the strokes that stand for items, as part of a panel."""
 
 
-def taste_curves(
-    est: PairEstimator,
-    *,
-    features: Sequence[Feature] | None = None,
-    items: TableLike = None,
-    level: float = LEVEL,
-) -> Figure:
-    """Draw how much items are liked as each feature changes, as the average of the kinds has it.
-
-    The other pictures draw the ideal-point description; this one draws what predicts and ranks, with its band
-    and, dashed, the description where that is another curve. Each curve is averaged over the other features
-    of up to 60 items. A panel says in words which shape the answers bear out that no ideal point has.
-
-    Parameters
-    ----------
-    est : a fitted IdealPoint with a posterior
-    features : by name or position; by default the six that decide most
-    items : to average over and to show as strokes; by default the fitted ones
-    level : of the band
-    """
-    # It is built on these pictures' numbers.
-    from coombs.insights.shapes import shapes_of
-
-    curves = taste_curves_data(est, features=features, items=items, level=level)
-    words = {shape.feature: shape.words for shape in shapes_of(est, curves)}
+def draw_taste_curves(curves: Sequence[TasteCurve], shapes: Sequence[Shape]) -> Figure:
+    """Each curve with its band, the description beside it, and the shape that it surely has in words."""
+    words = {shape.feature: shape.words for shape in shapes}
     columns = 2 if len(curves) == 4 else min(len(curves), COLUMNS)
     rows = -(-len(curves) // columns)
     with style():
@@ -65,7 +40,7 @@ def taste_curves(
             _draw_curve(ax, curve, words.get(curve.feature, ""))
         for ax in grid[:, 0]:
             ax.set_ylabel("liked more (log odds)")
-        _legend(figure, any(curve.differs for curve in curves), level)
+        _legend(figure, any(curve.differs for curve in curves), curves[0].level)
     return figure
 
 
@@ -73,7 +48,7 @@ def _draw_curve(ax: Axes, curve: TasteCurve, words: str) -> None:
     """The curve with its band, the description beside it, and the items as a rug below."""
     from matplotlib.ticker import MaxNLocator
 
-    ax.axhline(0, color="#E6E6E6", linewidth=0.8)
+    ax.axhline(0, color=PALE, linewidth=0.8)
     ax.fill_between(curve.xs, *curve.interval.T, color=BLUE, alpha=0.2, linewidth=0)
     ax.plot(curve.xs, curve.liking, color=BLUE, linewidth=1.6)
     if curve.differs:

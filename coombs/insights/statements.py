@@ -1,0 +1,296 @@
+"""Statements about a taste: a frozen record for each kind, with the words that belong to it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from coombs.words import ordinal, percent, plain, short, weighted_sum, within
+
+MORE = "more is better"
+LESS = "less is better"
+SWEET_SPOT = "sweet spot"
+WORST = "the middle is the worst"
+HARDLY = "hardly matters"
+NOT_KNOWN = "not known"
+CONSTANT = "always the same"
+DROP = "a drop"
+RISE = "a rise"
+TWO_PEAKS = "two peaks"
+LEVELS_ABOVE = "levels off above"
+LEVELS_BELOW = "levels off below"
+SHAPES = (DROP, RISE, TWO_PEAKS, LEVELS_ABOVE, LEVELS_BELOW)
+"""The shapes of a taste along a feature that an ideal point does not have: the whole list."""
+VERDICTS = (MORE, LESS, SWEET_SPOT, WORST, HARDLY, NOT_KNOWN, CONSTANT, *SHAPES)
+"""What may be said to be wanted of a feature: the whole list."""
+KINDS = {
+    "items": "each item by itself (Bradley-Terry)",
+    "none": "more or less is better (linear)",
+    "identity": "an ideal, all features alike (Euclidean)",
+    "diagonal": "an ideal, each feature with its weight",
+    "full": "an ideal, features act together",
+    "signed": "an ideal or a worst point, features act together",
+    "smooth": "anything smooth (Gaussian process)",
+}
+"""Kinds of preference, the simplest first, and what they are called."""
+WORTH = "is worth"
+"""A trade-off in which one change offsets the other."""
+GOES_WITH = "goes with"
+"""A trade-off in which a change of one feature moves the best value of the other."""
+MOST_LOADINGS = 6
+"""Parts of a combination of features that are told in words."""
+
+
+@dataclass(frozen=True)
+class FeatureRange:
+    """A feature as the fitted items have it; `distinct` counts its values up to 3.
+
+    Of a model alone only its name and, perhaps, its deviation are known: the rest is NaN or None.
+    """
+
+    name: str
+    lowest: float = math.nan
+    highest: float = math.nan
+    deviation: float = math.nan
+    distinct: int | None = None
+    whole: bool | None = None
+
+    @property
+    def range(self) -> float:
+        """From the lowest to the highest."""
+        return self.highest - self.lowest
+
+    def text(self, value: float | None) -> str:
+        """A value with the decimals that the feature's range calls for."""
+        if value is None or not math.isfinite(value):
+            return "-"
+        size = self.range or abs(self.lowest) or 1.0
+        if math.isnan(size):
+            size = 4 * self.deviation if self.deviation > 0 else abs(value) or 1.0
+        decimals = max(0, math.ceil(math.log10(50 / size)))
+        if decimals > 6 or max(abs(value), size) >= 1e7:
+            return f"{value:.3g}"
+        text = f"{value:.{decimals}f}"
+        return text if float(text) else text.removeprefix("-")
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Features that act together, in standard deviations of each, and their share of the metric."""
+
+    share: float
+    loadings: tuple[tuple[str, float], ...]
+    anti_ideal: bool = False
+
+    @property
+    def text(self) -> str:
+        """As 0.91 GRE writing - 0.39 GPA."""
+        more = " ..." if len(self.loadings) > MOST_LOADINGS else ""
+        return weighted_sum(self.loadings[:MOST_LOADINGS]) + more
+
+
+@dataclass(frozen=True)
+class Slope:
+    """How much better one standard deviation more of a feature is: log-odds of being chosen."""
+
+    feature: str
+    deviation: float
+    gain: float
+    share: float
+
+
+@dataclass(frozen=True)
+class FeatureVerdict:
+    """What is wanted of a feature: the one decision that words, tables and pictures take over.
+
+    Parameters
+    ----------
+    feature : its name
+    value : where it is best, or worst, if the verdict says that there is such a place; else None
+    low, high : ends of that value's interval, which go no farther than the items
+    share : how much the feature decides, as a share of all; NaN without a pattern
+    verdict : one of `VERDICTS`
+    shape : of the taste along the feature, in words, if it surely has one that no ideal has; else empty
+    """
+
+    feature: str
+    value: float | None
+    low: float | None
+    high: float | None
+    share: float
+    verdict: str
+    shape: str = ""
+
+    def in_few_words(self, feature: FeatureRange) -> str:
+        """As more is better; ideal about 3 (2 to 5); less is better, with a drop near 900."""
+        if self.verdict in SHAPES and self.shape:
+            return self.shape
+        if self.verdict in (SWEET_SPOT, WORST) and self.value is not None:
+            what, between = "ideal" if self.verdict == SWEET_SPOT else "worst", ""
+            if self.low is not None and self.high is not None:
+                between = within((self.low, self.high), (feature.lowest, feature.highest), feature.text)
+            return f"{what} about {feature.text(self.value)}{between and f' ({between})'}"
+        said = "not known yet" if self.verdict == NOT_KNOWN else self.verdict
+        return f"{said}; {self.shape}" if self.shape else said
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A shape of the taste along a feature, where it is (two places of two peaks), and how probable."""
+
+    feature: str
+    kind: str
+    at: tuple[float, ...]
+    probability: float
+
+    @property
+    def words(self) -> str:
+        """As a drop near 900; levels off above 70; two peaks, near 3 and near 9."""
+        if self.kind in (LEVELS_ABOVE, LEVELS_BELOW):
+            return f"{self.kind} {plain(self.at[0])}"
+        comma = "," * (self.kind == TWO_PEAKS)
+        return f"{self.kind}{comma} {' and '.join(f'near {plain(place)}' for place in self.at)}"
+
+    @property
+    def text(self) -> str:
+        """As price: a drop near 900."""
+        return f"{self.feature}: {self.words}"
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """A change of one feature for the better, and the change of another for the worse that it is worth.
+
+    `low` and `high` are the ends of the latter's interval, the smaller change first, or None. Of a model
+    alone with an ideal point, `kind` is "goes with": the best value of the other feature changes by that.
+    """
+
+    feature: str
+    change: float
+    other: str
+    other_change: float
+    low: float | None = None
+    high: float | None = None
+    kind: str = WORTH
+
+    @property
+    def text(self) -> str:
+        """As 1.3 more of battery hours is worth about 10 more of price (6 to 17)."""
+        if self.kind == GOES_WITH:
+            side = "above" if self.other_change > 0 else "below"
+            change, other_change = short(abs(self.change)), short(abs(self.other_change))
+            return (
+                f"With {self.feature} {change} above its ideal, the best {self.other} is {other_change} "
+                f"{side} its own"
+            )
+        one, other = _amount(self.change, self.feature), _amount(self.other_change, self.other)
+        if self.low is None or self.high is None:
+            return f"{one} is worth about {other}"
+        return f"{one} is worth about {other} ({short(abs(self.low))} to {short(abs(self.high))})"
+
+
+@dataclass(frozen=True)
+class NotKnown:
+    """Something that the answers do not tell."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ComparedKind:
+    """A kind of preference, how well it predicts answers that it has not seen, and its weight in the fit."""
+
+    name: str
+    metric: str
+    item_effects: bool
+    accuracy: float
+    log_loss: float
+    in_use: bool
+    weight: float
+
+
+@dataclass(frozen=True)
+class SurprisingAnswer:
+    """An answer that the model thinks improbable."""
+
+    winner: str
+    loser: str
+    probability: float
+
+    @property
+    def text(self) -> str:
+        """As chose X over Y although the model gives that 4 %."""
+        return (
+            f"chose {self.winner} over {self.loser} although the model gives that {percent(self.probability)}"
+        )
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How far to trust the rest; NaN, None and empty stand for what is not known.
+
+    Parameters
+    ----------
+    accuracy, log_loss : of answers that were not learned from: the share that is predicted, and the mean of
+        -log p, a coin's being 0.5 and 0.693
+    basis : how they were found: "left out" (each answer predicted from those about other pairs), "evidence"
+        (questions were chosen by their answers; what the model, as far as the evidence bears it out, expects
+        of random new questions), "withheld" (the answers follow the sides, so that it says nothing) or "none"
+    smooth_weight, description_accuracy : where the model averages an ideal point with a smooth taste, the
+        latter's share, and the accuracy of the ideal point alone, which the words describe
+    log_odds : the logarithm of how much likelier the answers are with a taste than with a coin
+    kinds, advice : kinds of preference put to the test, and what follows from that
+    agreement, ceiling : the share of its own answers that the model has right, and the most that any model
+        could have, pairs being contradicted or tied
+    asked_again, contradicted, ties : pairs asked more than once, pairs answered both ways, and ties
+    lapse, lapse_low, lapse_high : the share of answers given at random, and its interval
+    effects : the spread of the items' own effects over that of their distances, where it is borne out
+    surprises : the most improbable answers
+    warnings, cautions : sentences of caution, and their kinds
+    """
+
+    accuracy: float
+    log_loss: float
+    basis: str
+    smooth_weight: float = 0.0
+    description_accuracy: float = math.nan
+    log_odds: float = math.nan
+    kinds: tuple[ComparedKind, ...] = ()
+    advice: str = ""
+    agreement: float = math.nan
+    ceiling: float = math.nan
+    asked_again: int | None = None
+    contradicted: int | None = None
+    ties: int | None = None
+    lapse: float = math.nan
+    lapse_low: float = math.nan
+    lapse_high: float = math.nan
+    effects: float | None = None
+    surprises: tuple[SurprisingAnswer, ...] = ()
+    warnings: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """One of the best items; `best` and `worst` are the ends of its rank's interval."""
+
+    item: str
+    rank: int
+    best: int | None
+    worst: int | None
+    distance: float
+    values: tuple[float, ...]
+
+    @property
+    def text(self) -> str:
+        """As 3rd, between 1st and 6th."""
+        if self.best is None or self.worst is None or self.best == self.worst == self.rank:
+            return ordinal(self.rank)
+        return f"{ordinal(self.rank)}, between {ordinal(self.best)} and {ordinal(self.worst)}"
+
+
+def _amount(change: float, name: str) -> str:
+    """As 1.3 more of battery hours."""
+    return f"{short(abs(change))} {'more' if change > 0 else 'less'} of {name}"

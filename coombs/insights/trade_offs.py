@@ -1,0 +1,106 @@
+"""What is worth what at one item, where slopes are known and agree with what is wanted of the features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coombs.insights.statements import LESS, MORE, SWEET_SPOT, FeatureRange, FeatureVerdict, TradeOff
+from coombs.words import round_number
+
+if TYPE_CHECKING:
+    from coombs.data.tables import FloatArray
+    from coombs.insights.surface import Surface
+
+SURE = 0.9
+"""Probability from which on the sign of a slope at an item is known."""
+MOST_TRADE_OFFS = 6
+"""Trade-offs that are told, at most."""
+STRONGEST = 5
+"""Features that trade-offs are between, at most."""
+NO_SLOPE = 0.01
+"""Slopes below this share of the largest are none."""
+LEAST_CHANGE = 0.01
+"""Changes below this share of the range are nothing."""
+BENT = 0.25
+"""How far from a straight line a trade-off may be, as a share of the gain."""
+VAGUE_RATIO = 4.0
+"""A trade-off with an end of its interval more than this factor away is not told."""
+
+
+def trade_offs_at(
+    surface: Surface,
+    x: FloatArray,
+    features: Sequence[FeatureRange],
+    verdicts: Sequence[FeatureVerdict],
+    level: float,
+) -> tuple[TradeOff, ...]:
+    """Between known features whose slopes at x are known, those that pull most first."""
+    gradient, draws = surface.gradient(x), surface.gradients(x)
+    varies = [feature.distinct != 1 for feature in features]
+    pull = np.abs(gradient) * surface.scales * varies
+    strongest = [
+        j
+        for j in np.argsort(-pull, kind="stable")[:STRONGEST]
+        if pull[j] > NO_SLOPE * pull.max() and _is_known(gradient[j], draws[:, j], verdicts[j])
+    ]
+    pairs = [(a, b) for k, a in enumerate(strongest) for b in strongest[k + 1 :]]
+    pairs.sort(key=lambda pair: -pull[pair[0]] * pull[pair[1]])
+    told = (
+        _trade_off(surface, features, gradient, draws, (b, a), level)
+        # A gain of the weaker feature costs less of the stronger one.
+        or _trade_off(surface, features, gradient, draws, (a, b), level)
+        for a, b in pairs
+    )
+    return tuple(islice((one for one in told if one is not None), MOST_TRADE_OFFS))
+
+
+def _is_known(slope: float, draws: FloatArray, one: FeatureVerdict) -> bool:
+    """Whether it is known what is better there, and the verdict says nothing else."""
+    against = {MORE: slope > 0, LESS: slope < 0}.get(one.verdict, one.verdict != SWEET_SPOT)
+    return bool(not against and (np.sign(draws) == np.sign(slope)).mean() >= SURE)
+
+
+def _trade_off(
+    surface: Surface,
+    features: Sequence[FeatureRange],
+    gradient: FloatArray,
+    draws: FloatArray,
+    pair: tuple[int, int],
+    level: float,
+) -> TradeOff | None:
+    """A change of a for the better, and the change of b for the worse that it is worth; None if too vague."""
+    a, b = pair
+    one, other = features[a], features[b]
+    if other.distinct == 2:
+        return None
+    alike = (np.sign(draws[:, list(pair)]) == np.sign(gradient[list(pair)])).all(axis=1)
+    ratios = draws[alike, a] / draws[alike, b]
+    for step in _steps(one):
+        gain = -float(np.sign(gradient[a])) * step
+        cost = float(-gradient[a] / gradient[b]) * gain
+        if not LEAST_CHANGE <= abs(cost) / other.range <= 1:
+            return None
+        # Along (gain, cost) the score stays level but for the metric's curvature.
+        moves = np.array([gain, cost])
+        if abs(moves @ surface.model.metric[np.ix_(pair, pair)] @ moves) > BENT * abs(gradient[a] * gain):
+            continue
+        if surface.posterior is None:
+            return TradeOff(one.name, gain, other.name, cost)
+        low, high = np.quantile(np.abs(ratios * gain), [(1 - level) / 2, (1 + level) / 2])
+        if not abs(cost) / VAGUE_RATIO < low <= high < abs(cost) * VAGUE_RATIO:
+            return None
+        sign = float(np.sign(cost))
+        return TradeOff(one.name, gain, other.name, cost, sign * float(low), sign * float(high))
+    return None
+
+
+def _steps(feature: FeatureRange) -> list[float]:
+    """Round numbers from about a tenth of the range downwards; whole ones of what is counted."""
+    if feature.distinct == 2:
+        return [feature.range]
+    sizes = [round_number(feature.range / 10 / 2**k) for k in range(5)]
+    return ([size for size in sizes if size >= 1] or [1.0]) if feature.whole else sizes

@@ -1,0 +1,128 @@
+"""How much each feature decides, and which items come first, as numbers that any front end can draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coombs.data.tables import FloatArray, InputError, TableLike
+from coombs.inference.posterior import LEVEL
+from coombs.insights.curves import importance
+from coombs.insights.selection import item_names, items_of, names_of
+from coombs.insights.surface import Surface
+from coombs.insights.verdicts import fitted_features, judged
+
+if TYPE_CHECKING:
+    from coombs.estimators.base import PairEstimator
+    from coombs.insights.statements import FeatureVerdict
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Items from best to worst: positions in their table, names, distances, (n, 2) ranks they may have."""
+
+    positions: NDArray[np.intp]
+    names: tuple[str, ...]
+    distances: FloatArray
+    interval: NDArray[np.int_] | None
+    n_items: int
+    level: float
+
+    @property
+    def ranks(self) -> NDArray[np.int_]:
+        """1, 2, 3, ..."""
+        return np.arange(1, len(self.names) + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class WhatMatters:
+    """How much each feature decides, and the metric's directions, the most important first.
+
+    Parameters
+    ----------
+    features : names
+    positions : (d,) their columns
+    importance : (d,) shares, adding up to 1 unless nothing matters
+    interval : (d, 2) ends of the shares, or None
+    wishes : d short texts: what is wanted of each
+    shares, directions : (k,) of the eigenvalues, (k, d) in units of the features' spreads, columns in order
+    names : of the features in the order of their columns
+    level : of the intervals
+    """
+
+    features: tuple[str, ...]
+    positions: NDArray[np.intp]
+    importance: FloatArray
+    interval: FloatArray | None
+    wishes: tuple[str, ...]
+    shares: FloatArray
+    directions: FloatArray
+    names: tuple[str, ...]
+    level: float
+
+
+def ranking_data(
+    est: PairEstimator, *, items: TableLike = None, top: int | None = None, level: float = LEVEL
+) -> Ranking:
+    """The best `top` items, or all, with the ranks that each may have where there is a posterior."""
+    if top is not None and (not isinstance(top, Integral) or isinstance(top, bool) or top < 1):
+        raise InputError(f"top is {top!r}; it must be a positive whole number.")
+    table = items_of(est, items)
+    distances = est.distance(table)
+    order = np.argsort(distances, kind="stable")[:top]
+    names, interval = item_names(table), None
+    if Surface.of(est).posterior is not None:
+        interval = est.rank_interval(table, level)[order]
+    return Ranking(
+        order, tuple(names[i] for i in order), distances[order], interval, len(table.matrix), level
+    )
+
+
+def what_matters_data(
+    est: PairEstimator,
+    *,
+    items: TableLike = None,
+    level: float = LEVEL,
+    verdicts: Sequence[FeatureVerdict] | None = None,
+) -> WhatMatters:
+    """How much each feature decides among the items, and what is wanted of it.
+
+    A feature's importance is how much the score changes, by the root of its mean square, when an item
+    gets the feature of another item and keeps the rest; as a share of the sum over features. `verdicts` are
+    those of the explanation, if they are there already.
+    """
+    table, names = items_of(est, items), names_of(est)
+    shares, interval = importance(est, table.matrix, level)
+    order = np.argsort(-shares, kind="stable")
+    if verdicts is None:
+        verdicts, _ = judged(est, level, table)
+    wishes = [
+        one.in_few_words(feature) for feature, one in zip(fitted_features(est, table), verdicts, strict=True)
+    ]
+    eigenvalues, directions = _directions(Surface.of(est), table.matrix.mean(axis=0))
+    return WhatMatters(
+        tuple(names[j] for j in order),
+        order,
+        shares[order],
+        None if interval is None else interval[order],
+        tuple(wishes[j] for j in order),
+        eigenvalues,
+        directions,
+        names,
+        level,
+    )
+
+
+def _directions(surface: Surface, middle: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Shares and rows: eigenvectors of the scaled metric, or the slope of linear preferences."""
+    if surface.scaled_metric.any():
+        shares, vectors = surface.model.interactions()
+        return shares, vectors.T
+    slope = surface.gradient(middle) * surface.scales
+    size = np.linalg.norm(slope)
+    return (np.ones(1), slope[None] / size) if size > 0 else (np.empty(0), np.empty((0, len(slope))))
