@@ -204,7 +204,8 @@ def test_a_single_answer_is_explained() -> None:
 
 
 def test_nothing_is_called_unknown_where_all_is_known() -> None:
-    truth = make_preferences(12, 2, 60, random_state=1)
+    """Both features matter to this person."""
+    truth = make_preferences(12, 2, 60, random_state=2)
     told = explain(IdealPoint(truth.items).fit(truth.pairs, truth.y))
     assert not told.unknowns and "Nothing stands out" in flat(told)
 

@@ -57,6 +57,7 @@ def explain(
 
     Examples
     --------
+    >>> from coombs import IdealPoint
     >>> from coombs.simulate import make_preferences
     >>> truth = make_preferences(n_comparisons=60, random_state=0)
     >>> told = explain(IdealPoint(truth.items).fit(truth.pairs, truth.y))

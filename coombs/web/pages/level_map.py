@@ -29,7 +29,7 @@ TOP = 14
 BOTTOM = 46
 """Margin, with the labels of the horizontal axis."""
 GRID_SIZE = 61
-"""Points along each axis at which the distance is computed."""
+"""Points along each axis at which the distance is computed, at most."""
 NAMED = 5
 """Best items that have a label."""
 MOST_DOTS = 1_000
@@ -185,7 +185,7 @@ def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
 
 def _path(grid: FloatArray, level: float, across: MapAxis, down: MapAxis) -> str:
     """The line of a level, cell by cell (marching squares)."""
-    xs, ys = (np.linspace(axis.first, axis.last, GRID_SIZE) for axis in (across, down))
+    xs, ys = (np.linspace(axis.first, axis.last, len(grid)) for axis in (across, down))
     # x, y and the distance at each corner; then the four corners around each cell, in order.
     nodes = np.stack([*np.meshgrid(xs, ys), grid])
     corners = np.stack([nodes[:, :-1, :-1], nodes[:, :-1, 1:], nodes[:, 1:, 1:], nodes[:, 1:, :-1]], axis=-1)
