@@ -33,6 +33,8 @@ CLEARLY = 0.98
 """Probability of a larger effect from which on a feature matters without further proof."""
 MATTERS_ODDS = math.log(3)
 """log odds, with the feature against without it, from which on one of less effect matters."""
+LEANING = 0.975
+"""Probability from which on more, or less, is said to be better on average."""
 CANDIDATE = 0.8
 """Probability of a shape from which on it is worth asking whether the feature matters at all."""
 LOG_ODDS = 0.4
@@ -119,6 +121,12 @@ class Description:
         few = float(np.clip((ENOUGH - n) / (ENOUGH - FEW), 0.0, 1.0))
         return self.log_odds > LOG_ODDS + few * (LOG_ODDS_FEW - LOG_ODDS)
 
+    @property
+    def _some_items(self) -> Matrix:
+        chosen = np.linspace(0, len(self.items) - 1, min(MOST_ITEMS, len(self.items))).astype(int)
+        result: Matrix = self.items[chosen]
+        return result
+
     @cached_property
     def shapes(self) -> Matrix:
         """(d, 4) probabilities of each shape of each feature, if all that are possible were alike before.
@@ -128,18 +136,48 @@ class Description:
         the prior's: where the answers say nothing, every shape is as likely. A feature that may well not
         matter has none.
         """
-        chosen = np.linspace(0, len(self.items) - 1, min(MOST_ITEMS, len(self.items))).astype(int)
-        items, d = self.items[chosen], self.items.shape[1]
-        result, large = np.zeros((d, 4)), np.zeros(d)
+        result = np.zeros((self.items.shape[1], 4))
         for part, weight in zip(self.parts, self.weights, strict=True):
             if weight > 1e-3:
-                result += weight * _shapes_of(part, items)
-                large += weight * _large_effects(part, items)
+                result += weight * _shapes_of(part, self._some_items)
         result /= np.maximum(result.sum(axis=1, keepdims=True), 1e-12)
-        for j in np.flatnonzero((result.max(axis=1) >= CANDIDATE) & (large < CLEARLY)):
-            if self._log_odds_of(int(j)) < MATTERS_ODDS:
+        for j in np.flatnonzero(result.max(axis=1) >= CANDIDATE):
+            if not self._matters(int(j)):
                 result[j] = 0.0
         return result
+
+    @cached_property
+    def leanings(self) -> Vector:
+        """(d,) 1 where more is better on average over the items, -1 where less is, 0 where that is not known.
+
+        The mean slope of the scores is -2 v, as the items are centred.
+        """
+        better = np.zeros(self.items.shape[1])
+        for part, weight in zip(self.parts, self.weights, strict=True):
+            at = part.target.kind.expand(_some_draws(part), self.items.shape[1])
+            better += weight * (at.linear > 0).mean(axis=0)
+        signs = np.where(better >= LEANING, 1.0, np.where(better <= 1 - LEANING, -1.0, 0.0))
+        return np.array([sign if sign and self._matters(j) else 0.0 for j, sign in enumerate(signs)])
+
+    @cached_property
+    def _large(self) -> Vector:
+        """(d,) probability that each feature's effect is not small."""
+        parts = zip(self.parts, self.weights, strict=True)
+        shares = [weight * _large_effects(part, self._some_items) for part, weight in parts]
+        return np.asarray(sum(shares))
+
+    def _matters(self, j: int) -> bool:
+        """Whether a feature has a clear effect, or the answers are likelier with it than without."""
+        if self._large[j] >= CLEARLY:
+            return True
+        if j not in self._odds:
+            self._odds[j] = self._log_odds_of(j)
+        return self._odds[j] >= MATTERS_ODDS
+
+    @cached_property
+    def _odds(self) -> dict[int, float]:
+        """Of the features that were asked for."""
+        return {}
 
     def _log_odds_of(self, j: int) -> float:
         """log of how much likelier the answers are with a feature than without it; infinite if not known."""

@@ -90,10 +90,13 @@ def unknowns(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown
 
 def _vague(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
     """Features of which the answers do not tell what is wanted."""
-    names = [one.feature for one in ideal if one.verdict == NOT_KNOWN]
-    if names and case.has_pattern:
+    vague = [one for one in ideal if one.verdict == NOT_KNOWN] if case.has_pattern else []
+    if names := [one.feature for one in vague if not one.shape]:
         between = ", less or something in between" if case.has_ideal else " or less"
         text = f"It is not known yet whether more{between} is better: {', '.join(names)}."
+        yield NotKnown("not known yet", text)
+    if names := [f"{one.feature} ({one.shape})" for one in vague if one.shape]:
+        text = f"It is not known yet whether there is a best value in between: {', '.join(names)}."
         yield NotKnown("not known yet", text)
 
 

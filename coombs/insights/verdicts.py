@@ -54,6 +54,12 @@ FOUND = (MORE, LESS, SWEET_SPOT, WORST)
 """Verdicts in the order of the shapes of `coombs.estimators.description`."""
 AGREED = 0.9
 """Share of an average's draws that must agree with a verdict on its ideal-point description."""
+RATHER_MORE = "more rather than less"
+"""Said of a feature of which it is not known what is best, but that more is better on average."""
+RATHER_LESS = "less rather than more"
+"""The same the other way round."""
+LEANINGS = {RATHER_MORE: MORE, RATHER_LESS: LESS}
+"""What these would be if they were sure."""
 AGREES = {DROP: LESS, LEVELS_BELOW: LESS, RISE: MORE, LEVELS_ABOVE: MORE}
 """The verdict that a shape agrees with; two peaks agree with none."""
 
@@ -92,6 +98,7 @@ def judged(
     if not has_pattern(est):
         none = (FeatureVerdict(one.feature, None, None, None, one.share, NOT_KNOWN) for one in verdicts)
         return tuple(none), ()
+    verdicts = _with_leanings(est, features, verdicts)
     if not is_averaged(est):
         return tuple(verdicts), ()
     curves = {curve.feature: curve for curve in taste_curves_data(est, items=table)}
@@ -146,17 +153,34 @@ def _agreed(one: FeatureVerdict, curve: TasteCurve | None, shape: Shape | None) 
         return replace(one, shape=shape.words)
     if shape is not None:
         return FeatureVerdict(one.feature, None, None, None, one.share, shape.kind, shape.words)
-    if curve is None or one.verdict not in FOUND or _share_that_agrees(one, curve) >= AGREED:
+    leaning = LEANINGS.get(one.shape, one.verdict)
+    if curve is None or leaning not in FOUND or _share_that_agrees(one, leaning, curve) >= AGREED:
         return one
     return FeatureVerdict(one.feature, None, None, None, one.share, NOT_KNOWN)
 
 
-def _share_that_agrees(one: FeatureVerdict, curve: TasteCurve) -> float:
+def _with_leanings(
+    est: PairEstimator, features: Sequence[FeatureRange], verdicts: Sequence[FeatureVerdict]
+) -> list[FeatureVerdict]:
+    """Where it is not known what is best, whether at least more or less is better on average."""
+    described = est.description() if isinstance(est, TasteEstimator) else None
+    if described is None:
+        return list(verdicts)
+    signs = np.zeros(len(features))
+    signs[[feature.distinct != 1 for feature in features]] = described.leanings
+    words = {1.0: RATHER_MORE, -1.0: RATHER_LESS}
+    return [
+        replace(one, shape=words.get(float(sign), "")) if one.verdict == NOT_KNOWN else one
+        for one, sign in zip(verdicts, signs, strict=True)
+    ]
+
+
+def _share_that_agrees(one: FeatureVerdict, verdict: str, curve: TasteCurve) -> float:
     """The share of the average's draws that go the way of a verdict, between the ends of what items have."""
     ends = np.quantile(curve.points, [TAIL, 1 - TAIL])
     low, high = curve.draws[:, np.searchsorted(curve.xs, ends).clip(max=len(curve.xs) - 1)].T
     if one.value is None:
-        return float((high > low if one.verdict == MORE else low > high).mean())
+        return float((high > low if verdict == MORE else low > high).mean())
     at = curve.draws[:, min(int(np.searchsorted(curve.xs, one.value)), len(curve.xs) - 1)]
     is_best = (at > low) & (at > high)
     return float((is_best if one.verdict == SWEET_SPOT else (at < low) & (at < high)).mean())

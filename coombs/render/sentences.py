@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from coombs.insights.explanation import FINDINGS, FIT, MODEL
-from coombs.insights.statements import SWEET_SPOT, WORST
+from coombs.insights.statements import NOT_KNOWN, SWEET_SPOT, WORST
 from coombs.render.blocks import Block, Points, Section, TableBlock
 from coombs.words import NO_PATTERN, count, no_more, percent, plain, short, together
 
@@ -151,6 +151,8 @@ def _wanted(told: Explanation) -> TableBlock:
 def _cells(feature: FeatureRange, one: FeatureVerdict) -> tuple[str, str, str, str]:
     """The verdict, with where a worst value is; the best value, its interval, and the items' range."""
     wanted = f"{one.verdict}, about {feature.text(one.value)}" if one.verdict == WORST else one.verdict
+    if one.verdict == NOT_KNOWN and one.shape:
+        wanted = one.shape
     is_best, is_known = one.verdict == SWEET_SPOT, one.low is not None and one.high is not None
     between = f"{feature.text(one.low)} to {feature.text(one.high)}" if is_best and is_known else "-"
     lowest, highest = _value_text(feature, feature.lowest), _value_text(feature, feature.highest)
