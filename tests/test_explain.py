@@ -203,6 +203,23 @@ def test_a_single_answer_is_explained() -> None:
     assert kinds_of(told) == {"few answers"}
 
 
+def test_a_feature_that_does_not_matter_gets_no_verdict() -> None:
+    """The answers are as likely without it; of the other one they tell which way is better."""
+    items = np.random.default_rng(4).uniform(-1, 1, (30, 2))
+    est = IdealPoint().fit(answered(table(items), 4 * items[:, 0], 80))
+    matters, other = est.explain().ideal
+    assert matters.verdict == "less is better"
+    assert other.verdict in ("not known", "hardly matters") and not other.shape
+    assert est.description().leanings.tolist() == [-1, 0]  # type: ignore[union-attr]
+
+
+def test_which_way_is_better_is_told_where_a_best_value_is_not_known(told: Explanation) -> None:
+    """In the table, and among what is not known."""
+    first = replace(told.ideal[0], verdict="not known", value=None, low=None, high=None)
+    text = flat(replace(told, ideal=(replace(first, shape="less rather than more"), *told.ideal[1:])))
+    assert "less rather than more" in text
+
+
 def test_nothing_is_called_unknown_where_all_is_known() -> None:
     """Both features matter to this person."""
     truth = make_preferences(12, 2, 60, random_state=2)
