@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from coombs.data import notebook
 from coombs.data.tables import FloatArray, InputError, TableLike, item_table
 from coombs.inference.kernel import Bumps
+from coombs.terminal_text import terminal_safe
 from coombs.words import count, plain
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ class Model:
     def __repr__(self) -> str:
         values = [plain(value) for value in self.ideal_point[:SHOWN]]
         if self.feature_names is not None:
-            values = [f"{name} {value}" for name, value in zip(self.feature_names, values, strict=False)]
+            names = map(terminal_safe, self.feature_names)
+            values = [f"{name} {value}" for name, value in zip(names, values, strict=False)]
         values += ["..."] * (len(self.ideal_point) > SHOWN)
         has_ideal = not np.isnan(self.ideal_point).any()
         parts = [f"ideal point: {', '.join(values)}" if has_ideal else "no ideal point"]

@@ -37,7 +37,7 @@ LEANING = 0.975
 """Probability from which on more, or less, is said to be better on average."""
 CANDIDATE = 0.8
 """Probability of a shape from which on it is worth asking whether the feature matters at all."""
-LOG_ODDS = 0.4
+LOG_ODDS = 1.0
 """Log odds, a taste against a coin, from which on there is a pattern, if answers are not few."""
 LOG_ODDS_FEW = 2.5
 """The same of few answers, which may agree by accident."""
