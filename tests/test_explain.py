@@ -203,6 +203,26 @@ def test_a_single_answer_is_explained() -> None:
     assert kinds_of(told) == {"few answers"}
 
 
+def test_of_an_estimate_alone_nothing_is_said_to_be_borne_out() -> None:
+    """A convex program, and a model without findings, of a coin's answers: their numbers, called that."""
+    rng = np.random.default_rng(0)
+    items = table(rng.normal(size=(15, 3)))
+    data = Comparisons(items, draw_pairs(15, 60, rng), y=rng.choice([-1, 1], 60))
+    est = ConvexIdealPoint(regularization=0.1).fit(data)
+    for told in (est.explain(), est.model_.explain()):
+        assert told.has_pattern is None
+        assert "a coin's answers would give such numbers, too" in flat(told)
+        assert "what is wanted" not in flat(told)
+
+
+def test_a_model_file_keeps_what_is_not_known() -> None:
+    """As the fit said it."""
+    est = IdealPoint(metric="full").fit(answered(table(np.eye(4) + 0.1), np.arange(4.0), 6))
+    told = est.explain()
+    model = replace(est.model_, findings=told.findings())
+    assert told.unknowns and model.explain().unknowns == told.unknowns
+
+
 def test_a_feature_that_does_not_matter_gets_no_verdict() -> None:
     """The answers are as likely without it; of the other one they tell which way is better."""
     items = np.random.default_rng(4).uniform(-1, 1, (30, 2))
@@ -211,6 +231,15 @@ def test_a_feature_that_does_not_matter_gets_no_verdict() -> None:
     assert matters.verdict == "less is better"
     assert other.verdict in ("not known", "hardly matters") and not other.shape
     assert est.description().leanings.tolist() == [-1, 0]  # type: ignore[union-attr]
+
+
+def test_a_copy_of_a_feature_does_not_make_it_one_that_does_not_matter() -> None:
+    """Both are left out together to see whether they matter."""
+    items = np.random.default_rng(4).uniform(-1, 1, (30, 2))
+    est = IdealPoint().fit(answered(table(items[:, [0, 1, 0]]), 4 * items[:, 0], 80))
+    described = est.description()
+    assert described is not None
+    assert min(described._log_odds_of(0), described._log_odds_of(2)) > 5 > described._log_odds_of(1)
 
 
 def test_which_way_is_better_is_told_where_a_best_value_is_not_known(told: Explanation) -> None:

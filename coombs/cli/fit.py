@@ -193,6 +193,8 @@ def _print_json(est: Any, data: Comparisons, options: SimpleNamespace) -> None:
     """For programs."""
     import json
 
+    from coombs.insights.statements import SWEET_SPOT
+
     ours, table = options.estimator == "ideal-point", data.item_table
     distances = est.distance(table)
     ends = est.rank_interval(table) if ours else [[None, None]] * data.n_items
@@ -201,6 +203,10 @@ def _print_json(est: Any, data: Comparisons, options: SimpleNamespace) -> None:
     explained = _explained(est, options).to_dict() if ours else est.model_.explain().to_dict()
     has_pattern = explained["has_pattern"]
     ideal = dict(zip(features, est.ideal_point_.tolist(), strict=True))
+    if ours:
+        # As in words, a value of what has one.
+        values = (one["value"] if one["verdict"] == SWEET_SPOT else None for one in explained["ideal"])
+        ideal = dict(zip(features, values, strict=True))
     show.as_json(
         {
             "estimator": options.estimator,

@@ -35,6 +35,8 @@ MATTERS_ODDS = math.log(3)
 """log odds, with the feature against without it, from which on one of less effect matters."""
 LEANING = 0.975
 """Probability from which on more, or less, is said to be better on average."""
+COPY = 0.999
+"""Correlation from which on one feature is a copy of another."""
 CANDIDATE = 0.8
 """Probability of a shape from which on it is worth asking whether the feature matters at all."""
 LOG_ODDS = 1.0
@@ -180,13 +182,19 @@ class Description:
         return {}
 
     def _log_odds_of(self, j: int) -> float:
-        """log of how much likelier the answers are with a feature than without it; infinite if not known."""
+        """log of how much likelier the answers are with a feature than without it and its copies.
+
+        Infinite where that is not known, or nothing would be left.
+        """
         names = [part.name for part in self.parts]
         evidence = [part.log_evidence for part in self.parts]
-        if self.items.shape[1] == 1 or not np.isfinite(evidence).all():
+        columns = self.answers.items - self.answers.items.mean(axis=0)
+        sizes = np.sqrt((columns**2).sum(axis=0))
+        copies = np.abs(columns.T @ columns[:, j]) >= COPY * sizes * sizes[j]
+        if copies.all() or not np.isfinite(evidence).all():
             return math.inf
         rng = np.random.default_rng(0)
-        answers = replace(self.answers, items=np.delete(self.answers.items, j, axis=1)).canonical()
+        answers = replace(self.answers, items=self.answers.items[:, ~copies]).canonical()
         start = rough(answers, rng)
         settings: dict[str, Any] = {"lapse": self.lapse, "start": start, "effort": QUICK}
         without = [infer(answers, name, rng, **settings).log_evidence for name in names]

@@ -53,8 +53,8 @@ class Case:
         return Surface.of(self.est)
 
     @cached_property
-    def has_pattern(self) -> bool:
-        """Whether the answers tell more than a coin's would."""
+    def has_pattern(self) -> bool | None:
+        """Whether the answers tell more than a coin's would; None where there is no posterior to tell."""
         return has_pattern(self.est)
 
     @property

@@ -90,7 +90,7 @@ def unknowns(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown
 
 def _vague(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
     """Features of which the answers do not tell what is wanted."""
-    vague = [one for one in ideal if one.verdict == NOT_KNOWN] if case.has_pattern else []
+    vague = [one for one in ideal if one.verdict == NOT_KNOWN] if case.has_pattern is not False else []
     if names := [one.feature for one in vague if not one.shape]:
         between = ", less or something in between" if case.has_ideal else " or less"
         text = f"It is not known yet whether more{between} is better: {', '.join(names)}."
@@ -118,11 +118,11 @@ def _pieces(case: Case) -> Iterator[NotKnown]:
     if len(joined) > 1:
         shown = ", ".join(map(str, joined[:5])) + (", ..." if len(joined) > 5 else "")
         groups = f"The compared items fall into {len(joined)} groups (of {shown} items) without an answer"
-        rest = "; only the features tell how the groups compare" if case.has_pattern else ""
+        rest = "; only the features tell how the groups compare" if case.has_pattern is not False else ""
         yield NotKnown("pieces", f"{groups} between them{rest}.")
     if alone:
         were = "was" if alone == 1 else "were"
-        rest = "; only their features rank them" if case.has_pattern else ""
+        rest = "; only their features rank them" if case.has_pattern is not False else ""
         yield NotKnown("never compared", f"{alone} of {case.data.n_items} items {were} never compared{rest}.")
 
 

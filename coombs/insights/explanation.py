@@ -122,8 +122,8 @@ class Explanation:
     def from_findings(cls, found: dict[str, Any]) -> Explanation:
         """An explanation that holds just these."""
         try:
-            # Models of earlier versions have no shapes.
-            given = {"shapes": [], **found}
+            # Models of earlier versions have neither shapes nor what is not known.
+            given = {"shapes": [], "unknowns": [], **found}
             lists: dict[str, Any] = {
                 name: tuple(_record(kind, one) for one in given[name]) for name, kind in KEPT_LISTS.items()
             }
@@ -152,6 +152,7 @@ KEPT_LISTS: dict[str, Any] = {
     "ideal": FeatureVerdict,
     "shapes": Shape,
     "trade_offs": TradeOff,
+    "unknowns": NotKnown,
 }
 """Lists of records that a model file keeps."""
 READABLE: dict[str, tuple[type, ...]] = {

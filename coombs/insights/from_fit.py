@@ -88,7 +88,7 @@ def explain(
         trust=diagnostics.trust(case, verdicts),
         ranking=tuple(_ranked(case, int(top))),
     )
-    return told if told.has_pattern else told.without_claims()
+    return told.without_claims() if told.has_pattern is False else told
 
 
 def _slopes(case: Case) -> tuple[Slope, ...]:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 TOGETHER = 0.15
 """M_ab / sqrt(M_aa M_bb) from which on two features are told to act together."""
+LEAST_SHARE = 0.05
+"""Share of the metric that both features of a trade-off have, at least."""
 MOST_TRADE_OFFS = 6
 """Trade-offs that are told, at most."""
 
@@ -101,8 +103,9 @@ def _slope_verdicts(slope: FloatArray, names: Sequence[str]) -> Iterator[Feature
 
 def _metric_trade_offs(metric: FloatArray, scales: FloatArray, names: Sequence[str]) -> Iterator[TradeOff]:
     """One spread off in a, the best of b is off by -M_ab / M_bb: the minimum of the distance along b."""
-    weights = np.diag(metric)
-    pairs = [(a, b) for a in range(len(names)) for b in range(a) if min(weights[a], weights[b]) > 0]
+    weights, shares = np.diag(metric), shares_of(np.diag(metric))
+    counts = (weights > 0) & (shares >= LEAST_SHARE)
+    pairs = [(a, b) for a in range(len(names)) for b in range(a) if counts[a] and counts[b]]
     together = {(a, b): metric[a, b] / np.sqrt(weights[a] * weights[b]) for a, b in pairs}
     for (a, b), strength in sorted(together.items(), key=lambda one: -abs(one[1])):
         if abs(strength) < TOGETHER:

@@ -95,7 +95,7 @@ def judged(
         )
         for j, (ideal, interval) in enumerate(zip(surface.ideal, intervals, strict=True))
     ]
-    if not has_pattern(est):
+    if has_pattern(est) is False:
         none = (FeatureVerdict(one.feature, None, None, None, one.share, NOT_KNOWN) for one in verdicts)
         return tuple(none), ()
     verdicts = _with_leanings(est, features, verdicts)
@@ -107,10 +107,10 @@ def judged(
     return tuple(agreed), tuple(shapes.values())
 
 
-def has_pattern(est: PairEstimator) -> bool:
-    """Whether the answers tell more than a coin's would; taken for granted where there is no posterior."""
+def has_pattern(est: PairEstimator) -> bool | None:
+    """Whether the answers tell more than a coin's would; None where there is no posterior to tell."""
     described = est.description() if isinstance(est, TasteEstimator) else None
-    return described is None or described.has_pattern
+    return None if described is None else described.has_pattern
 
 
 def _fitted_items(est: PairEstimator, items: ItemTable | None) -> ItemTable:

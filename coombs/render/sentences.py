@@ -41,9 +41,14 @@ SMOOTH_ALONE = (
     "fit, which `coombs fit --out` writes into the model."
 )
 """Of a model with a smooth part that has no findings."""
+ESTIMATE = (
+    "These are the numbers of an estimate. Whether the answers bear them out is not known: a coin's answers "
+    "would give such numbers, too."
+)
+"""Of an estimate without a posterior, and of a model without findings."""
 NOT_HERE = {
-    FINDINGS: "What else is not known, which answers surprise and the ranking are not in a model: coombs fit "
-    "tells them from the answers. Nor are effects of single items.",
+    FINDINGS: "Which answers surprise and the ranking are not in a model: coombs fit tells them from the "
+    "answers. Nor are effects of single items.",
     MODEL: "How sure any of this is, which answers surprise and how well it predicts are not in a model: "
     "coombs fit tells them from the answers. Nor are effects of single items.",
 }
@@ -105,8 +110,10 @@ def _matters(told: Explanation) -> Iterator[Block]:
         yield SMOOTH_ALONE
         return
     is_average = told.trust.smooth_weight >= TOLD_SMOOTH and told.metric != "smooth"
-    yield f"{_source(told)}{_average(told.trust) if is_average else JUDGED[told.metric]}"
+    yield f"{_source(told)}{_average(told) if is_average else JUDGED[told.metric]}"
     if told.ideal and told.metric not in ("items", "nothing"):
+        if told.has_pattern is None:
+            yield ESTIMATE
         yield _wanted(told)
     if told.shapes:
         yield "Along single features the taste has shapes that no ideal has:"
@@ -118,12 +125,15 @@ def _matters(told: Explanation) -> Iterator[Block]:
         yield from _directions(told)
 
 
-def _average(trust: Trust) -> str:
+def _average(told: Explanation) -> str:
     """What predicts, what is told of the ideal in it, and what that alone would lose."""
+    trust = told.trust
     ideal, smooth = percent(1 - trust.smooth_weight), percent(trust.smooth_weight)
     text = f"The model averages an ideal ({ideal}) with any smooth taste ({smooth})."
     if trust.smooth_weight > 1 - TOLD_SMOOTH:
         text = "The answers speak for a smooth taste rather than an ideal."
+    if not told.trade_offs and all(one.value is None for one in told.ideal):
+        return text
     text += " Best values and trade-offs are those of the ideal alone"
     if not math.isfinite(trust.description_accuracy):
         return f"{text}."
@@ -136,7 +146,7 @@ def _wanted(told: Explanation) -> TableBlock:
     heading = [
         "feature",
         "weight",
-        "what is wanted",
+        "by the estimate" if told.has_pattern is None else "what is wanted",
         "best at",
         f"{100 * told.level:g} % interval",
         "items have",
@@ -176,6 +186,8 @@ def _trade_offs(told: Explanation) -> Iterator[Block]:
     elif told.trade_offs:
         if told.trade_off_item:
             yield f"At {told.trade_off_item}, for small changes:"
+        elif told.has_pattern is None:
+            yield "By the estimate:"
         yield Points([f"{one.text}." for one in told.trade_offs])
 
 
@@ -184,7 +196,7 @@ def _trust(told: Explanation) -> Iterator[Block]:
     yield from _accuracy(told)
     yield from _kinds(told)
     yield from _ceiling(trust)
-    if not told.has_pattern:
+    if told.has_pattern is False or told.source == MODEL:
         return
     if trust.lapse_low > MANY_LAPSES and people == 1:
         ends = dict.fromkeys(map(percent, (trust.lapse_low, trust.lapse_high)))

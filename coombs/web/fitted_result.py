@@ -206,7 +206,8 @@ class FittedResult:
     def to_dict(self) -> dict[str, Any]:
         """For a program; without a pattern the order of `ranking` is no better than chance."""
         result, catalogue = self.result, self.respondent.study.catalogue
-        ideal = zip(catalogue.features, result.ideal_point.tolist(), strict=True)
+        wanted = self.explanation.ideal
+        ideal = {one.feature: one.value if one.verdict == SWEET_SPOT else None for one in wanted}
         return {
             "has_pattern": result.has_pattern,
             "n_answers": result.n_answers,
@@ -224,9 +225,7 @@ class FittedResult:
                 }
                 for place in self.ranking
             ],
-            "ideal_point": {name: value if np.isfinite(value) else None for name, value in ideal}
-            if result.has_pattern
-            else None,
+            "ideal_point": ideal if result.has_pattern else None,
             "what_matters": [matter._asdict() for matter in self.matters] if result.has_pattern else [],
         }
 
