@@ -30,7 +30,7 @@ from coombs.datasets import (
 from coombs.datasets.applicants import GRE, LETTERS, RANGES
 from coombs.datasets.committee import BINS
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 GRADCAFE = DATA / "gradcafe_statistics_phd.csv"
 needs_gradcafe = pytest.mark.skipif(
     not GRADCAFE.exists(), reason="the real data of ../shared/data is not here"

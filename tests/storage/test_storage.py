@@ -39,7 +39,7 @@ from coombs.storage.postgres import PostgresDatabase
 from coombs.storage.schema import VERSIONS
 from coombs.storage.sqlite import SqliteDatabase
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parent
 ITEMS = [Item(f"item {i}", (float(i), i / 3), {"color": "red"}) for i in range(6)]
 HARD = ["Ωmega ✓ 漢字 🎲", 'O\'Hara "the" \\ %s ?', "'; DROP TABLE studies; --", " ", "", "a\nb", "NULL"]
 NOON = datetime(2026, 1, 2, 12, 0, 0, 123456, tzinfo=UTC)

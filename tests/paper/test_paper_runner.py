@@ -76,7 +76,7 @@ def test_a_run_that_is_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> Non
         "2",
     ]
     command += ["--jobs", "1", "--seed", "3"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while not list(out.glob("proposition/cells/*.json")) and time.monotonic() < deadline:

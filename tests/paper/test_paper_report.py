@@ -337,7 +337,7 @@ def name(claim):
     return f"{claim.experiment}: {claim.text[:40]}"
 
 
-RECORDED = json.loads((Path(__file__).parent / "data" / "paper_verdicts.json").read_text(encoding="utf-8"))
+RECORDED = json.loads((Path(__file__).parent / "paper_verdicts.json").read_text(encoding="utf-8"))
 """The summaries of a run with two trials of each cell, rounded, and the verdict on every claim."""
 
 

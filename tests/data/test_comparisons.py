@@ -321,7 +321,7 @@ def test_arrays_need_no_frame_library() -> None:
         "import sys; sys.modules['pandas'] = sys.modules['polars'] = None;"
         "from coombs import Comparisons; Comparisons([[0], [1]], [[0, 1]])"
     )
-    root = Path(__file__).parents[1]
+    root = Path(__file__).resolve().parents[2]
     assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
 
 

@@ -25,7 +25,7 @@ from coombs.programs.least_squares import raised_alpha
 from coombs.programs.program import Program, Solution
 from coombs.simulate import make_preferences
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.exists(), reason="the real data of ../shared/data is not here")
 
 

@@ -34,7 +34,7 @@ from coombs.render.blocks import Points, Section, TableBlock
 from coombs.render.text import table_lines
 from coombs.study import create_study
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "cli.md"
 Run = Callable[..., tuple[int, str, str]]
 

@@ -37,7 +37,7 @@ from coombs.terminal.screen import help_screen, pause_screen, question_screen
 from coombs.terminal_text import cells, cut, pad, terminal_safe, wrap
 from coombs.words import numbers
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 WINDOW = Display(80, 24, full_screen=True, colour=True)
 FOUND = StudyProgress(12, ("Elm Row 7", "Mill Court 5"), 0.43, 0.7, 0.2, 12, 0.8, 0.5)
 FLATS = """flat,rent,size,distance,about
