@@ -1,8 +1,9 @@
 """Do intervals hold what they promise, and probabilities mean what they say? `python -m benchmarks.coverage`.
 
 People with logistic noise, 100 items. Intervals of nominal 90 % for each coordinate of the ideal point,
-each distance and each rank; and probabilities of answers that were not given. Writes coverage.md. With
-`--chosen` questions are those that a study chooses, and people also of other kinds: coverage_chosen.md.
+each distance and each rank; and probabilities of answers that were not given. Distances also at unit
+spread, as answers without contradictions do not tell the scale. Writes coverage.md. With `--chosen`
+questions are those that a study chooses, and people also of other kinds: coverage_chosen.md.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 from benchmarks.simulated import Person, make_person, run, write
 from coombs import IdealPoint
 from coombs.data.tables import FloatArray
+from coombs.inference.posterior import quantiles
 from coombs.simulate import draw_answers, draw_pairs, make_preferences
 
 CELLS = ((2, 30), (2, 100), (5, 50), (5, 100), (5, 300), (10, 200))
@@ -33,9 +35,16 @@ class Trial(NamedTuple):
 
     ideal: float
     distances: float
+    shapes: float
     ranks: float
     probabilities: FloatArray
     right: FloatArray
+
+
+def shape_interval(est: IdealPoint, items: FloatArray) -> FloatArray:
+    """(n, 2) ends of the distances' intervals with unit spread, as their common scale may not be known."""
+    draws = est.posterior_.distances(items, est.posterior_.effects)
+    return quantiles(draws / draws.std(axis=1, keepdims=True), 0.9)
 
 
 def trial(job: tuple[int, int, int]) -> Trial:
@@ -51,6 +60,7 @@ def trial(job: tuple[int, int, int]) -> Trial:
     return Trial(
         inside(est.ideal_point_interval(), truth.ideal_point),
         inside(est.distance_interval(), truth.distances),
+        inside(shape_interval(est, truth.items), truth.distances / truth.distances.std()),
         inside(est.rank_interval(), ranks),
         sure,
         ((first >= 0.5) == (y > 0)).astype(float),
@@ -119,13 +129,13 @@ def main() -> None:
         f"{options.people} people a line, logistic noise, 100 items: shares inside of 90 % intervals.",
         "",
     ]
-    lines += ["| d, P | ideal point | distances | ranks |", "|---|---|---|---|"]
+    lines += ["| d, P | ideal point | distances | at unit spread | ranks |", "|---|---|---|---|---|"]
     sure, right = [], []
     with ProcessPoolExecutor(options.jobs) as pool:
         for d, p in CELLS:
             jobs = [(d, p, seed) for seed in range(options.people)]
             trials = list(pool.map(trial, jobs, chunksize=4))
-            shares = [np.mean([t[i] for t in trials]) for i in range(3)]
+            shares = [np.mean([t[i] for t in trials]) for i in range(4)]
             lines.append(f"| {d}, {p} | " + " | ".join(f"{share:.3f}" for share in shares) + " |")
             print(lines[-1], flush=True)
             sure += [t.probabilities for t in trials]

@@ -223,6 +223,9 @@ class IdealPoint(TasteEstimator):
     def distance_interval(self, items: TableLike = None, level: float = LEVEL) -> FloatArray:
         """Return the interval of each item's squared distance.
 
+        Answers without contradictions do not tell the scale that all distances share: it is then the
+        prior's, and only their ratios are known. `rank_interval` does not need it.
+
         Parameters
         ----------
         items : (n, d) table; by default the fitted items

@@ -13,7 +13,7 @@ from coombs.data.tables import InputError
 from coombs.estimators.base import Fit, PairEstimator
 from coombs.estimators.description import Description
 from coombs.estimators.fitted import TasteFit, posterior_of
-from coombs.inference.infer import QUICK, Inference, infer, rough
+from coombs.inference.infer import QUICK, Inference, infer, rough, spread_of
 from coombs.inference.kinds import METRICS
 from coombs.inference.posterior import Posterior
 from coombs.inference.smooth import Smooth, infer_smooth
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from coombs.inference.mixture import Mixture
     from coombs.insights import Explanation
 
-LEVELLED = 300
-"""Items, at most, whose mean distance is the estimate's in every draw of an average."""
+LEVELLED = 100
+"""Items, at most, whose mean distance says where a draw without an ideal point has its zero."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,26 @@ class TasteEstimator(PairEstimator):
         if self.model_.bumps is not None and self.posterior_ is not None:
             some = np.linspace(0, data.n_items - 1, min(LEVELLED, data.n_items)).astype(int)
             effects = None if self.posterior_.effects is None else self.posterior_.effects[:, some]
-            level = float(self.distances_[some].mean())
-            self.posterior_ = self.posterior_.at_level(data.items[some], effects, level)
+            means = self._mean_distances(self.posterior_, data.items[some], effects)
+            self.posterior_ = self.posterior_.at_level(data.items[some], effects, means)
+
+    def _mean_distances(
+        self, posterior: Posterior, items: FloatArray, effects: FloatArray | None
+    ) -> FloatArray:
+        """(S,) mean distance of the items in each draw.
+
+        Of one without an ideal point, as many times the spread of its scores as in a draw that has one.
+        """
+        told, distances = self.described()[1], posterior.distances(items, effects)
+        is_scored = np.isnan(posterior.ideal_points).any(axis=1)
+        means: FloatArray = distances.mean(axis=1)
+        if told is None or told is posterior or np.isnan(told.ideal_points).all():
+            means[is_scored] = float(self.distances_.mean())
+            return means
+        known = told.distances(items)[np.isfinite(told.ideal_points).all(axis=1)]
+        ratios = known.mean(axis=1) / spread_of(known.T)
+        means[is_scored] = spread_of(distances[is_scored].T) * np.resize(ratios, int(is_scored.sum()))
+        return means
 
     def _model(self, names: tuple[str, ...] | None, fit: Fit, scaler: Scaler) -> Model:
         assert isinstance(fit, TasteFit)

@@ -133,8 +133,8 @@ class Posterior:
         result: FloatArray = self.scores(items, effects) + levels[:, None]
         return result
 
-    def at_level(self, items: FloatArray, effects: FloatArray | None, level: float) -> Posterior:
-        """Return the same draws with one mean distance of the items in all of them.
+    def at_level(self, items: FloatArray, effects: FloatArray | None, level: float | FloatArray) -> Posterior:
+        """Return the same draws with a given mean distance of the items.
 
         For averages of several kinds of preference, whose scores are known up to a constant.
 
@@ -142,7 +142,7 @@ class Posterior:
         ----------
         items : (n, d) features
         effects : (S, n) effects of these items, or None
-        level : the mean distance
+        level : the mean distance, of all draws or (S,) of each
 
         Returns
         -------

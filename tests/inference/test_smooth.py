@@ -635,11 +635,20 @@ def test_intervals_of_distances_hold_the_estimate(name: str, request: pytest.Fix
 
 
 @pytest.mark.parametrize("name", ["averaged", "two_peaks"])
-def test_the_level_of_an_average_is_that_of_every_draw(name: str, request: pytest.FixtureRequest) -> None:
-    """No answer tells it."""
+def test_the_level_of_an_average_is_as_uncertain_as_that_of_its_description(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    """No answer tells it: draws with an ideal point have their own, others one like theirs."""
     est = request.getfixturevalue(name)
-    drawn = est.posterior_.distances(est._data.items, est.posterior_.effects).mean(axis=1)
-    assert drawn == pytest.approx(est.distances_.mean())
+    drawn, (_, described) = est.posterior_, est.described()
+    distances, known = drawn.distances(est._data.items, drawn.effects), described.distances(est._data.items)
+    own = np.isfinite(drawn.ideal_points).all(axis=1)
+    levels = replace(drawn, levels=None).distances(est._data.items, drawn.effects)
+    assert distances[own] == pytest.approx(levels[own])
+    ratios, wanted = (one.mean(axis=1) / one.std(axis=1) for one in (distances[~own], known))
+    assert np.quantile(ratios, [0.1, 0.5, 0.9]) == pytest.approx(
+        np.quantile(wanted, [0.1, 0.5, 0.9]), rel=0.1
+    )
 
 
 @pytest.mark.parametrize("name", ["averaged", "two_peaks"])
