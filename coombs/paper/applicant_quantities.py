@@ -90,23 +90,25 @@ def diagonal(part: Mapping[str, Any]) -> Weights:
     return dict(sorted(parts.items(), key=lambda pair: -pair[1]))
 
 
+def _by_names(summary: Summary) -> dict[frozenset[str], Mapping[str, Any]]:
+    """What was learned from every two features."""
+    return {frozenset(NAMES[name] for name in key.split(",")): part for key, part in summary["pairs"].items()}
+
+
 def _pairs(summary: Summary, least: int = 1) -> dict[frozenset[str], Mapping[str, Any]]:
     """Those with a metric, and at least so many."""
-    found = {}
-    for key, part in summary["pairs"].items():
-        if part["interactions"][0]["eigenvalue"] >= NO_METRIC:
-            found[frozenset(NAMES[name] for name in key.split(","))] = part
+    every = _by_names(summary).items()
+    found = {pair: part for pair, part in every if part["interactions"][0]["eigenvalue"] >= NO_METRIC}
     if len(found) < least:
         raise MissingError(f"Too few pairs of features with a metric: {len(found)}, where {least} would do.")
     return found
 
 
 def _pair(summary: Summary, one: str, other: str) -> Mapping[str, Any]:
-    for key, part in summary["pairs"].items():
-        if {NAMES[name] for name in key.split(",")} == {one, other}:
-            found: Mapping[str, Any] = part
-            return found
-    raise MissingError(f"The run has no pair of {one} and {other}.")
+    found = _by_names(summary).get(frozenset((one, other)))
+    if found is None:
+        raise MissingError(f"The run has no pair of {one} and {other}.")
+    return found
 
 
 def _ratio(first: float, second: float) -> str:
