@@ -18,7 +18,7 @@ from coombs.paper.judging import NOT_ASKED, Claim, ClaimVerdict, Outcome, Summar
 from coombs.paper.runner import QUICK_TRIALS, ExperimentResult, Run
 from coombs.paper.sweep_quantities import ORACLE, OWN, START
 from coombs.paper.sweeps import CODE
-from coombs.render.blocks import Section, TableBlock
+from coombs.render.blocks import Block, Section, TableBlock
 from coombs.render.fragments import fragment
 from coombs.render.html import document, write
 
@@ -46,7 +46,7 @@ REPORT_STYLE = """
 body { max-width: 70rem; }
 main > section { border-top: 1px solid var(--line); margin-top: 2.25rem; }
 section h2 { margin-top: 1rem; }
-section section h2 { font-size: 1rem; margin: 1.5rem 0 .25rem; }
+h3 { font-size: 1rem; margin: 1.5rem 0 .25rem; }
 section > p, header p { max-width: 46rem; }
 nav ol { columns: 2; max-width: 46rem; padding-left: 1.4rem; }
 a { color: inherit; text-underline-offset: .15em; }
@@ -149,7 +149,7 @@ def _experiment(experiment: Experiment, result: ExperimentResult, run: Run) -> s
     parts = [
         f'<p>{escape(experiment.description)} <span class="quiet">{each} of each cell.</span></p>',
         *(_figure(experiment, name, result.figures[name], k) for k, name in enumerate(names, 1)),
-        *(_table(title, rows) for title, rows in result.tables.items()),
+        *(_part(title, _table(rows)) for title, rows in result.tables.items()),
     ]
     return "\n".join(parts)
 
@@ -244,8 +244,11 @@ DIFFERENCES = (
 
 
 def _differences(summaries: Mapping[str, Summary]) -> str:
-    tables = ((each, _side_by_side(each, summaries.get(each.experiment, {}))) for each in DIFFERENCES)
-    return "\n".join(_table(each.title, rows, each.words) for each, rows in tables)
+    parts = []
+    for each in DIFFERENCES:
+        rows = _side_by_side(each, summaries.get(each.experiment, {}))
+        parts.append(_part(each.title, each.words, _table(rows) if len(rows) > 1 else NOT_ASKED))
+    return "\n".join(parts)
 
 
 def _side_by_side(difference: CodeDifference, summary: Summary) -> list[list[str]]:
@@ -263,12 +266,15 @@ def _side_by_side(difference: CodeDifference, summary: Summary) -> list[list[str
     return rows
 
 
-def _table(title: str, rows: Sequence[Sequence[str]], *before: str) -> str:
-    """A part with a table, heading first; columns of numbers to the right."""
+def _part(title: str, *blocks: Block) -> str:
+    return f"<h3>{escape(title)}</h3>\n{fragment([Section('', blocks)])}"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> TableBlock:
+    """Heading first; columns of numbers to the right."""
     head, *body = rows
-    align = "".join("r" if all(map(_is_number, column)) else "l" for column in zip(*body, strict=True))
-    table = [TableBlock(align, head, body)] if body else [NOT_ASKED]
-    return fragment([Section(title, [*before, *table])])
+    numbers = [all(_is_number(row[k]) for row in body) for k in range(len(head))]
+    return TableBlock("".join("lr"[is_so] for is_so in numbers), head, body)
 
 
 def _is_number(text: str) -> bool:
