@@ -241,11 +241,8 @@ def ranked_figures(summary: Part, _: Trials) -> dict[str, Figure]:
     cells = [{"d": len(summary["features"])} | cell for cell in summary["cells"]]
     names = list(dict.fromkeys(cell["estimator"] for cell in cells))
     top = curves([cell | _bands(cell) for cell in cells if TOPS[0] in cell], TOPS, names)
-    for ax, k in zip(top.axes, TOP, strict=True):
-        ax.set_title(f"share of the top {k} (mean, deviation)", fontsize=10, loc="left")
     order = curves([cell for cell in cells if KENDALL in cell], (KENDALL,), names)
     order.set_size_inches(6.4, 4.4)
-    order.axes[0].set_title("Kendall tau distance of the top 11", fontsize=10, loc="left")
     return {"top": top, "kendall": order}
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from coombs.datasets import FEATURES, IDEAL, LIMITS
-from coombs.paper.judging import Check, Measured, MissingError, NoMetricError, Summary, three_decimals
+from coombs.paper.judging import Measured, MissingError, NoMetricError, Summary, three_decimals
 from coombs.words import in_words
 
 Weights: TypeAlias = dict[str, float]
@@ -90,23 +90,25 @@ def diagonal(part: Mapping[str, Any]) -> Weights:
     return dict(sorted(parts.items(), key=lambda pair: -pair[1]))
 
 
+def _by_names(summary: Summary) -> dict[frozenset[str], Mapping[str, Any]]:
+    """What was learned from every two features."""
+    return {frozenset(NAMES[name] for name in key.split(",")): part for key, part in summary["pairs"].items()}
+
+
 def _pairs(summary: Summary, least: int = 1) -> dict[frozenset[str], Mapping[str, Any]]:
     """Those with a metric, and at least so many."""
-    found = {}
-    for key, part in summary["pairs"].items():
-        if part["interactions"][0]["eigenvalue"] >= NO_METRIC:
-            found[frozenset(NAMES[name] for name in key.split(","))] = part
+    every = _by_names(summary).items()
+    found = {pair: part for pair, part in every if part["interactions"][0]["eigenvalue"] >= NO_METRIC}
     if len(found) < least:
         raise MissingError(f"Too few pairs of features with a metric: {len(found)}, where {least} would do.")
     return found
 
 
 def _pair(summary: Summary, one: str, other: str) -> Mapping[str, Any]:
-    for key, part in summary["pairs"].items():
-        if {NAMES[name] for name in key.split(",")} == {one, other}:
-            found: Mapping[str, Any] = part
-            return found
-    raise MissingError(f"The run has no pair of {one} and {other}.")
+    found = _by_names(summary).get(frozenset((one, other)))
+    if found is None:
+        raise MissingError(f"The run has no pair of {one} and {other}.")
+    return found
 
 
 def _ratio(first: float, second: float) -> str:
@@ -123,32 +125,32 @@ def overlap(summary: Summary) -> Measured:
     shares = {name: found[name] for name in ("verbal", "quantitative") if name in found}
     texts = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
     text = f"Pairs of an applicant of the best category and one denied who scores higher: {texts}."
-    return Measured([Check(*one) for one in shares.items()], text)
+    return Measured(list(shares.items()), text)
 
 
 def importance(summary: Summary) -> Measured:
     """Whether verbal is least on M's diagonal, and quantitative next."""
     order = list(diagonal(summary))
     checks = [
-        Check("verbal last", order[-1] == "verbal"),
-        Check("quantitative next to last", order[-2] == "quantitative"),
+        ("verbal last", order[-1] == "verbal"),
+        ("quantitative next to last", order[-2] == "quantitative"),
     ]
     return Measured(checks, f"Most important first: {', '.join(order)}.")
 
 
-def _letters_third(found: list[Interaction]) -> list[Check]:
+def _letters_third(found: list[Interaction]) -> list[tuple[str, float]]:
     """Where there are letters."""
     third = found[2]
     if "letters" not in third.weights:
         return []
-    return [Check("letters third", not third.arbitrary and third.weights["letters"] ** 2 >= TOGETHER)]
+    return [("letters third", not third.arbitrary and third.weights["letters"] ** 2 >= TOGETHER)]
 
 
 def first_interactions(summary: Summary) -> Measured:
     """Whether they are two mixtures of GPA and writing, in either order, then letters."""
     found = interactions(summary)
     mixed = {one.mixes("GPA", "writing") for one in found[:2]}
-    checks = [Check(f"{kind} of GPA and writing", kind in mixed) for kind in ("difference", "sum")]
+    checks = [(f"{kind} of GPA and writing", kind in mixed) for kind in ("difference", "sum")]
     text = f"First: {'; '.join(one.words for one in found[:3])}."
     return Measured(checks + _letters_third(found), text)
 
@@ -157,7 +159,7 @@ def first_two(summary: Summary) -> Measured:
     """The ratio of the first two eigenvalues."""
     first, second = (one.eigenvalue for one in interactions(summary)[:2])
     text = f"Eigenvalues {first:.4g} and {second:.4g}: a ratio of {_ratio(first, second)} (paper 1.01)."
-    return Measured([Check("", first / max(second, TINY))], text)
+    return Measured([("", first / max(second, TINY))], text)
 
 
 def last_interactions(summary: Summary) -> Measured:
@@ -165,7 +167,7 @@ def last_interactions(summary: Summary) -> Measured:
     found = interactions(summary)
     checks = _letters_third(found)
     for place, kind in ((-2, "difference"), (-1, "sum")):
-        checks.append(Check(f"{kind} of the two", found[place].mixes("quantitative", "verbal") == kind))
+        checks.append((f"{kind} of the two", found[place].mixes("quantitative", "verbal") == kind))
     return Measured(checks, f"Last: {'; '.join(one.words for one in found[2:])}.")
 
 
@@ -174,7 +176,7 @@ def ideal_scores(summary: Summary) -> Measured:
     found = named(summary["ideal"])
     known = summary.get("truth", {}).get("ideal")
     aim, goal = ("paper", PAPERS_IDEAL) if known is None else ("truth", named(known))
-    checks = [Check(name, abs(value - goal[name]) / np.ptp(RANGES[name])) for name, value in found.items()]
+    checks = [(name, abs(value - goal[name]) / np.ptp(RANGES[name])) for name, value in found.items()]
     texts = [f"{name} {value:.2f} ({aim} {goal[name]:.2f})" for name, value in found.items()]
     return Measured(checks, f"{', '.join(texts)}.", aim=aim)
 
@@ -183,7 +185,7 @@ def gre_pair(summary: Summary) -> Measured:
     """Whether the two GRE scores alone give a difference, then a sum."""
     found = interactions(_pair(summary, "verbal", "quantitative"))
     checks = [
-        Check(f"{kind} {place}", one.mixes("verbal", "quantitative") == kind)
+        (f"{kind} {place}", one.mixes("verbal", "quantitative") == kind)
         for one, kind, place in zip(found, ("difference", "sum"), ("first", "second"), strict=True)
     ]
     return Measured(checks, f"{'; then '.join(one.words for one in found)}.")
@@ -194,14 +196,14 @@ def quantitative_to_verbal(summary: Summary) -> Measured:
     weights = diagonal(_pair(summary, "verbal", "quantitative"))
     times = _ratio(weights["quantitative"], weights["verbal"])
     text = f"In the pair's metric, quantitative has {times} times the weight of verbal."
-    return Measured([Check("", weights["quantitative"] / max(weights["verbal"], TINY))], text)
+    return Measured([("", weights["quantitative"] / max(weights["verbal"], TINY))], text)
 
 
 def share_outside(summary: Summary) -> Measured:
     """The share of pairs whose ideal is outside of the allowed range."""
     outside = [not part["inside"] for part in _pairs(summary, SEVERAL).values()]
     text = f"{sum(outside)} of {len(outside)} pairs have an ideal outside of the allowed range."
-    return Measured([Check("", sum(outside) / len(outside))], text)
+    return Measured([("", sum(outside) / len(outside))], text)
 
 
 def ideals_outside(summary: Summary) -> Measured:
@@ -211,10 +213,10 @@ def ideals_outside(summary: Summary) -> Measured:
         for name, value in named(part["ideal"]).items():
             low, high = RANGES[name]
             if not low <= value <= high:
-                checks.append(Check(f"{name} {value:.4g} with {' '.join(pair - {name})}", value > high))
+                checks.append((f"{name} {value:.4g} with {' '.join(pair - {name})}", value > high))
     if not checks:
         raise MissingError("No ideal is outside of the allowed range.")
-    return Measured(checks, f"{sum(one.value for one in checks)} of {len(checks)} ideals outside are above.")
+    return Measured(checks, f"{sum(above for _, above in checks)} of {len(checks)} ideals outside are above.")
 
 
 def ideal_gpa(summary: Summary) -> Measured:
@@ -222,7 +224,7 @@ def ideal_gpa(summary: Summary) -> Measured:
     pair = _pair(summary, "quantitative", "GPA")
     interactions(pair)  # without a metric the ideal is a mere mean
     value = named(pair["ideal"])["GPA"]
-    return Measured([Check("", value)], f"An ideal GPA of {value:.2f} (paper: about 35).")
+    return Measured([("", value)], f"An ideal GPA of {value:.2f} (paper: about 35).")
 
 
 def pairs_that_interact(summary: Summary) -> Measured:
@@ -230,8 +232,8 @@ def pairs_that_interact(summary: Summary) -> Measured:
     mixed = {pair: not interactions(part)[0].alone for pair, part in _pairs(summary, SEVERAL).items()}
     names = [" with ".join(sorted(pair)) for pair, is_so in mixed.items() if is_so]
     checks = [
-        Check("at most half of the pairs", len(names) <= len(mixed) / 2),
-        Check("writing with GPA", not interactions(_pair(summary, "writing", "GPA"))[0].alone),
+        ("at most half of the pairs", len(names) <= len(mixed) / 2),
+        ("writing with GPA", not interactions(_pair(summary, "writing", "GPA"))[0].alone),
     ]
     return Measured(checks, f"{len(names)} of {len(mixed)} pairs interact: {', '.join(names) or 'none'}.")
 
@@ -240,13 +242,13 @@ def norm_of_the_table(summary: Summary) -> Measured:
     """The norm of the table's M, in units of the largest that any data can give with its gammas."""
     paper, largest = summary["norm"]["paper"], summary["norm"]["largest"]
     text = f"|M| of the table: {paper:.0f}; the largest that these gammas allow: {largest:.0f}."
-    return Measured([Check("no data give the table", paper / largest)], text)
+    return Measured([("no data give the table", paper / largest)], text)
 
 
 def share_right(summary: Summary) -> Measured:
     """Of the answers learned from."""
     value = float(summary["accuracy"])
-    return Measured([Check("", value)], f"Share right of what it learned from: {three_decimals(value)}.")
+    return Measured([("", value)], f"Share right of what it learned from: {three_decimals(value)}.")
 
 
 def share_predicted(summary: Summary) -> Measured:
@@ -258,7 +260,7 @@ def share_predicted(summary: Summary) -> Measured:
     means = {name: float(np.mean(found)) for name, found in accuracies.items() if found}
     texts = ", ".join(f"{name} {three_decimals(mean)}" for name, mean in means.items())
     text = f"Share right of held-out comparisons, mean of {len(schools)} schools: {texts}."
-    return Measured([Check("", means["SingleStep"])], text)
+    return Measured([("", means["SingleStep"])], text)
 
 
 # Ranked Candidates
@@ -287,7 +289,7 @@ def missing_of_the_top(summary: Summary) -> Measured:
     """By a fifth of the comparisons, beyond half of what was missing at first."""
     first, *_, then = (cell for cell in _ranked(summary) if cell["share"] < A_FIFTH)
     missing = {key: [1 - cell[key]["mean"] for cell in (first, then)] for key in TOPS}
-    checks = [Check(f"top {key[3:]}", b - a / 2) for key, (a, b) in missing.items()]
+    checks = [(f"top {key[3:]}", b - a / 2) for key, (a, b) in missing.items()]
     return Measured(
         checks, f"At {first['answers']}: {_shares(first)}; at {then['answers']}: {_shares(then)}."
     )
@@ -297,7 +299,7 @@ def top_with_a_fifth(summary: Summary) -> Measured:
     """Shares of the top found with less than a fifth of the comparisons."""
     cell = [one for one in _ranked(summary) if one["share"] < A_FIFTH][-1]
     text = f"With {cell['answers']} comparisons ({100 * cell['share']:.0f} %): {_shares(cell)}."
-    checks = [Check(f"top {key[3:]}", cell[key]["mean"], key) for key in TOPS]
+    checks = [(f"top {key[3:]}", cell[key]["mean"]) for key in TOPS]
     return Measured(checks, text + _beside(summary, cell["answers"], _shares))
 
 
@@ -306,14 +308,14 @@ def order_of_the_top(summary: Summary) -> Measured:
     first, *_, last = _ranked(summary)
     ends = ", ".join(f"{_order(cell)} at {cell['answers']}" for cell in (first, last))
     text = f"Median Kendall distance of the top 11: {ends}.{_beside(summary, last['answers'], _order)}"
-    return Measured([Check("", last["kendall11"]["median"])], text)
+    return Measured([("", last["kendall11"]["median"])], text)
 
 
 def lone_features(summary: Summary) -> Measured:
     """Whether every interaction is a feature alone."""
     found = interactions(summary["all"])
     text = f"From {summary['n_comparisons']} comparisons: {'; '.join(one.words for one in found)}."
-    return Measured([Check(one.words, one.alone) for one in found], text)
+    return Measured([(one.words, one.alone) for one in found], text)
 
 
 def leading_features(summary: Summary) -> Measured:
@@ -324,9 +326,9 @@ def leading_features(summary: Summary) -> Measured:
     truth = f" (truth {_ratio(*known)})" if known else ""
     ratio = f"first two eigenvalues in a ratio of {_ratio(first, second)}{truth}"
     checks = [
-        Check("GPA and writing first", set(order[:2]) == {"GPA", "writing"}),
-        Check("quantitative third", order[2:3] == ["quantitative"]),
-        Check("verbal last", order[-1:] == ["verbal"]),
-        Check("equal eigenvalues", first <= EQUAL * second),
+        ("GPA and writing first", set(order[:2]) == {"GPA", "writing"}),
+        ("quantitative third", order[2:3] == ["quantitative"]),
+        ("verbal last", order[-1:] == ["verbal"]),
+        ("equal eigenvalues", first <= EQUAL * second),
     ]
     return Measured(checks, f"Most important first: {', '.join(order)}; {ratio}.")

@@ -27,6 +27,8 @@ LABELS = {
     "top5": "share of the top 5",
     "top10": "share of the top 10",
     "top20": "share of the top 20",
+    **{f"top{k}": f"share of the top {k} (mean, deviation)" for k in (11, 17, 22)},
+    "kendall11": "Kendall tau distance of the top 11",
 }
 
 
@@ -62,7 +64,7 @@ def _curve(
 
 def _finish(ax: Axes, measure: str) -> None:
     ax.set_xlabel("comparisons")
-    ax.set_title(LABELS.get(measure, measure), fontsize=10, loc="left")
+    ax.set_title(LABELS[measure], fontsize=10, loc="left")
     ax.set_ylim(bottom=0, top=1.02 if measure.startswith("top") else None)
     if measure in ("ur", "wer", "wer_authors"):
         ax.set_ylim(0, min(MOST_ERROR, ax.get_ylim()[1]))

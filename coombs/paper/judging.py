@@ -55,18 +55,10 @@ class NoMetricError(Exception):
     """The program's optimum is M = 0."""
 
 
-class Check(NamedTuple):
-    """One value to hold against the threshold, or against that of its kind."""
-
-    name: str
-    value: float
-    kind: str = ""
-
-
 class Measured(NamedTuple):
-    """The values of a quantity, the numbers in words, a further sentence, and what they should be near."""
+    """The values of a quantity by name, in words, a further sentence, and what they should be near."""
 
-    checks: Sequence[Check]
+    checks: Sequence[tuple[str, float]]
     text: str
     note: str = ""
     aim: str = ""
@@ -81,7 +73,7 @@ class Claim:
     where : the paper makes it
     quantity : values and their description, computed from a summary
     comparison : "<", "<=", ">", ">=" or "=="
-    threshold : for all values, or for each kind of them
+    threshold : for all values, or for those whose names begin so
     text : the claim in our words
     rule : what the comparison is, in words
     in_part : a weaker threshold for a single value, up to which the claim holds in part
@@ -122,11 +114,11 @@ class Claim:
             return ClaimVerdict(Outcome.NOT, text, "Not without a metric.")
         if not checks:
             raise MissingError("The summary has nothing to judge it by.")
-        rule, passed = self.rule.format(aim=aim), [self._passes(check, self.threshold) for check in checks]
+        rule, passed = self.rule.format(aim=aim), [self._passes(*check, self.threshold) for check in checks]
         if self.in_part is not None:
-            partly = self._passes(checks[0], self.in_part)
+            partly = self._passes(*checks[0], self.in_part)
             return ClaimVerdict(outcome_of([passed[0], passed[0] or partly]), text, rule)
-        failed = [check.name for check, is_so in zip(checks, passed, strict=True) if not is_so]
+        failed = [name for (name, _), is_so in zip(checks, passed, strict=True) if not is_so]
         verdict = ClaimVerdict(outcome_of(passed), text, f"{rule}{_named(failed, len(checks))}{note}")
         if not self.comparisons or verdict.outcome is Outcome.HOLDS:
             return verdict
@@ -136,9 +128,10 @@ class Claim:
         why = f" This run ends at {last} comparisons; the claim is about {self.comparisons}."
         return verdict._replace(outcome=Outcome.NOT_RUN, reason=verdict.reason + why)
 
-    def _passes(self, check: Check, threshold: float | Mapping[str, float]) -> bool:
-        limit = threshold[check.kind] if isinstance(threshold, Mapping) else threshold
-        return COMPARE[self.comparison](check.value, limit)
+    def _passes(self, name: str, value: float, threshold: float | Mapping[str, float]) -> bool:
+        if isinstance(threshold, Mapping):
+            threshold = next(limit for start, limit in threshold.items() if name.startswith(start))
+        return COMPARE[self.comparison](value, threshold)
 
     def _of_views(self, summary: Summary) -> ClaimVerdict:
         """Beside what others learned; on other applicants than the paper's it holds in part at best."""

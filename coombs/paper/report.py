@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from html import escape
 from pathlib import Path
@@ -17,6 +17,9 @@ from coombs.paper.experiment import Experiment
 from coombs.paper.judging import NOT_ASKED, Claim, ClaimVerdict, Outcome, Summary, three_decimals
 from coombs.paper.runner import QUICK_TRIALS, ExperimentResult, Run
 from coombs.paper.sweep_quantities import ORACLE, OWN, START
+from coombs.paper.sweeps import CODE
+from coombs.render.blocks import Block, Section, TableBlock
+from coombs.render.fragments import fragment
 from coombs.render.html import document, write
 
 TITLE = "Every experiment of the paper again"
@@ -41,10 +44,10 @@ FIRST = ("main", "supplement")
 """Figures that come first, in this order."""
 REPORT_STYLE = """
 body { max-width: 70rem; }
-h3 { font-size: 1rem; margin: 1.5rem 0 .25rem; }
-section { border-top: 1px solid var(--line); margin-top: 2.25rem; }
+main > section { border-top: 1px solid var(--line); margin-top: 2.25rem; }
 section h2 { margin-top: 1rem; }
-section > p, header p, .differ { max-width: 46rem; }
+h3 { font-size: 1rem; margin: 1.5rem 0 .25rem; }
+section > p, header p { max-width: 46rem; }
 nav ol { columns: 2; max-width: 46rem; padding-left: 1.4rem; }
 a { color: inherit; text-underline-offset: .15em; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: .75rem 0; }
@@ -146,7 +149,7 @@ def _experiment(experiment: Experiment, result: ExperimentResult, run: Run) -> s
     parts = [
         f'<p>{escape(experiment.description)} <span class="quiet">{each} of each cell.</span></p>',
         *(_figure(experiment, name, result.figures[name], k) for k, name in enumerate(names, 1)),
-        *(f"<h3>{escape(title)}</h3>\n{_table(rows)}" for title, rows in result.tables.items()),
+        *(_part(title, _table(rows)) for title, rows in result.tables.items()),
     ]
     return "\n".join(parts)
 
@@ -176,8 +179,9 @@ def _claims(titles: Mapping[str, str], judged: Sequence[tuple[Claim, ClaimVerdic
         title = titles.get(name, name.replace("-", " ").capitalize())
         heading = f'<tr><th class="group" scope="rowgroup" colspan="4">{escape(title)}</th></tr>'
         bodies.append("\n".join(["<tbody>", heading, *rows, "</tbody>"]))
-    head = _row(("Outcome", "Claim", "In the paper", "What we measured, and what counts"), "th")
-    table = "\n".join(['<table class="claims">', f"<thead>{head}</thead>", *bodies, "</table>"])
+    headings = ("Outcome", "Claim", "In the paper", "What we measured, and what counts")
+    head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
+    table = "\n".join(['<table class="claims">', f"<thead><tr>{head}</tr></thead>", *bodies, "</table>"])
     return f"<p>{escape(INTRODUCTION)}</p>\n{table}"
 
 
@@ -193,12 +197,12 @@ class CodeDifference(NamedTuple):
     title: str
     words: str
     experiment: str
-    columns: tuple[tuple[str, str, str], ...]
-    """Heading, estimator and measure."""
+    columns: Mapping[str, tuple[str, str]]
+    """Estimator and measure by heading."""
 
 
 _TEXT = "SingleStep"
-_CODE = "SingleStep, authors' code"
+_MEASURES = {"UR": "ur", "WER": "wer", "Kendall": "kendall", "top 10": "top10"}
 
 DIFFERENCES = (
     CodeDifference(
@@ -208,13 +212,13 @@ DIFFERENCES = (
         "another number: it stays large where the ranking is nearly right. The claims here are judged by "
         "the real one. Both, of the same fits:",
         "single-step",
-        (("Kendall's tau", _TEXT, "kendall"), ("authors' code", _TEXT, "kendall_authors")),
+        {"Kendall's tau": (_TEXT, "kendall"), "authors' code": (_TEXT, "kendall_authors")},
     ),
     CodeDifference(
         "WER",
         "The paper's WER is squared; the authors' code leaves out the square. Both, of the same fits:",
         "single-step",
-        (("squared (text)", _TEXT, "wer"), ("not squared (code)", _TEXT, "wer_authors")),
+        {"squared (text)": (_TEXT, "wer"), "not squared (code)": (_TEXT, "wer_authors")},
     ),
     CodeDifference(
         "The program",
@@ -222,16 +226,11 @@ DIFFERENCES = (
         "the text does neither. Text is the default of SingleStep, the code its options "
         "nonnegative_distances and adaptive_alpha. On the same answers:",
         "single-step",
-        (
-            ("UR, text", _TEXT, "ur"),
-            ("UR, code", _CODE, "ur"),
-            ("WER, text", _TEXT, "wer"),
-            ("WER, code", _CODE, "wer"),
-            ("Kendall, text", _TEXT, "kendall"),
-            ("Kendall, code", _CODE, "kendall"),
-            ("top 10, text", _TEXT, "top10"),
-            ("top 10, code", _CODE, "top10"),
-        ),
+        {
+            f"{heading}, {source}": (estimator, measure)
+            for heading, measure in _MEASURES.items()
+            for source, estimator in (("text", _TEXT), ("code", CODE))
+        },
     ),
     CodeDifference(
         "When alternating stops",
@@ -239,29 +238,27 @@ DIFFERENCES = (
         "Alternating has that rule for the reproduction, and takes the iterate before a rise, so that it is "
         "never worse than its start; without a truth it stops by the change of u itself. UR:",
         "alternating",
-        (("start", START, "ur"), ("stopped by the truth", ORACLE, "ur"), ("our stop", OWN, "ur")),
+        {"start": (START, "ur"), "stopped by the truth": (ORACLE, "ur"), "our stop": (OWN, "ur")},
     ),
 )
 
 
 def _differences(summaries: Mapping[str, Summary]) -> str:
     parts = []
-    for difference in DIFFERENCES:
-        rows = _side_by_side(difference, summaries.get(difference.experiment, {}))
-        shown = _table(rows) if len(rows) > 1 else f'<p class="quiet">{escape(NOT_ASKED)}</p>'
-        about = f'<p class="differ">{escape(difference.words)}</p>'
-        parts.append(f"<h3>{escape(difference.title)}</h3>\n{about}\n{shown}")
+    for each in DIFFERENCES:
+        rows = _side_by_side(each, summaries.get(each.experiment, {}))
+        parts.append(_part(each.title, each.words, _table(rows) if len(rows) > 1 else NOT_ASKED))
     return "\n".join(parts)
 
 
 def _side_by_side(difference: CodeDifference, summary: Summary) -> list[list[str]]:
     """Medians side by side at the fewest, a middle and the most comparisons."""
     cells = {(cell["d"], cell["answers"], cell["estimator"]): cell for cell in summary.get("cells", ())}
-    rows = [["d", "comparisons", *(heading for heading, _, _ in difference.columns)]]
+    rows = [["d", "comparisons", *difference.columns]]
     for d in dict.fromkeys(key[0] for key in cells):
         answers = sorted({p for dd, p, _ in cells if dd == d})
         for p in dict.fromkeys((answers[0], answers[len(answers) // 2], answers[-1])):
-            found = [(cells.get((d, p, estimator)), measure) for _, estimator, measure in difference.columns]
+            found = [(cells.get((d, p, name)), measure) for name, measure in difference.columns.values()]
             values = [
                 "-" if cell is None else three_decimals(cell[measure]["median"]) for cell, measure in found
             ]
@@ -269,21 +266,15 @@ def _side_by_side(difference: CodeDifference, summary: Summary) -> list[list[str
     return rows
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
+def _part(title: str, *blocks: Block) -> str:
+    return f"<h3>{escape(title)}</h3>\n{fragment([Section('', blocks)])}"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> TableBlock:
     """Heading first; columns of numbers to the right."""
     head, *body = rows
-    kinds = [all(_is_number(row[k]) for row in body) for k in range(len(head))]
-    lines = "\n".join(_row(row, "td", kinds) for row in body)
-    return f"<table>\n<thead>{_row(head, 'th', kinds)}</thead>\n<tbody>\n{lines}\n</tbody>\n</table>"
-
-
-def _row(cells: Iterable[str], tag: str, numbers: Sequence[bool] = ()) -> str:
-    scope = ' scope="col"' if tag == "th" else ""
-    texts = []
-    for k, cell in enumerate(cells):
-        kind = ' class="number"' if k < len(numbers) and numbers[k] else ""
-        texts.append(f"<{tag}{scope}{kind}>{escape(cell)}</{tag}>")
-    return f"<tr>{''.join(texts)}</tr>"
+    numbers = [all(_is_number(row[k]) for row in body) for k in range(len(head))]
+    return TableBlock("".join("lr"[is_so] for is_so in numbers), head, body)
 
 
 def _is_number(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from coombs.paper.judging import Check, Measured, MissingError, Summary, outcome_of, three_decimals
+from coombs.paper.judging import Measured, MissingError, Summary, outcome_of, three_decimals
 
 Curve: TypeAlias = dict[int, float]
 """A measure by the number of comparisons, in ascending order."""
@@ -61,52 +61,50 @@ def error(measure: str, value: float) -> float:
 
 
 def single_step(
-    value: Callable[[str, Curve], float],
+    value: Callable[[Curve], float],
     measures: Sequence[str],
     shown: Sequence[Callable[[Curve], int]],
     summary: Summary,
 ) -> Measured:
-    """A value of SingleStep's curve for each measure and number of features."""
-    checks: list[Check] = []
-    texts = []
+    """A value of SingleStep's errors for each measure and number of features."""
+    checks, texts = [], []
     for d in dict.fromkeys(cell["d"] for cell in summary["cells"]):
         curves = {measure: curve(summary, "SingleStep", measure, d) for measure in measures}
         at, numbers = [place(curves[measures[0]]) for place in shown], []
         for key, values in curves.items():
-            checks.append(Check(f"{LABELS[key]} at d = {d}", value(key, values), key))
+            errors = {p: error(key, number) for p, number in values.items()}
+            checks.append((f"{LABELS[key]} at d = {d}", value(errors)))
             numbers.append(f"{LABELS[key]} {' to '.join(three_decimals(values[p]) for p in at)}")
         texts.append(f"d = {d} at {' and '.join(map(str, at))}: {', '.join(numbers)}")
     return Measured(checks, "; ".join(texts) + ".")
 
 
-def first_error(measure: str, values: Curve) -> float:
+def first(errors: Curve) -> float:
     """With the fewest comparisons."""
-    return error(measure, values[min(values)])
+    return errors[min(errors)]
 
 
-def last_error(measure: str, values: Curve) -> float:
+def last(errors: Curve) -> float:
     """With the most comparisons, rounded so that 1 - 0.9 is 0.1."""
-    return round(error(measure, values[max(values)]), 9)
+    return round(errors[max(errors)], 9)
 
 
-def share_left(measure: str, values: Curve) -> float:
-    """What share of the first error is left soon."""
-    then = max(p for p in values if p <= SOON)
-    return error(measure, values[then]) / max(first_error(measure, values), TINY)
-
-
-def change(_: str, values: Curve) -> float:
+def change(errors: Curve) -> float:
     """From the fewest to the most comparisons."""
-    return values[max(values)] - values[min(values)]
+    return last(errors) - first(errors)
+
+
+def share_left(errors: Curve) -> float:
+    """What share of the first error is left soon."""
+    return errors[max(p for p in errors if p <= SOON)] / max(first(errors), TINY)
 
 
 def kendall_left(summary: Summary) -> Measured:
     """What is left of the real measure soon; and whether the authors' falls slowly."""
     measured = single_step(share_left, ("kendall", "kendall_authors"), ENDS, summary)
-    real = [check for check in measured.checks if check.kind == "kendall"]
-    authors = outcome_of([check.value > HALF for check in measured.checks if check.kind != "kendall"])
+    authors = outcome_of([left > HALF for _, left in measured.checks[1::2]])
     note = f" By the measure of the authors' code, which is not Kendall's tau, the claim {authors}."
-    return Measured(real, measured.text, note)
+    return Measured(measured.checks[::2], measured.text, note)
 
 
 # Against Euclidean algorithms
@@ -132,31 +130,30 @@ def loss(measure: str, summary: Summary) -> Measured:
         texts.append(f"at {p}: {ours} against {one} and {two}")
     won = sum(lost < 0 for lost in losses.values())
     text = f"Better than both on {LABELS[measure]} at {won} of {len(losses)} numbers of comparisons; "
-    return Measured([Check(f"at {p}", lost) for p, lost in losses.items()], text + "; ".join(texts) + ".")
+    return Measured([(f"at {p}", lost) for p, lost in losses.items()], text + "; ".join(texts) + ".")
 
 
 def losses(summary: Summary) -> Measured:
     """Behind the better Euclidean algorithm by each measure."""
-    checks: list[Check] = []
-    texts = []
+    checks, texts = [], []
     for measure in ("ur", "kendall", "top10"):
         lost = _losses(summary, measure)
-        checks += [Check(f"{LABELS[measure]} at {p}", value) for p, value in lost.items()]
+        checks += [(f"{LABELS[measure]} at {p}", value) for p, value in lost.items()]
         worst = max(lost, key=lambda p: lost[p])
         texts.append(f"{LABELS[measure]} {lost[worst]:+.3f} at {worst}")
     return Measured(checks, f"Largest loss: {', '.join(texts)}.")
 
 
 def beyond_quartile(summary: Summary) -> Measured:
-    """How much worse than the worse quartile of the better Euclidean algorithm, rounded."""
-    checks: list[Check] = []
+    """How much worse than the worse quartile of the better Euclidean algorithm."""
+    checks = []
     for measure in ("ur", "kendall", *TOPS):
         worse = "low" if measure in TOPS else "high"
         quartiles = [curve(summary, name, measure, of=worse) for name in EUCLIDEAN]
         for p, (ours, *_) in _against(summary, measure).items():
             bound = min(error(measure, one[p]) for one in quartiles)
-            checks.append(Check(f"{LABELS[measure]} at {p}", round(ours - bound, 9)))
-    inside = sum(one.value <= 0 for one in checks)
+            checks.append((f"{LABELS[measure]} at {p}", round(ours - bound, 9)))
+    inside = sum(beyond <= 0 for _, beyond in checks)
     medians = f"{inside} of {len(checks)} medians of UR, Kendall and the shares of the top 5, 10 and 20"
     return Measured(checks, f"Inside in {medians}.")
 
@@ -167,7 +164,7 @@ def loss_at_the_end(summary: Summary) -> Measured:
     for measure in ("ur", "kendall", *TOPS):
         lost = _losses(summary, measure)
         first, last = min(lost), max(lost)
-        checks.append(Check(LABELS[measure], lost[last] - max(lost[first], SMALL_LOSS)))
+        checks.append((LABELS[measure], lost[last] - max(lost[first], SMALL_LOSS)))
         texts.append(f"{LABELS[measure]} {lost[first]:+.3f} to {lost[last]:+.3f}")
     return Measured(checks, f"Loss from {first} to {last} comparisons (minus is a gain): {', '.join(texts)}.")
 
@@ -177,7 +174,7 @@ def euclidean_wer(summary: Summary) -> Measured:
     low = {(name, p): v for name in EUCLIDEAN for p, v in curve(summary, name, "wer", of="low").items()}
     name, p = least = min(low, key=lambda key: low[key])
     text = f"Smallest lower quartile of WER: {three_decimals(low[least])}, of {name} at {p}."
-    return Measured([Check("a small WER with a wrong M", low[least])], text)
+    return Measured([("a small WER with a wrong M", low[least])], text)
 
 
 def wer_of_good_fits(summary: Summary) -> Measured:
@@ -190,7 +187,7 @@ def wer_of_good_fits(summary: Summary) -> Measured:
     p = max(good, key=lambda key: high[key])
     wer, u, tau = (three_decimals(values[p]) for values in (high, ur, kendall))
     text = f"At {p}: upper quartile of WER {wer}, UR {u}, Kendall {tau}."
-    return Measured([Check("a large WER with a good fit", high[p])], text)
+    return Measured([("a large WER with a good fit", high[p])], text)
 
 
 # Alternating estimation
@@ -216,16 +213,15 @@ def fall(low: int, high: int, summary: Summary) -> Measured:
     """Of UR, in units of a small one or of a small share, whichever is less."""
     steps = _steps(summary, "ur", low, high)
     falls = {p: min((a - b) / SMALL_FALL, _cut(a, b) / SMALL_SHARE) for p, (a, b) in steps.items()}
-    return Measured([Check(f"at {p}", value) for p, value in falls.items()], _in_words("ur", steps) + ".")
+    return Measured([(f"at {p}", value) for p, value in falls.items()], _in_words("ur", steps) + ".")
 
 
 def rise(measures: Sequence[str], summary: Summary) -> Measured:
     """Of errors by alternating, at each number of comparisons from 40 to 200."""
-    checks: list[Check] = []
-    texts = []
+    checks, texts = [], []
     for measure in measures:
         steps = _steps(summary, measure, 40, 200)
-        checks += [Check(f"{LABELS[measure]} at {p}", after - before) for p, (before, after) in steps.items()]
+        checks += [(f"{LABELS[measure]} at {p}", after - before) for p, (before, after) in steps.items()]
         texts.append(_in_words(measure, steps))
     return Measured(checks, "; ".join(texts) + ".")
 
@@ -236,14 +232,14 @@ def largest_cut(summary: Summary) -> Measured:
     p = max(cuts, key=lambda key: cuts[key])
     own = three_decimals(curve(summary, OWN, "ur")[p])
     text = f"At most {100 * cuts[p]:.0f} %, at {p} comparisons; with our stop UR is {own} there."
-    return Measured([Check("", cuts[p])], text)
+    return Measured([("", cuts[p])], text)
 
 
 def ur_before(low: int, high: int, summary: Summary) -> Measured:
     """UR before alternating."""
     errors = {p: a for p, (a, _) in _steps(summary, "ur", low, high).items()}
     text = ", ".join(f"{three_decimals(value)} at {p}" for p, value in errors.items())
-    checks = [Check(f"at {p}", value) for p, value in errors.items()]
+    checks = [(f"at {p}", value) for p, value in errors.items()]
     return Measured(checks, f"UR before alternating: {text}.")
 
 
@@ -256,7 +252,7 @@ def kendall_change(summary: Summary) -> Measured:
     largest = [(moves, max(moves, key=lambda p: abs(moves[p]))) for moves in (real, authors)]
     texts = [f"{moves[p]:+.3f} at {p}" for moves, p in largest]
     text = f"Largest change: Kendall {texts[0]}, authors' Kendall {texts[1]}."
-    return Measured([Check(f"at {p}", abs(move)) for p, move in real.items()], text)
+    return Measured([(f"at {p}", abs(move)) for p, move in real.items()], text)
 
 
 # Proposition 1
@@ -271,16 +267,17 @@ def in_the_kernel(summary: Summary) -> Measured:
     """Where M has a kernel: the error of u along it, and how many times that across it."""
     along, across = (_errors(summary, which)[0.0] for which in ("along", "across"))
     text = f"error of u {three_decimals(along)} along its kernel, {three_decimals(across)} across"
-    times = Check("five times the error across", along / max(across, TINY), "times")
-    return Measured([Check("lost along", along, "along"), times], f"M singular: {text}, in units of |u|.")
+    times = ("five times the error across", along / max(across, TINY))
+    return Measured([("lost along", along), times], f"M singular: {text}, in units of |u|.")
 
 
 def if_definite(summary: Summary) -> Measured:
     """Where all eigenvalues are of one size: both errors of u."""
     largest = max(_errors(summary, "along"))
-    along, across = (Check(which, _errors(summary, which)[largest]) for which in ("along", "across"))
-    errors = f"{three_decimals(along.value)} along its direction, {three_decimals(across.value)} across"
-    return Measured([along, across], f"Smallest eigenvalue {largest:g}: error {errors}.")
+    found = {which: _errors(summary, which)[largest] for which in ("along", "across")}
+    along, across = map(three_decimals, found.values())
+    errors = f"{along} along its direction, {across} across"
+    return Measured(list(found.items()), f"Smallest eigenvalue {largest:g}: error {errors}.")
 
 
 def if_ill_conditioned(summary: Summary) -> Measured:
@@ -289,7 +286,7 @@ def if_ill_conditioned(summary: Summary) -> Measured:
     largest, weak = max(errors), [smallest for smallest in errors if 0 < smallest <= WEAK]
     text = ", ".join(f"{three_decimals(errors[smallest])} at {smallest:g}" for smallest in (*weak, largest))
     least = max(errors[largest], TINY)
-    checks = [Check(f"at {smallest:g}", errors[smallest] / least) for smallest in weak]
+    checks = [(f"at {smallest:g}", errors[smallest] / least) for smallest in weak]
     return Measured(checks, f"Error along the weakest direction: {text}.")
 
 
@@ -297,5 +294,5 @@ def rest_of_u(summary: Summary) -> Measured:
     """The error across the weakest direction, whatever its eigenvalue."""
     errors = _errors(summary, "across")
     low, high = (three_decimals(end(errors.values())) for end in (min, max))
-    checks = [Check(f"at {smallest:g}", value) for smallest, value in errors.items()]
+    checks = [(f"at {smallest:g}", value) for smallest, value in errors.items()]
     return Measured(checks, f"Error of u across the weakest direction: from {low} to {high}.")

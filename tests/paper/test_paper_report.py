@@ -14,7 +14,7 @@ import pytest
 from coombs.paper import chosen
 from coombs.paper.claims import CLAIMS
 from coombs.paper.experiment import Cell, Experiment, Trials
-from coombs.paper.judging import Check, Claim, Measured, Outcome
+from coombs.paper.judging import Claim, Measured, Outcome
 from coombs.paper.report import MARKS, write_report
 from coombs.paper.runner import ExperimentResult, Run, reproduce
 
@@ -499,7 +499,7 @@ def test_applicants_without_letters_are_judged_by_the_other_features():
 
 def test_at_least_half_of_the_checks_make_a_part():
     def judged(passed, n):
-        checks = [Check(str(k), k < passed) for k in range(n)]
+        checks = [(str(k), k < passed) for k in range(n)]
         return Claim("", lambda _: Measured(checks, ""), "==", True, "", "").judge({})
 
     assert [judged(n, 4).outcome for n in range(5)] == [NOT, NOT, PART, PART, HOLDS]
