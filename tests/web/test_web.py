@@ -436,14 +436,14 @@ def test_numbered_names_differ_and_the_first_of_each_stays(names: list[str]) -> 
     ("table", "choices", "words"),
     [
         ("name,a\nx,1\n", {"features": ("a",)}, "has one row; two or more are needed"),
-        ("name,a\nx,1\ny,2\n", {}, "No feature is ticked"),
+        ("name,a\nx,1\ny,2\n", {}, "No feature is chosen"),
         ("name,a\nx,red\ny,blue\n", {}, "There is no column of numbers to learn from"),
         ("name,a\nx,1\ny,1\n", {"features": ("a",)}, "All items are the same in a"),
         ("name,a\nx,1\ny,\nz,2\nw,\n", {"features": ("a",)}, "a is missing in lines 3 and 5:"),
         ("name,a,b\nx,1,\ny,2,3\n", {"features": ("a", "b"), "complete": True}, "Fewer than two rows"),
         ("name,a\nx,1\nx,2\n", {"features": ("a",)}, "Several items are called 'x'"),
         ("name,a\n,1\nx,2\n,3\n", {"features": ("a",)}, "There is no name in lines 2 and 4"),
-        ("name,a\nx,1\ny,2\n", {"features": ("a",), "names": "a"}, "'a' is ticked as a feature and chosen"),
+        ("name,a\nx,1\ny,2\n", {"features": ("a",), "names": "a"}, "'a' is chosen as a feature and as the name"),
     ],
 )
 def test_what_must_be_corrected_first_is_what_is_refused(
@@ -1178,7 +1178,7 @@ def test_after_a_restart_answers_are_being_read_and_the_bar_is_where_it_was(
 ) -> None:
     token = answered(study, "Ann", 20)
     study.respondent("Ann").ask()
-    far = study.respondent("Ann").progress().far
+    far = study.respondent("Ann").progress().fraction
     monkeypatch.setattr("coombs.web.learning.learning_queue.LearningQueue.update", lambda *_, **__: None)
     for client in _client(web.create_app(storage)):
         page = client.get(f"/a/{token}").text
@@ -1247,7 +1247,8 @@ def test_always_one_side_is_named_and_nothing_is_made_of_it(client: TestClient, 
     assert "Ann always chose the left item: 15 of 15 times." in page and "comes first" not in page
     assert "You always chose the left item" in str(person.result())
     plain = client.get(f"/api/respondents/{person.record.token}/result").json()
-    assert plain["has_pattern"] is False and plain["conduct"]["is_straight_lining"] is True
+    assert plain["has_pattern"] is False and plain["response_style"]["is_straight_lining"] is True
+    assert plain["conduct"] == plain["response_style"]
     assert not person.result().explain().has_pattern and plain["ideal_point"] is None
     report = client.get(f"{home}/report.html").text
     assert "<title>No pattern found yet: points: the answers of Ann</title>" in report

@@ -63,6 +63,7 @@ async def result(request: Request, token: Token, explain: bool = False) -> dict[
     """Ranking, ideal and what matters, empty before the first answer; `explain` adds the explanation.
 
     Where `has_pattern` is false there is no ideal point, and the ranking is no better than chance.
+    `response_style` says how the questions were answered; `conduct`, the same, is deprecated.
     """
     _, fitted = await fitted_result(request, token)
     if fitted is None:

@@ -94,7 +94,8 @@ class ProgressOut(BaseModel):
     probability: float
     goal: float
     questions_left: int | None
-    far: float
+    fraction: float = Field(description="Of the way to the goal, from 0 to 1")
+    far: float = Field(description="Deprecated: the former name of fraction")
     reached: bool
 
     @classmethod
