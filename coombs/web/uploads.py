@@ -168,7 +168,7 @@ class Upload:
         if not self.numeric:
             raise InputError("There is no column of numbers to learn from; add one, such as price or size.")
         if not roles.features:
-            raise InputError("No feature is chosen; choose at least one column of numbers, without gaps, to learn from.")
+            raise InputError("No feature is chosen; choose a column of numbers, without gaps, to learn from.")
         if len(roles.features) > MOST_FEATURES:
             raise InputError(f"{len(roles.features)} features are chosen; choose {MOST_FEATURES} at most.")
         if roles.names in roles.features:

@@ -35,10 +35,10 @@ from coombs.study import Study
 from coombs.web import errors, middleware, upload_validation
 from coombs.web.fitted_result import Column, FittedResult
 from coombs.web.item_cards import Cards, is_image_file, web_address
-from coombs.web.lru_cache import LRUCache
 from coombs.web.pages import home
 from coombs.web.pages.level_map import LETTER, _labels, level_map
 from coombs.web.routing import study_called, study_path
+from coombs.web.study_cache import LRUCache
 from coombs.web.uploads import ColumnRoles, numbered, read_upload
 
 FORM = {"Origin": "http://127.0.0.1"}
@@ -443,7 +443,7 @@ def test_numbered_names_differ_and_the_first_of_each_stays(names: list[str]) -> 
         ("name,a,b\nx,1,\ny,2,3\n", {"features": ("a", "b"), "complete": True}, "Fewer than two rows"),
         ("name,a\nx,1\nx,2\n", {"features": ("a",)}, "Several items are called 'x'"),
         ("name,a\n,1\nx,2\n,3\n", {"features": ("a",)}, "There is no name in lines 2 and 4"),
-        ("name,a\nx,1\ny,2\n", {"features": ("a",), "names": "a"}, "'a' is chosen as a feature and as the name"),
+        ("name,a\nx,1\ny,2\n", {"features": ("a",), "names": "a"}, "'a' is chosen as a feature and as"),
     ],
 )
 def test_what_must_be_corrected_first_is_what_is_refused(

@@ -13,8 +13,7 @@ from coombs.storage import AnsweredError
 from coombs.study import Answer, Respondent
 from coombs.web.api.schemas import AnswerIn, AnswerOut, ProgressOut, TurnOut, UndoIn
 from coombs.web.learning.learning_queue import PATIENCE, PATIENCE_AT_FIRST
-from coombs.web.routing import cache_of, fitted_result, slowly
-from coombs.web.turns import next_turn
+from coombs.web.routing import cache_of, fitted_result, next_turn, slowly
 
 Token = Annotated[str, Path(description="What the respondent's link holds: whoever has it answers as them")]
 

@@ -12,7 +12,7 @@ from coombs.storage import Choice
 from coombs.storage.timestamps import time_text
 from coombs.study import Respondent, StudyProgress
 from coombs.web.item_cards import Card, CardFeature
-from coombs.web.turns import ShownTurn
+from coombs.web.routing import ShownTurn
 
 # An item's name has the type that it came in; times and whatever else JSON does not know are text.
 ItemName: TypeAlias = Annotated[str | int | float | bool, BeforeValidator(naming.for_json)]
