@@ -1425,3 +1425,11 @@ def test_a_column_that_numbers_items_is_their_name_and_the_preview_says_so(
     assert made["features"] == ["price", "size"]
     body = {"name": "b", "csv": table, "features": [header, "price"]}
     assert client.post("/api/studies", json=body).json()["features"] == [header, "price"]
+
+
+def test_former_names_in_the_api_are_said_to_be_deprecated() -> None:
+    schema = web.create_app("memory:").openapi()
+    fields = schema["components"]["schemas"]["ProgressOut"]["properties"]
+    assert "Deprecated" in fields["far"]["description"] and "fraction" in fields
+    result = schema["paths"]["/api/respondents/{token}/result"]["get"]["description"]
+    assert "`conduct`, the same, is deprecated" in result
