@@ -17,6 +17,8 @@ from coombs.study.online_model import ModelUpdate, UpdateTask, learn
 
 TIME_LIMIT = 1.0
 """Seconds that a worker has to learn from a few answers before this process does it as well."""
+HANGS = 10
+"""Times that limit after which a worker is taken to hang: before, the machine may only be busy."""
 TIME_PER_ANSWER = 0.05
 """Seconds that each new answer adds to that limit: 2,000 answers at once take 10 s on a slow machine."""
 NICENESS = 5
@@ -26,16 +28,16 @@ ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
 
 
 class WorkerPool:
-    """`learn` in other processes; where none is ready, or one broke or hangs, this process learns instead.
+    """`learn` in other processes; where none is ready, or one broke or is late, this process learns instead.
 
-    A pool in which a worker died gives way to a new one, and so does one in which a worker needs longer than
-    the time limit and then longer than this process for the same.
+    A pool in which a worker died or hangs gives way to a new one.
     """
 
     def __init__(self, processes: int, time_limit: float = TIME_LIMIT) -> None:
         self._processes, self._time_limit = processes, time_limit
         self._pool: ProcessPoolExecutor | None = None
         self._first_pid: Future[int] = Future()
+        self._late: Future[ModelUpdate] | None = None
         self._lock = threading.Lock()
         self._closed = False
 
@@ -44,24 +46,22 @@ class WorkerPool:
         pool, is_ready = self._started()
         if not is_ready:
             return learn(task)
+        limit = self._time_limit + TIME_PER_ANSWER * len(task.new)
         try:
             future = pool.submit(_learn, task)
-            update = future.result(self._time_limit + TIME_PER_ANSWER * len(task.new))
             # Everybody's model holds the same table of items, which therefore does not come back.
-            return update.with_items(task.state.belief.items)
-        except (BrokenProcessPool, TimeoutError) as error:
-            if self._closed:
-                raise
-            update = learn(task)
-            was_slow = isinstance(error, TimeoutError) and future.done()
-            if not was_slow:
-                logging.getLogger("coombs.web").warning("Worker processes are replaced: %r.", error)
-                self._discard(pool)
-                self._started()
-            return update
+            return future.result(limit).with_items(task.state.belief.items)
+        except TimeoutError:
+            self._late = future
+            watch = threading.Timer((HANGS - 1) * limit, self._replace, (pool, future))
+            watch.daemon = True
+            watch.start()
+        except BrokenProcessPool:
+            self._replace(pool)
+        return learn(task)
 
     def _started(self) -> tuple[ProcessPoolExecutor, bool]:
-        """The pool, and whether its first worker is ready."""
+        """The pool, and whether its first worker is ready and none is late."""
         with self._lock:
             if self._closed:
                 raise RuntimeError("The worker processes were closed.")
@@ -69,7 +69,17 @@ class WorkerPool:
                 self._pool = ProcessPoolExecutor(self._processes, _Context(), _begin)
                 # A process is started for each task that finds none idle.
                 self._first_pid, *_ = [self._pool.submit(os.getpid) for _ in range(self._processes)]
-            return self._pool, self._first_pid.done()
+            is_late = self._late is not None and not self._late.done()
+            return self._pool, self._first_pid.done() and not is_late
+
+    def _replace(self, pool: ProcessPoolExecutor, late: Future[ModelUpdate] | None = None) -> None:
+        """Start other processes in place of those of a pool, unless what was late is there by now."""
+        if late is not None and late.done():
+            return
+        self._discard(pool)
+        if not self._closed:
+            logging.getLogger("coombs.web").warning("Worker processes did not answer and are replaced.")
+            self._started()
 
     def _discard(self, pool: ProcessPoolExecutor) -> None:
         """Kill the processes of a pool."""
