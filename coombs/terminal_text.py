@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 
-LONGEST_LINE = 2_000
-"""Characters of a line that are looked at; more help nobody."""
-
 
 def terminal_safe(text: str) -> str:
     """One line without anything that could command a terminal or turn the text around."""
-    return "".join(map(_shown, text[:LONGEST_LINE]))
+    return text if text.isascii() and text.isprintable() else "".join(map(_shown, text))
 
 
 def _shown(character: str) -> str:

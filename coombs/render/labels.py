@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from coombs.data.tables import FloatArray
-from coombs.render.text import printable
+from coombs.terminal_text import terminal_safe
 
 LONGEST = 28
 """Letters of a line."""
@@ -24,7 +24,7 @@ GAPS = (4.0, 8.0)
 
 def shown(name: str, longest: int = LONGEST) -> str:
     """A name as matplotlib may draw it: on one line, not too long, its dollar signs no formula."""
-    name = " ".join(printable(name).split())
+    name = " ".join(terminal_safe(name).split())
     name = name if len(name) <= longest else name[: longest - 1].rstrip() + "…"
     return name.replace("$", r"\$")
 

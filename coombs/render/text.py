@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
 from coombs.render.blocks import Block, Points, Section, TableBlock
+from coombs.terminal_text import terminal_safe
 
 WIDTH = 96
 """Characters of a line."""
@@ -24,7 +25,7 @@ def page(sections: Iterable[Section]) -> str:
 def section_lines(section: Section) -> Iterator[str]:
     """A heading, underlined, and what stands under it."""
     if section.title:
-        yield from (printable(section.title), "-" * len(section.title))
+        yield from (terminal_safe(section.title), "-" * len(section.title))
     for block in section.blocks:
         yield from block_lines(block)
 
@@ -55,21 +56,16 @@ def table_lines(table: TableBlock, width: int = WIDTH) -> list[str]:
     return [*lines, more] if left_out else lines
 
 
-def printable(text: str) -> str:
-    """Without what would break a line or command a terminal."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
-
-
 def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
-    return textwrap.wrap(printable(text), WIDTH, initial_indent=first, subsequent_indent=rest)
+    return textwrap.wrap(terminal_safe(text), WIDTH, initial_indent=first, subsequent_indent=rest)
 
 
 def _column(heading: str, *body: str, longest: int) -> list[list[str]]:
     """Lines of each cell; where room is scarce, the heading is no wider than it must be."""
-    cells = [textwrap.wrap(printable(cell), longest) or [""] for cell in body]
+    cells = [textwrap.wrap(terminal_safe(cell), longest) or [""] for cell in body]
     width = max((len(line) for cell in cells for line in cell), default=0)
     width = longest if longest == max(LONGEST) else max(width, NARROWEST)
-    return [textwrap.wrap(printable(heading), width) or [""], *cells]
+    return [textwrap.wrap(terminal_safe(heading), width) or [""], *cells]
 
 
 def _row(row: Sequence[list[str]], shape: list[tuple[int, str]]) -> Iterator[str]:

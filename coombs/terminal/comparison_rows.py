@@ -8,6 +8,9 @@ from coombs.data.catalogue import Catalogue
 from coombs.terminal_text import terminal_safe
 from coombs.words import numbers
 
+LONGEST_DETAIL = 2_000
+"""Characters of a text about an item that are looked at; more help nobody."""
+
 
 class ComparisonRow(NamedTuple):
     """A feature, or a detail, of both items.
@@ -29,14 +32,18 @@ def comparison_rows(items: Catalogue, positions: tuple[int, int]) -> list[Compar
     """The features of two items, then their details unless both are blank; all of it safe to print."""
     table, (first, second) = items.table.matrix, positions
     features = [
-        ComparisonRow(terminal_safe(name), numbers(left, right), (share(left, column), share(right, column)))
+        ComparisonRow(terminal_safe(name), numbers(one, other), (share(one, column), share(other, column)))
         for name, column in zip(items.features, table.T.tolist(), strict=True)
-        for left, right in [(column[first], column[second])]
+        for one, other in [(column[first], column[second])]
     ]
     known = items.details[first], items.details[second]
-    texts = {name: (terminal_safe(known[0][name]), terminal_safe(known[1][name])) for name in known[0]}
+    left, right = (
+        {name: terminal_safe(text[:LONGEST_DETAIL]) for name, text in one.items()} for one in known
+    )
     return features + [
-        ComparisonRow(terminal_safe(name), pair, None) for name, pair in texts.items() if any(pair)
+        ComparisonRow(terminal_safe(name), (left[name], right[name]), None)
+        for name in left
+        if left[name] or right[name]
     ]
 
 

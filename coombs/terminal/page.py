@@ -46,8 +46,11 @@ def _fitted(block: Block, look: Display) -> list[str]:
 def summary(respondent: Respondent, result: Result | None, found: StudyProgress) -> dict[str, Any]:
     """The result for another program, with None for what there is none of.
 
-    Without a pattern there is no ideal point, and the ranking is no better than chance.
+    Without a pattern there is no ideal point, and the ranking is no better than chance. `conduct` and `far`
+    are deprecated: the former names of `response_style` and of the progress's `fraction`.
     """
+    style = None if result is None else asdict(result.response_style)
+    progress = asdict(found) | {"far": found.fraction, "top": [naming.for_json(name) for name in found.top]}
     features, ideal = respondent.study.catalogue.features, []
     if result is not None and result.has_pattern:
         ideal = [x if math.isfinite(x) else None for x in result.ideal_point.tolist()]
@@ -56,10 +59,11 @@ def summary(respondent: Respondent, result: Result | None, found: StudyProgress)
         "study": respondent.study.name,
         "respondent": respondent.name,
         "n_answers": found.n_answers,
-        "conduct": None if result is None else asdict(result.conduct),
+        "response_style": style,
+        "conduct": style,
         "ranking": None if result is None else [naming.for_json(name) for name in result.ranking],
         "ideal_point": dict(zip(features, ideal, strict=True)) if ideal else None,
-        "progress": asdict(found) | {"top": [naming.for_json(name) for name in found.top]},
+        "progress": progress,
     }
 
 

@@ -131,7 +131,7 @@ def help_screen(display: Display) -> list[str]:
 
 def progress_lines(progress: StudyProgress, display: Display) -> list[str]:
     """A bar towards the goal, how certain the best items are, and the number of answers."""
-    filled = int(PROGRESS_WIDTH * progress.far)
+    filled = int(PROGRESS_WIDTH * progress.fraction)
     done, rest = display.symbols("█" * filled), display.symbols("░" * (PROGRESS_WIDTH - filled))
     bar = display.style(done, GREEN) + display.style(rest, DIM)
     text = display.symbols(f"{progress} · {count(progress.n_answers, 'answer')}")

@@ -20,10 +20,9 @@ from coombs.web import errors
 from coombs.web.access import Policy
 from coombs.web.api import respondents, studies
 from coombs.web.learning.learning_queue import LearningQueue
-from coombs.web.lru_cache import LRUCache
 from coombs.web.middleware import SafetyMiddleware
 from coombs.web.pages import answering, api_reference, home, result_page, study_page
-from coombs.web.study_cache import StudyCache
+from coombs.web.study_cache import LRUCache, StudyCache
 from coombs.web.uploads import Upload
 
 THREADS = 40

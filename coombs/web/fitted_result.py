@@ -204,13 +204,17 @@ class FittedResult:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """For a program; without a pattern the order of `ranking` is no better than chance."""
+        """For a program; without a pattern the order of `ranking` is no better than chance.
+
+        `conduct` is deprecated: the former name of `response_style`.
+        """
         result, catalogue = self.result, self.respondent.study.catalogue
         wanted = self.explanation.ideal
         ideal = {one.feature: one.value if one.verdict == SWEET_SPOT else None for one in wanted}
         return {
             "has_pattern": result.has_pattern,
             "n_answers": result.n_answers,
+            "response_style": asdict(result.response_style),
             "conduct": asdict(result.response_style),
             "n_probes": result.n_probes,
             "probes_right": result.probes_right,

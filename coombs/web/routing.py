@@ -1,9 +1,10 @@
-"""What the routes of the pages and of the API share: addresses of studies, the owner's rights, slow work."""
+"""What the routes of the pages and of the API share: addresses, the owner's rights, turns, slow work."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -12,9 +13,11 @@ import anyio.to_thread
 from fastapi import Depends
 from starlette.requests import Request
 
-from coombs.study import Respondent
+from coombs.study import Question, Respondent, StudyProgress
 from coombs.web.access import NotOwnerError
 from coombs.web.fitted_result import FittedResult
+from coombs.web.item_cards import Card
+from coombs.web.learning.learning_queue import PATIENCE, LearningQueue
 from coombs.web.study_cache import StudyCache
 
 Done = TypeVar("Done")
@@ -35,6 +38,31 @@ def cache_of(request: Request) -> StudyCache:
     """The studies and people that the app works with."""
     cache: StudyCache = request.app.state.cache
     return cache
+
+
+@dataclass(frozen=True)
+class ShownTurn:
+    """What a person sees next; `doubts` say why there are no favourites although the goal is reached."""
+
+    question: Question | None
+    cards: tuple[Card, Card] | None
+    progress: StudyProgress
+    last: int | None
+    notice: str = ""
+    doubts: tuple[str, ...] = ()
+
+
+def next_turn(
+    request: Request, respondent: Respondent, notice: str = "", patience: float = PATIENCE
+) -> ShownTurn:
+    """The question that waits, or a new one, after at most `patience` seconds of learning."""
+    queue: LearningQueue = request.app.state.queue
+    queue.update(respondent, patience)
+    question, progress = respondent.turn()
+    cards = None if question is None else cache_of(request).cards(respondent).pair(*question.positions)
+    last = respondent.last_answer()
+    doubts = respondent.doubts() if progress.reached or question is None else ()
+    return ShownTurn(question, cards, progress, None if last is None else last.id, notice, doubts)
 
 
 async def slowly(request: Request, work: Callable[..., Done], *args: Any) -> Done:

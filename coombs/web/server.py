@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 import webbrowser
@@ -44,6 +45,25 @@ def serve(
     host, port : where to listen; a host other than this machine needs a token. Port 0 is any free one
     token : opens the owner's pages from elsewhere
     open_browser : whether to open the page
+
+    Returns
+    -------
+    None
+        Once it is interrupted; SIGTERM ends the process with the exit code 143.
+
+    Examples
+    --------
+    >>> serve("flats.csv", storage="sqlite:///flats.db", port=0)  # doctest: +SKIP
+    coombs is at http://127.0.0.1:43211/
+    The first question is at http://127.0.0.1:43211/a/Zk3VqL0w
+    Press Ctrl+C to stop; every answer is stored.
+
+    Others can only reach a page that has a token:
+
+    >>> serve(host="0.0.0.0")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    coombs.data.tables.InputError: The host is '0.0.0.0', which others can reach, and there is no token; ...
     """
     if not is_loopback(host) and not token:
         raise InputError(
@@ -67,7 +87,12 @@ def serve(
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, timeout_keep_alive=75, ws="none"
         )
-        uvicorn.Server(config).run(sockets=[listener])
+        # After SIGTERM, too, Python ends in order and says nothing: 128 + 15 is what shells make of it.
+        before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+        try:
+            uvicorn.Server(config).run(sockets=[listener])
+        finally:
+            signal.signal(signal.SIGTERM, before)
 
 
 def _first_page(items: str | None, name: str | None, storage: Storage) -> str:

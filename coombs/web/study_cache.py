@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from coombs.storage import Storage, UnknownStudyError
@@ -12,7 +14,6 @@ from coombs.study import Respondent, Study, load_study
 from coombs.study.online_model import Learn, learn
 from coombs.web.fitted_result import FittedResult
 from coombs.web.item_cards import Cards
-from coombs.web.lru_cache import LRUCache
 
 MOST_STUDIES = 50
 """Studies in memory."""
@@ -20,6 +21,39 @@ MOST_PEOPLE = 500
 """People in memory; the model of one takes 0.5 to 3 MB."""
 MOST_RESULTS = 100
 """Fitted results in memory."""
+
+Value = TypeVar("Value")
+
+
+class LRUCache(Generic[Value]):
+    """The values used last; the one used longest ago goes first."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._values: OrderedDict[str, Value] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: str) -> Value | None:
+        """What is kept, if it is."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def put(self, key: str, value: Value) -> Value:
+        """Keep it."""
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self.most:
+                self._values.popitem(last=False)
+        return value
+
+    def drop(self, matches: Callable[[Value], bool]) -> None:
+        """Forget some."""
+        with self._lock:
+            for key in [key for key, value in self._values.items() if matches(value)]:
+                del self._values[key]
 
 
 class StudyWithCards(NamedTuple):

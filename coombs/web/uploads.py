@@ -148,7 +148,7 @@ class Upload:
         if roles.complete:
             rows = np.setdiff1d(rows, [i for name in roles.features for i in self.gaps(name)])
         if len(rows) < 2:
-            raise InputError("Fewer than two rows have all the features; untick the columns with gaps.")
+            raise InputError("Fewer than two rows have all the features; leave out the columns with gaps.")
         names = None if roles.names is None else self.columns[roles.names][rows]
         if names is not None and roles.numbered:
             names = np.array(numbered(names.tolist()), dtype=object)
@@ -168,13 +168,11 @@ class Upload:
         if not self.numeric:
             raise InputError("There is no column of numbers to learn from; add one, such as price or size.")
         if not roles.features:
-            raise InputError("No feature is ticked; tick at least one column of numbers to learn from.")
+            raise InputError("No feature is chosen; choose a column of numbers, without gaps, to learn from.")
         if len(roles.features) > MOST_FEATURES:
-            raise InputError(f"{len(roles.features)} features are ticked; tick {MOST_FEATURES} at most.")
+            raise InputError(f"{len(roles.features)} features are chosen; choose {MOST_FEATURES} at most.")
         if roles.names in roles.features:
-            raise InputError(
-                f"{roles.names!r} is ticked as a feature and chosen as the name; one of the two."
-            )
+            raise InputError(f"{roles.names!r} is chosen as a feature and as the name; one of the two.")
 
     def _cells(self, name: str) -> list[str]:
         return [str(cell) for cell in self.columns[name][:SAMPLE_ROWS]]

@@ -81,3 +81,13 @@ def test_serve_keeps_every_confirmed_answer_when_it_is_killed_and_stops_quietly(
         assert again.said[-1] == ""
     study = load_study("teas", storage=f"sqlite:///{tmp_path}/coombs.db")
     assert [one.choice for one in study.history()] == ["left"] * 4 + ["right"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+def test_serve_that_is_terminated_while_workers_run_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "teas.csv").write_text(TEAS)
+    with page(tmp_path) as made:
+        asked = made.api("question")
+        made.api("tell", {"question": asked["question"]["id"], "choice": "left"})
+        assert made.stop(signal.SIGTERM) == 128 + signal.SIGTERM
+        assert made.said[-1] == ""

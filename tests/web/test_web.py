@@ -35,10 +35,10 @@ from coombs.study import Study
 from coombs.web import errors, middleware, upload_validation
 from coombs.web.fitted_result import Column, FittedResult
 from coombs.web.item_cards import Cards, is_image_file, web_address
-from coombs.web.lru_cache import LRUCache
 from coombs.web.pages import home
 from coombs.web.pages.level_map import LETTER, _labels, level_map
 from coombs.web.routing import study_called, study_path
+from coombs.web.study_cache import LRUCache
 from coombs.web.uploads import ColumnRoles, numbered, read_upload
 
 FORM = {"Origin": "http://127.0.0.1"}
@@ -436,14 +436,14 @@ def test_numbered_names_differ_and_the_first_of_each_stays(names: list[str]) -> 
     ("table", "choices", "words"),
     [
         ("name,a\nx,1\n", {"features": ("a",)}, "has one row; two or more are needed"),
-        ("name,a\nx,1\ny,2\n", {}, "No feature is ticked"),
+        ("name,a\nx,1\ny,2\n", {}, "No feature is chosen"),
         ("name,a\nx,red\ny,blue\n", {}, "There is no column of numbers to learn from"),
         ("name,a\nx,1\ny,1\n", {"features": ("a",)}, "All items are the same in a"),
         ("name,a\nx,1\ny,\nz,2\nw,\n", {"features": ("a",)}, "a is missing in lines 3 and 5:"),
         ("name,a,b\nx,1,\ny,2,3\n", {"features": ("a", "b"), "complete": True}, "Fewer than two rows"),
         ("name,a\nx,1\nx,2\n", {"features": ("a",)}, "Several items are called 'x'"),
         ("name,a\n,1\nx,2\n,3\n", {"features": ("a",)}, "There is no name in lines 2 and 4"),
-        ("name,a\nx,1\ny,2\n", {"features": ("a",), "names": "a"}, "'a' is ticked as a feature and chosen"),
+        ("name,a\nx,1\ny,2\n", {"features": ("a",), "names": "a"}, "'a' is chosen as a feature and as"),
     ],
 )
 def test_what_must_be_corrected_first_is_what_is_refused(
@@ -1178,7 +1178,7 @@ def test_after_a_restart_answers_are_being_read_and_the_bar_is_where_it_was(
 ) -> None:
     token = answered(study, "Ann", 20)
     study.respondent("Ann").ask()
-    far = study.respondent("Ann").progress().far
+    far = study.respondent("Ann").progress().fraction
     monkeypatch.setattr("coombs.web.learning.learning_queue.LearningQueue.update", lambda *_, **__: None)
     for client in _client(web.create_app(storage)):
         page = client.get(f"/a/{token}").text
@@ -1247,7 +1247,8 @@ def test_always_one_side_is_named_and_nothing_is_made_of_it(client: TestClient, 
     assert "Ann always chose the left item: 15 of 15 times." in page and "comes first" not in page
     assert "You always chose the left item" in str(person.result())
     plain = client.get(f"/api/respondents/{person.record.token}/result").json()
-    assert plain["has_pattern"] is False and plain["conduct"]["is_straight_lining"] is True
+    assert plain["has_pattern"] is False and plain["response_style"]["is_straight_lining"] is True
+    assert plain["conduct"] == plain["response_style"]
     assert not person.result().explain().has_pattern and plain["ideal_point"] is None
     report = client.get(f"{home}/report.html").text
     assert "<title>No pattern found yet: points: the answers of Ann</title>" in report
@@ -1424,3 +1425,11 @@ def test_a_column_that_numbers_items_is_their_name_and_the_preview_says_so(
     assert made["features"] == ["price", "size"]
     body = {"name": "b", "csv": table, "features": [header, "price"]}
     assert client.post("/api/studies", json=body).json()["features"] == [header, "price"]
+
+
+def test_former_names_in_the_api_are_said_to_be_deprecated() -> None:
+    schema = web.create_app("memory:").openapi()
+    fields = schema["components"]["schemas"]["ProgressOut"]["properties"]
+    assert "Deprecated" in fields["far"]["description"] and "fraction" in fields
+    result = schema["paths"]["/api/respondents/{token}/result"]["get"]["description"]
+    assert "`conduct`, the same, is deprecated" in result

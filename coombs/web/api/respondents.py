@@ -13,8 +13,7 @@ from coombs.storage import AnsweredError
 from coombs.study import Answer, Respondent
 from coombs.web.api.schemas import AnswerIn, AnswerOut, ProgressOut, TurnOut, UndoIn
 from coombs.web.learning.learning_queue import PATIENCE, PATIENCE_AT_FIRST
-from coombs.web.routing import cache_of, fitted_result, slowly
-from coombs.web.turns import next_turn
+from coombs.web.routing import cache_of, fitted_result, next_turn, slowly
 
 Token = Annotated[str, Path(description="What the respondent's link holds: whoever has it answers as them")]
 
@@ -63,6 +62,7 @@ async def result(request: Request, token: Token, explain: bool = False) -> dict[
     """Ranking, ideal and what matters, empty before the first answer; `explain` adds the explanation.
 
     Where `has_pattern` is false there is no ideal point, and the ranking is no better than chance.
+    `response_style` says how the questions were answered; `conduct`, the same, is deprecated.
     """
     _, fitted = await fitted_result(request, token)
     if fitted is None:

@@ -12,7 +12,7 @@ from coombs.storage import Choice
 from coombs.storage.timestamps import time_text
 from coombs.study import Respondent, StudyProgress
 from coombs.web.item_cards import Card, CardFeature
-from coombs.web.turns import ShownTurn
+from coombs.web.routing import ShownTurn
 
 # An item's name has the type that it came in; times and whatever else JSON does not know are text.
 ItemName: TypeAlias = Annotated[str | int | float | bool, BeforeValidator(naming.for_json)]
@@ -94,7 +94,8 @@ class ProgressOut(BaseModel):
     probability: float
     goal: float
     questions_left: int | None
-    far: float
+    fraction: float = Field(description="Of the way to the goal, from 0 to 1")
+    far: float = Field(description="Deprecated: the former name of fraction")
     reached: bool
 
     @classmethod

@@ -9,23 +9,18 @@ import sys
 import threading
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from itertools import count
 from multiprocessing import parent_process
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
 
-from coombs.data.tables import FloatArray
 from coombs.study.online_model import ModelUpdate, UpdateTask, learn
-from coombs.web.lru_cache import LRUCache
 
-TIME_LIMIT = 30.0
-"""Seconds after which a worker that learns from a few answers is taken to hang."""
+TIME_LIMIT = 1.0
+"""Seconds that a worker has to learn from a few answers before this process does it as well."""
+HANGS = 10
+"""Times that limit after which a worker is taken to hang: before, the machine may only be busy."""
 TIME_PER_ANSWER = 0.05
 """Seconds that each new answer adds to that limit: 2,000 answers at once take 10 s on a slow machine."""
-START_LIMIT = 60.0
-"""Seconds that a worker may take to start."""
-MOST_TABLES = 20
-"""Tables of items that a worker keeps."""
 NICENESS = 5
 """How much workers give way to the process that answers requests."""
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
@@ -33,63 +28,61 @@ ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
 
 
 class WorkerPool:
-    """`learn` in other processes; a pool in which one died or hangs gives way to a new one."""
+    """`learn` in other processes; where none is ready, or one broke or is late, this process learns instead.
+
+    A pool in which a worker died or hangs gives way to a new one.
+    """
 
     def __init__(self, processes: int, time_limit: float = TIME_LIMIT) -> None:
         self._processes, self._time_limit = processes, time_limit
         self._pool: ProcessPoolExecutor | None = None
         self._first_pid: Future[int] = Future()
-        self._keys: LRUCache[tuple[FloatArray, str]] = LRUCache(MOST_TABLES)
-        self._numbers = count()
+        self._late: Future[ModelUpdate] | None = None
         self._lock = threading.Lock()
         self._closed = False
 
     def learn(self, task: UpdateTask) -> ModelUpdate:
-        """As `online_model.learn`; a task whose worker was killed is tried once more."""
-        try:
-            return self._try(task)
-        except BrokenProcessPool:
-            return self._try(task)
-
-    def _try(self, task: UpdateTask) -> ModelUpdate:
-        pool, first_pid = self._started()
-        items = task.state.belief.items
-        key = self._key(items)
+        """As `online_model.learn`."""
+        pool, is_ready = self._started()
+        if not is_ready:
+            return learn(task)
         limit = self._time_limit + TIME_PER_ANSWER * len(task.new)
         try:
-            first_pid.result(START_LIMIT)
-            # Most often the worker has the items already.
-            light = task._replace(state=task.state.with_items(items[:0]))
-            update = pool.submit(_learn, light, key).result(limit)
-            if update is None:
-                update = pool.submit(_learn, task, key).result(limit)
-        except (BrokenProcessPool, TimeoutError) as error:
-            self._discard(pool)
-            if not self._closed:
-                logging.getLogger("coombs.web").warning("Worker processes are replaced: %r.", error)
-            raise
-        assert update is not None
-        return update.with_items(items)
+            future = pool.submit(_learn, task)
+            # Everybody's model holds the same table of items, which therefore does not come back.
+            return future.result(limit).with_items(task.state.belief.items)
+        except TimeoutError:
+            self._late = future
+            watch = threading.Timer((HANGS - 1) * limit, self._replace, (pool, future))
+            watch.daemon = True
+            watch.start()
+        except BrokenProcessPool:
+            self._replace(pool)
+        return learn(task)
 
-    def _key(self, items: FloatArray) -> str:
-        """By which workers know these items."""
-        place = str(id(items))
-        # What is kept cannot be freed, so no other items have the same id.
-        _, key = self._keys.get(place) or self._keys.put(place, (items, str(next(self._numbers))))
-        return key
-
-    def _started(self) -> tuple[ProcessPoolExecutor, Future[int]]:
-        """The pool, and its first worker's number, which is known once that has started."""
+    def _started(self) -> tuple[ProcessPoolExecutor, bool]:
+        """The pool, and whether its first worker is ready and none is late."""
         with self._lock:
             if self._closed:
                 raise RuntimeError("The worker processes were closed.")
             if self._pool is None:
                 self._pool = ProcessPoolExecutor(self._processes, _Context(), _begin)
-                self._first_pid = self._pool.submit(os.getpid)
-            return self._pool, self._first_pid
+                # A process is started for each task that finds none idle.
+                self._first_pid, *_ = [self._pool.submit(os.getpid) for _ in range(self._processes)]
+            is_late = self._late is not None and not self._late.done()
+            return self._pool, self._first_pid.done() and not is_late
+
+    def _replace(self, pool: ProcessPoolExecutor, late: Future[ModelUpdate] | None = None) -> None:
+        """Start other processes in place of those of a pool, unless what was late is there by now."""
+        if late is not None and late.done():
+            return
+        self._discard(pool)
+        if not self._closed:
+            logging.getLogger("coombs.web").warning("Worker processes did not answer and are replaced.")
+            self._started()
 
     def _discard(self, pool: ProcessPoolExecutor) -> None:
-        """Kill the processes of a pool; the next task starts another."""
+        """Kill the processes of a pool."""
         with self._lock:
             if self._pool is pool:
                 self._pool = None
@@ -146,14 +139,6 @@ def _end_with_server() -> None:
     os._exit(1)
 
 
-def _learn(task: UpdateTask, key: str) -> ModelUpdate | None:
-    """In a worker: the update without the items, which the server has; None if they are needed and absent."""
-    sent = task.state.belief.items
-    items = _tables.put(key, sent) if len(sent) else _tables.get(key)
-    if items is None:
-        return None
-    return learn(task._replace(state=task.state.with_items(items))).with_items(items[:0])
-
-
-_tables: LRUCache[FloatArray] = LRUCache(MOST_TABLES)
-"""In a worker: the items that were sent to it, by key."""
+def _learn(task: UpdateTask) -> ModelUpdate:
+    """In a worker: the update without the items, which the server has."""
+    return learn(task).with_items(task.state.belief.items[:0])

@@ -16,8 +16,7 @@ from coombs.study import Respondent
 from coombs.web.item_cards import is_image_file
 from coombs.web.learning.learning_queue import PATIENCE_AT_FIRST
 from coombs.web.pages.rendering import go_to, render
-from coombs.web.routing import cache_of
-from coombs.web.turns import ShownTurn, next_turn
+from coombs.web.routing import ShownTurn, cache_of, next_turn
 
 router = APIRouter(prefix="/a/{token}", include_in_schema=False)
 

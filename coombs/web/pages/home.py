@@ -16,9 +16,9 @@ from coombs.study import create_study
 from coombs.web import upload_validation
 from coombs.web.access import COOKIE, Policy
 from coombs.web.errors import described, pause
-from coombs.web.lru_cache import LRUCache
 from coombs.web.pages.rendering import go_to, render
 from coombs.web.routing import OWNER_ONLY, cache_of, study_path
+from coombs.web.study_cache import LRUCache
 from coombs.web.uploads import ColumnRoles, Upload, read_upload, study_name
 
 FIRST_ROWS = 6
