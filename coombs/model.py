@@ -217,9 +217,20 @@ class Model:
         return shares / max(shares.sum(), np.finfo(float).tiny), vectors[:, order]
 
     def explain(self) -> Explanation:
-        """What matters, the ideal and what is worth what, in words: `print(model.explain())`.
+        """Return what matters, the ideal and what is worth what, in words: `print(model.explain())`.
 
         A model with `findings` says what the fit said; of another, how sure any of it is takes the answers.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Model
+        >>> Model(np.eye(2), np.zeros(2), ("price", "milk")).explain().ideal[1].feature
+        'milk'
         """
         from coombs.insights.from_model import explain_model
 
