@@ -217,9 +217,20 @@ class Model:
         return shares / max(shares.sum(), np.finfo(float).tiny), vectors[:, order]
 
     def explain(self) -> Explanation:
-        """What matters, the ideal and what is worth what, in words: `print(model.explain())`.
+        """Return what matters, the ideal and what is worth what, in words: `print(model.explain())`.
 
         A model with `findings` says what the fit said; of another, how sure any of it is takes the answers.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Model
+        >>> Model(np.eye(2), np.zeros(2), ("price", "milk")).explain().ideal[1].feature
+        'milk'
         """
         from coombs.insights.from_model import explain_model
 
@@ -259,17 +270,7 @@ class Model:
 
     def _matrix(self, items: TableLike) -> FloatArray:
         """Items as numbers, with the features that were learned from, in their order."""
-        table = item_table(items)
-        given, needed = table.matrix.shape[1], len(self.ideal_point)
-        if given != needed:
-            raise InputError(f"The items have {given} features; the model was learned from {needed}.")
-        if table.features is not None and self.feature_names is not None:
-            for j, (got, want) in enumerate(zip(table.features, self.feature_names, strict=True)):
-                if got != want:
-                    raise InputError(
-                        f"Feature {j} of the items is {got!r}; the model was learned with {want!r} there."
-                    )
-        return table.matrix
+        return item_table(items).in_order(self.feature_names, len(self.ideal_point)).matrix
 
     def to_json(self) -> str:
         """Return the model as JSON text, which `from_json` reads.

@@ -6,6 +6,7 @@ import inspect
 import re
 import tomllib
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from enum import Enum
 from html.parser import HTMLParser
 from importlib import import_module
@@ -17,6 +18,7 @@ import pytest
 
 import coombs
 from coombs import Comparisons, IdealPoint, Model, Posterior, SingleStep
+from coombs.study import Question
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = (
@@ -27,6 +29,7 @@ MODULES = (
     "coombs.simulate",
     "coombs.insights",
     "coombs.plots",
+    "coombs.storage",
     "coombs.study",
     "coombs.web",
 )
@@ -34,11 +37,9 @@ UNFINISHED = (
     "coombs.insights",
     "coombs.plots",
     "coombs.render",
-    "coombs.storage",
-    "coombs.study",
 )
 """Where help is not complete yet: to be emptied. What is complete there is not looked at either."""
-UNFINISHED_METHODS = ("Model.explain",)
+UNFINISHED_METHODS: tuple[str, ...] = ()
 """The same of single methods of other modules."""
 OLD_NAMES = ("IdealPoint.ladder",)
 """Deprecated: a line that says the new name is enough."""
@@ -52,7 +53,8 @@ def public(module: str) -> Iterator[tuple[str, Any]]:
         if not (inspect.isclass(value) or inspect.isfunction(value)):
             continue
         is_own = value.__module__ == module or hasattr(home, "__all__")
-        if is_own and value.__module__.startswith("coombs"):
+        # A former name has the help of the present one.
+        if is_own and value.__name__ == name and value.__module__.startswith("coombs"):
             yield name, value
 
 
@@ -178,6 +180,20 @@ def named() -> Comparisons:
     return Comparisons(items, [[SCRIPT, "tea"], ["tea", SCRIPT]], y=[-1, 0], users=[SCRIPT, "ann"])
 
 
+def study() -> coombs.Study:
+    """A study in which every name is a script."""
+    pd = pytest.importorskip("pandas")
+    items = pd.DataFrame([[0.0], [1.0]], index=[SCRIPT, "tea"], columns=[SCRIPT])
+    made = coombs.create_study(items, SCRIPT, storage="memory:", probes=0.0)
+    made.respondent(SCRIPT).tell((SCRIPT, "tea"))
+    return made
+
+
+def question() -> Question:
+    """A question in which every name is a script."""
+    return Question(7, SCRIPT, SCRIPT, "tea", (0, 1), "probe", None, datetime(2026, 1, 31, tzinfo=UTC))
+
+
 def posterior(d: int, n_items: int = 2) -> Posterior:
     """Four draws."""
     rng = np.random.default_rng(0)
@@ -202,6 +218,8 @@ SHOWN = {
         lambda: Model(np.eye(50), np.zeros(50)),
         "Model(50 features, ideal point: 0, 0, 0, 0, ...)",
     ),
+    "study": (study, f"Study({SCRIPT!r}, 2 items with 1 feature)"),
+    "question": (question, f"Question(7: {SCRIPT!r} or 'tea'? For {SCRIPT!r}, probe)"),
     "posterior": (
         lambda: posterior(20, 100_000),
         "Posterior(4 draws by sampling, 20 features, effects of 100000 items, R-hat 1.00)",

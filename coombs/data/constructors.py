@@ -69,7 +69,7 @@ class Constructors:
         Parameters
         ----------
         items : table of items, as for `Comparisons`
-        scores : (n_items,) numbers
+        scores : (n_items,) numbers, or a dict or pandas Series of them by the items' names
         higher_is_better : False where a low score is a good one
         groups : (n_items,) labels; only items of the same group (one judge's, say) are compared, and
             the group becomes the answers' user
@@ -93,7 +93,7 @@ class Constructors:
         Parameters
         ----------
         items : table of items, as for `Comparisons`
-        tiers : (n_items,) numbers, the lowest being the best
+        tiers : (n_items,) numbers, the lowest being the best, or a dict or Series as for `from_scores`
         groups : (n_items,) labels, as for `from_scores`
 
         Returns

@@ -6,7 +6,7 @@ import difflib
 import math
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from itertools import repeat
 from numbers import Integral, Real
@@ -66,6 +66,31 @@ class ItemTable(NamedTuple):
     def where(self, position: int) -> str:
         """How messages call the item at a position."""
         return row(position) if self.names is None else f"item {naming.text(self.names[position])!r}"
+
+    def in_order(self, features: Sequence[str] | None, n_features: int) -> ItemTable:
+        """The items with the features that were learned from in their order: by name where both have names.
+
+        Examples
+        --------
+        >>> table = ItemTable(np.array([[1.0, 2.0]]), None, np.array(["price", "size"], dtype=object), False)
+        >>> table.in_order(["size", "price"], 2).matrix.tolist()
+        [[2.0, 1.0]]
+        """
+        if self.matrix.shape[1] != n_features:
+            given = self.matrix.shape[1]
+            raise InputError(f"The items have {given} features; the model was learned from {n_features}.")
+        if self.features is None or features is None:
+            return self
+        there, wanted = self.features.tolist(), list(features)
+        if there == wanted:
+            return self
+        if set(there) != set(wanted):
+            j = next(j for j in range(n_features) if there[j] not in wanted)
+            raise InputError(
+                f"Feature {j} of the items is {there[j]!r}; the model was learned from {', '.join(wanted)}."
+            )
+        order = [there.index(name) for name in wanted]
+        return self._replace(matrix=self.matrix[:, order].copy(order="C"), features=self.features[order])
 
 
 def row(i: int) -> str:
@@ -135,13 +160,16 @@ def frame_columns(frame: Any) -> Columns:
 
 
 def by_name(values: Any, table: ItemTable, what: str) -> Any:
-    """A pandas Series whose index holds the items' names or positions, in the order of the items."""
-    if not hasattr(values, "reindex"):
+    """A dict or pandas Series by the items' names or positions in their order; anything else as it is."""
+    is_dict = isinstance(values, Mapping)
+    if not is_dict and not hasattr(values, "reindex"):
         return values
-    names = table.texts
-    named = values.set_axis([naming.text(label) for label in values.index])
-    if len(named) == len(names) and set(named.index) == set(names):
-        return named.reindex(names)
+    named = {naming.text(label): value for label, value in values.items()}
+    if len(named) == len(values) and named.keys() == set(table.texts):
+        return [named[name] for name in table.texts]
+    if is_dict:
+        given = ", ".join(map(repr, list(named)[:5])) + ", ..." * (len(named) > 5)
+        raise InputError(f"The {what} are of {given}; they must be of every item, by name or position, once.")
     if table.names is not None and not is_default(values.index):
         raise InputError(f"The index of the {what} is not the names of the items; it must be, in any order.")
     return values

@@ -410,8 +410,9 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         return self.described()[0]
 
     def _table(self, items: TableLike) -> ItemTable:
-        """These items, or the fitted ones, checked."""
-        return item_table(self._given(items))
+        """These items, or the fitted ones, checked, their features in the order of the fit."""
+        names = getattr(self, "feature_names_in_", None)
+        return item_table(self._given(items)).in_order(names, self.n_features_in_)
 
     def _given(self, items: TableLike) -> TableLike:
         """These items, or the fitted ones."""

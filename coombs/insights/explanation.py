@@ -39,7 +39,15 @@ KEPT = (
     "trade_off_item",
 )
 """What of an explanation a model file keeps, beside the lists of `KEPT_LISTS` and some of `trust`."""
-KEPT_TRUST = ("accuracy", "log_loss", "basis", "smooth_weight", "description_accuracy")
+KEPT_TRUST = (
+    "accuracy",
+    "log_loss",
+    "basis",
+    "smooth_weight",
+    "description_accuracy",
+    "warnings",
+    "cautions",
+)
 """What it keeps of that."""
 NO_TRUST = Trust(math.nan, math.nan, "none")
 """Where nothing is known of how far to trust the rest."""
@@ -137,7 +145,10 @@ class Explanation:
                 raise ValueError("features and ideal are not of one length")
             if not all(shape.at for shape in lists["shapes"]):
                 raise ValueError("a shape is nowhere")
-            return cls(source=FINDINGS, **told, **lists, trust=_record(Trust, given["trust"]))
+            trust = _record(Trust, given["trust"])
+            if len(trust.warnings) != len(trust.cautions):
+                raise ValueError("warnings and cautions are not of one length")
+            return cls(source=FINDINGS, **told, **lists, trust=trust)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"The model's findings cannot be read ({error!r}).") from error
 
@@ -164,6 +175,7 @@ READABLE: dict[str, tuple[type, ...]] = {
     "int | None": (int, NoneType),
     "str": (str,),
     "tuple[float, ...]": (list,),
+    "tuple[str, ...]": (list,),
 }
 """What a file may hold for a field of a type; null stands for NaN."""
 
@@ -178,8 +190,16 @@ def _record(kind: Any, found: dict[str, Any]) -> Any:
         _check(field.name, value, str(field.type))
         if field.type == "float" and value is None:
             value = math.nan
-        values[field.name] = tuple(map(float, value)) if isinstance(value, list) else value
+        if isinstance(value, list):
+            value = tuple(map(float if field.type == "tuple[float, ...]" else _text, value))
+        values[field.name] = value
     return kind(**values)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
 
 
 def _check(name: str, value: Any, annotation: str) -> None:

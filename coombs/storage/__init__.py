@@ -61,6 +61,10 @@ def open_storage(url: str | Storage) -> Storage:
         "postgresql://user:password@host:port/database" (needs ``pip install 'coombs[postgres]'``),
         or a Storage, which is returned as it is
 
+    Returns
+    -------
+    Storage
+
     Raises
     ------
     InputError
@@ -89,12 +93,41 @@ def open_storage(url: str | Storage) -> Storage:
 
 
 def is_memory(url: str | Storage) -> bool:
-    """Whether a URL means that nothing is kept."""
+    """Return whether a URL means that nothing is kept.
+
+    Parameters
+    ----------
+    url : as for `open_storage`
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_memory("memory:"), is_memory("sqlite:///coombs.db")
+    (True, False)
+    """
     return isinstance(url, str) and url in _MEMORY
 
 
 def is_storage_error(error: BaseException | None) -> TypeGuard[Exception]:
-    """Whether a database's driver raised it."""
+    """Return whether a database's driver raised an error.
+
+    Parameters
+    ----------
+    error : the exception, or None
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> is_storage_error(sqlite3.OperationalError()), is_storage_error(ValueError())
+    (True, False)
+    """
     drivers = (sys.modules.get(name) for name in ("sqlite3", "psycopg"))
     return any(driver is not None and isinstance(error, driver.Error) for driver in drivers)
 

@@ -19,7 +19,20 @@ def new_token() -> str:
 
 @dataclass(frozen=True)
 class Item:
-    """A thing to choose from: the features that are learned from, and whatever else a page shows of it."""
+    """A thing to choose from.
+
+    Parameters
+    ----------
+    name : what it is called
+    features : numbers that are learned from
+    details : whatever else a page shows of it
+
+    Examples
+    --------
+    >>> from coombs.storage import Item
+    >>> Item("tea", (2.5,)).details
+    {}
+    """
 
     name: str
     features: tuple[float, ...]
@@ -28,7 +41,23 @@ class Item:
 
 @dataclass(frozen=True)
 class StudyRecord:
-    """A study: its items and their features never change."""
+    """A study: its items and their features never change.
+
+    Parameters
+    ----------
+    id : number
+    name : of the study
+    feature_names : of its items
+    settings : how it asks
+    created : when
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from coombs.storage import StudyRecord
+    >>> StudyRecord(1, "pizza", ("size",), {}, datetime(2026, 1, 31, tzinfo=UTC)).name
+    'pizza'
+    """
 
     id: int
     name: str
@@ -39,7 +68,21 @@ class StudyRecord:
 
 @dataclass(frozen=True)
 class StudySummary:
-    """A study as a list shows it."""
+    """A study as a list shows it.
+
+    Parameters
+    ----------
+    name : of the study
+    created : when
+    n_items, n_respondents, n_answers : how many it has
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from coombs.storage import StudySummary
+    >>> StudySummary("pizza", datetime(2026, 1, 31, tzinfo=UTC), 2, 1, 0).n_items
+    2
+    """
 
     name: str
     created: datetime
@@ -50,7 +93,22 @@ class StudySummary:
 
 @dataclass(frozen=True)
 class RespondentRecord:
-    """A person who answers in a study; `token` is what their link holds, and cannot be guessed."""
+    """A person who answers in a study.
+
+    Parameters
+    ----------
+    id, study_id : numbers
+    name : of the person
+    token : what their link holds, and cannot be guessed
+    created : when
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from coombs.storage import RespondentRecord
+    >>> RespondentRecord(1, 1, "Ann", "secret", datetime(2026, 1, 31, tzinfo=UTC)).name
+    'Ann'
+    """
 
     id: int
     study_id: int
@@ -63,8 +121,21 @@ class RespondentRecord:
 class QuestionRecord:
     """Two items that a respondent was asked about, why, and what was expected.
 
-    `purpose` is a strategy's name, "start", "probe" or "check"; `predicted` is the probability of left,
-    given the answers before it, or None; `progress` is how far it was shown to be, from 0 to 1, or None.
+    Parameters
+    ----------
+    id, respondent_id : numbers
+    left, right : positions of the items
+    purpose : a strategy's name, "probe", "confirmation" or "check"
+    predicted : the probability of left, given the answers before it, or None
+    progress : how far it was shown to be, from 0 to 1, or None
+    asked : when
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from coombs.storage import QuestionRecord
+    >>> QuestionRecord(1, 1, 0, 1, "probe", 0.5, None, datetime(2026, 1, 31, tzinfo=UTC)).purpose
+    'probe'
     """
 
     id: int
@@ -79,7 +150,24 @@ class QuestionRecord:
 
 @dataclass(frozen=True)
 class AnswerRecord:
-    """An answer, to a question or to none (`question_id` is None)."""
+    """An answer, to a question or to none.
+
+    Parameters
+    ----------
+    id, respondent_id : numbers
+    question_id : of the question, or None
+    left, right : positions of the items
+    choice : "left", "right", "tie" or "skip"
+    weight : what it counts
+    told : when
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from coombs.storage import AnswerRecord
+    >>> AnswerRecord(1, 1, None, 0, 1, "left", 1.0, datetime(2026, 1, 31, tzinfo=UTC)).choice
+    'left'
+    """
 
     id: int
     respondent_id: int
@@ -93,7 +181,20 @@ class AnswerRecord:
 
 @dataclass(frozen=True)
 class UndoRecord:
-    """That an answer no longer stands."""
+    """That an answer no longer stands.
+
+    Parameters
+    ----------
+    id, respondent_id, answer_id : numbers
+    told : when
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from coombs.storage import UndoRecord
+    >>> UndoRecord(2, 1, 1, datetime(2026, 1, 31, tzinfo=UTC)).answer_id
+    1
+    """
 
     id: int
     respondent_id: int

@@ -1,32 +1,17 @@
-"""The storage: what it keeps and how, in SQL that SQLite and PostgreSQL both speak."""
+"""The storage: studies, and what their respondents were asked and said, behind one contract."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any
 
 from coombs.data.tables import InputError
 from coombs.storage import rows, validation
-from coombs.storage.database import LARGEST, Database
-from coombs.storage.records import (
-    AnswerRecord,
-    Choice,
-    Event,
-    Item,
-    QuestionRecord,
-    RespondentRecord,
-    StudyRecord,
-    StudySummary,
-    UndoRecord,
-)
-from coombs.storage.schema import migrate
-from coombs.storage.timestamps import stored_time, utc
-from coombs.storage.validation import AnsweredError, StudyExistsError, UnknownStudyError
-
-# An undo is an event, and because of it another does not stand.
-_COUNT = "COUNT(*) - 2 * COUNT(undoes)"
+from coombs.storage.database import LARGEST
+from coombs.storage.records import AnswerRecord, Choice, Event, QuestionRecord, UndoRecord
+from coombs.storage.study_storage import StudyStorage
+from coombs.storage.timestamps import utc
+from coombs.storage.validation import AnsweredError, UnknownStudyError
 
 _STANDS = (
     "NOT EXISTS (SELECT 1 FROM events undo"
@@ -37,108 +22,27 @@ _STANDS = (
 _PAIR = "respondent_id = ? AND left_item IN (?, ?) AND right_item IN (?, ?)"
 
 
-class Storage:
+class Storage(StudyStorage):
     """Studies, their items, and everything that respondents were asked and said, in a database.
 
     Every method is one transaction, unless inside of `batch`: when it returns, what it added is kept,
     whatever happens to the process; when it raises, nothing was added. Any number of processes and
-    threads may call at once. `at` is when it happened, by default now.
+    threads may call at once. `at` is when it happened, by default now. `open_storage` makes one.
+
+    Parameters
+    ----------
+    database : where it is kept, and how it speaks SQL
+
+    Examples
+    --------
+    >>> from coombs.storage import Item, open_storage
+    >>> storage = open_storage("memory:")
+    >>> items = [Item("small", (1.0,)), Item("large", (2.0,))]
+    >>> study = storage.create_study("pizza", ["size"], items, {})
+    >>> ann = storage.add_respondent(study.id, "Ann", token="secret")
+    >>> storage.add_answer(ann.id, 0, 1, "right").choice
+    'right'
     """
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
-        migrate(database)
-
-    def create_study(
-        self,
-        name: str,
-        feature_names: Sequence[str],
-        items: Sequence[Item],
-        settings: Mapping[str, Any],
-        *,
-        at: datetime | None = None,
-    ) -> StudyRecord:
-        """A new study with its items, or StudyExistsError."""
-        row = rows.study_row(name, feature_names, settings, at)
-        item_rows = [rows.item_row(item) for item in items]
-        with self.database.transaction():
-            if not self.database.insert_new("studies", rows.STUDY, row):
-                raise StudyExistsError(f"There is a study named {name!r} already; choose another name.")
-            study = self.study(name)
-            placed = [(study.id, position, *item) for position, item in enumerate(item_rows)]
-            self.database.insert_each("items", rows.ITEM, placed)
-        return study
-
-    def study(self, name: str) -> StudyRecord:
-        """The study of that name, or UnknownStudyError."""
-        select = f"SELECT id, {rows.STUDY} FROM studies WHERE name = ?"
-        for row in self.database.rows(select, validation.text(name, "study's name")):
-            return rows.study(row)
-        raise UnknownStudyError(f"There is no study named {name!r}.")
-
-    def studies(self) -> list[StudySummary]:
-        """All studies by name."""
-        found = self.database.rows(
-            "SELECT name, created,"
-            " (SELECT COUNT(*) FROM items WHERE items.study_id = studies.id),"
-            " (SELECT COUNT(*) FROM respondents WHERE respondents.study_id = studies.id),"
-            f" (SELECT {_COUNT} FROM respondents JOIN events ON events.respondent_id = respondents.id"
-            " WHERE respondents.study_id = studies.id)"
-            " FROM studies"
-        )
-        # Sorted here, as databases differ in how they sort text.
-        return [StudySummary(name, stored_time(created), *counts) for name, created, *counts in sorted(found)]
-
-    def delete_study(self, name: str) -> None:
-        """Remove a study with all that belongs to it."""
-        with self.database.batch():
-            self.database.change("DELETE FROM studies WHERE id = ?", self.study(name).id)
-
-    def items(self, study_id: int) -> list[Item]:
-        """The items of a study in their order."""
-        select = "SELECT name, features, details FROM items WHERE study_id = ? ORDER BY position"
-        found = self.database.rows(select, study_id)
-        if not found:
-            self._check_study(study_id)
-        return [rows.item(row) for row in found]
-
-    def add_respondent(
-        self, study_id: int, name: str, token: str, *, at: datetime | None = None
-    ) -> RespondentRecord:
-        """The respondent of that name, made with this token unless there is one already."""
-        row = validation.text(name, "respondent's name"), validation.text(token, "token"), utc(at)
-        with self.database.transaction():
-            self._check_study(study_id, self.database.for_update)
-            self.database.insert_new("respondents", rows.RESPONDENT, (study_id, *row))
-            select = f"SELECT id, {rows.RESPONDENT} FROM respondents WHERE study_id = ? AND name = ?"
-            found = self.database.rows(select, study_id, name)
-        if not found:
-            raise InputError(
-                "Another respondent has this token; every respondent needs a token of their own."
-            )
-        return rows.timed(RespondentRecord, found[0])
-
-    def respondents(self, study_id: int) -> list[tuple[RespondentRecord, int]]:
-        """The respondents of a study in the order they came, each with the number of standing answers."""
-        found = self.database.rows(
-            f"SELECT id, {rows.RESPONDENT},"
-            f" (SELECT {_COUNT} FROM events WHERE events.respondent_id = respondents.id)"
-            " FROM respondents WHERE study_id = ? ORDER BY id",
-            study_id,
-        )
-        if not found:
-            self._check_study(study_id)
-        return [(rows.timed(RespondentRecord, row[:-1]), row[-1]) for row in found]
-
-    def by_token(self, token: str) -> tuple[str, RespondentRecord]:
-        """The study's name and the respondent whose link holds the token, or UnknownStudyError."""
-        for row in self.database.rows(
-            f"SELECT id, {rows.RESPONDENT}, (SELECT studies.name FROM studies WHERE studies.id = study_id)"
-            " FROM respondents WHERE token = ?",
-            validation.text(token, "token"),
-        ):
-            return row[-1], rows.timed(RespondentRecord, row[:-1])
-        raise UnknownStudyError("This link is nobody's; ask whoever made the study for a new one.")
 
     def add_question(
         self,
@@ -152,9 +56,33 @@ class Storage:
         again: bool = False,
         at: datetime | None = None,
     ) -> QuestionRecord | None:
-        """A new question; None, unless `again`, if the respondent was asked or answered that pair before.
+        """Keep a new question, unless the respondent was asked or answered that pair before.
 
         The pair is the same either way around; an answer that was undone does not count.
+
+        Parameters
+        ----------
+        respondent_id : of the person
+        left, right : positions of the items
+        purpose : why it is asked
+        predicted : probability of left, or None
+        progress : from 0 to 1, as it was shown, or None
+        again : True asks about a pair once more
+        at : when it happened, with a time zone (default: now)
+
+        Returns
+        -------
+        QuestionRecord, or None if the pair is not new
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> storage, ann = study.storage, study.respondent("Ann").record
+        >>> storage.add_question(ann.id, 0, 1, "random").left
+        0
+        >>> storage.add_question(ann.id, 1, 0, "random") is None
+        True
         """
         shares = (
             validation.share(predicted, "predicted probability"),
@@ -171,12 +99,49 @@ class Storage:
     def questions(
         self, respondent_id: int, *, after: int = 0, latest: int | None = None
     ) -> list[QuestionRecord]:
-        """Questions in the order they were asked: with a larger id than `after`, the `latest` so many."""
+        """Return questions in the order they were asked.
+
+        Parameters
+        ----------
+        respondent_id : of the person
+        after : only those with a larger id
+        latest : at most so many, the last ones
+
+        Returns
+        -------
+        list of QuestionRecord
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> storage, ann = study.storage, study.respondent("Ann").record
+        >>> storage.questions(ann.id)
+        []
+        """
         found = self._page("questions", rows.QUESTION, respondent_id, after, latest)
         return [rows.timed(QuestionRecord, row) for row in found]
 
     def pairs(self, respondent_id: int) -> set[tuple[int, int]]:
-        """Pairs that the respondent was asked about or has a standing answer to, the lower position first."""
+        """Return the pairs that the respondent was asked about or has a standing answer to.
+
+        Parameters
+        ----------
+        respondent_id : of the person
+
+        Returns
+        -------
+        set of pairs of positions, the lower first
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> storage, ann = study.storage, study.respondent("Ann").record
+        >>> _ = storage.add_answer(ann.id, 1, 0, "left")
+        >>> storage.pairs(ann.id)
+        {(0, 1)}
+        """
         found = self.database.rows(
             "SELECT DISTINCT left_item, right_item FROM questions WHERE respondent_id = ?"
             " UNION SELECT DISTINCT left_item, right_item FROM events WHERE respondent_id = ?"
@@ -199,11 +164,32 @@ class Storage:
         weight: float = 1.0,
         at: datetime | None = None,
     ) -> AnswerRecord:
-        """A new answer.
+        """Keep a new answer.
 
         A question has one standing answer: telling the same again returns it and adds nothing, so that
         whoever did not see the reply may repeat the call; another choice is an AnsweredError. A question
         of another respondent or about other items is an UnknownStudyError.
+
+        Parameters
+        ----------
+        respondent_id : of the person
+        left, right : positions of the items
+        choice : "left", "right", "tie" or "skip"
+        question_id : of the question, or None
+        weight : what the answer counts
+        at : when it happened, with a time zone (default: now)
+
+        Returns
+        -------
+        AnswerRecord
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> storage, ann = study.storage, study.respondent("Ann").record
+        >>> storage.add_answer(ann.id, 0, 1, "right").choice
+        'right'
         """
         told = int(left), int(right), validation.choice(choice), validation.weight(weight)
         row = respondent_id, question_id, *told, utc(at)
@@ -219,7 +205,27 @@ class Storage:
         return AnswerRecord(number, *row)
 
     def add_undo(self, respondent_id: int, answer_id: int, *, at: datetime | None = None) -> UndoRecord:
-        """Take an answer back: AnsweredError if it was, UnknownStudyError if it is not this respondent's."""
+        """Take an answer back: AnsweredError if it was, UnknownStudyError if it is not this respondent's.
+
+        Parameters
+        ----------
+        respondent_id : of the person
+        answer_id : of the answer
+        at : when it happened, with a time zone (default: now)
+
+        Returns
+        -------
+        UndoRecord
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> storage, ann = study.storage, study.respondent("Ann").record
+        >>> answer = storage.add_answer(ann.id, 0, 1, "right")
+        >>> storage.add_undo(ann.id, answer.id).answer_id == answer.id
+        True
+        """
         row = respondent_id, answer_id, utc(at)
         with self.database.transaction():
             self._check_respondent(respondent_id, self.database.for_update)
@@ -236,26 +242,65 @@ class Storage:
         return UndoRecord(number, *row)
 
     def events(self, respondent_id: int, *, after: int = 0, latest: int | None = None) -> list[Event]:
-        """Answers and undos in their order: with a larger id than `after`, the `latest` so many."""
+        """Return answers and undos in their order.
+
+        Parameters
+        ----------
+        respondent_id : of the person
+        after : only those with a larger id
+        latest : at most so many, the last ones
+
+        Returns
+        -------
+        list of AnswerRecord and UndoRecord
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> storage, ann = study.storage, study.respondent("Ann").record
+        >>> _ = storage.add_answer(ann.id, 0, 1, "tie")
+        >>> [event.choice for event in storage.events(ann.id)]
+        ['tie']
+        """
         return [rows.event(row) for row in self._page("events", rows.EVENT, respondent_id, after, latest)]
 
     def batch(self) -> AbstractContextManager[None]:
-        """Calls inside, by this thread, are one transaction: quick for many, and all of them or none."""
+        """Make all calls inside, by this thread, one transaction: quick for many, and all of them or none.
+
+        Returns
+        -------
+        context manager
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> storage, ann = study.storage, study.respondent("Ann").record
+        >>> with storage.batch():
+        ...     _ = storage.add_answer(ann.id, 0, 1, "tie")
+        >>> len(storage.events(ann.id))
+        1
+        """
         return self.database.batch()
 
     def close(self) -> None:
-        """Let go of this thread's connection; nothing is lost without it, and the next call opens another."""
+        """Let go of this thread's connection; nothing is lost, and the next call opens another.
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> storage, ann = study.storage, study.respondent("Ann").record
+        >>> storage.close()
+        >>> len(storage.studies())
+        1
+        """
         self.database.close()
-
-    def _check_study(self, study_id: int, lock: str = "") -> None:
-        """Refuse an id that no study has."""
-        if not self.database.rows(f"SELECT 1 FROM studies WHERE id = ? {lock}", study_id):
-            raise UnknownStudyError(f"There is no study with the id {study_id}.")
-
-    def _check_respondent(self, respondent_id: int, lock: str = "") -> None:
-        """Refuse an id that no respondent has."""
-        if not self.database.rows(f"SELECT 1 FROM respondents WHERE id = ? {lock}", respondent_id):
-            raise UnknownStudyError(f"There is no respondent with the id {respondent_id}.")
 
     def _lock(self, respondent_id: int, left: int, right: int) -> None:
         """Be alone with a respondent, so that ids rise in the order of commits; refuse what is no pair."""

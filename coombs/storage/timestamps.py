@@ -9,7 +9,17 @@ from coombs.data.tables import InputError
 
 
 def now() -> datetime:
-    """The time, in UTC."""
+    """Return the time, in UTC.
+
+    Returns
+    -------
+    datetime
+
+    Examples
+    --------
+    >>> str(now().tzinfo)
+    'UTC'
+    """
     return datetime.now(UTC)
 
 

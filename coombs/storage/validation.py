@@ -12,15 +12,49 @@ from coombs.storage.records import CHOICES, AnswerRecord, Choice
 
 
 class UnknownStudyError(InputError):
-    """There is no study, respondent or question of that name or number."""
+    """There is no study, respondent or question of that name or number.
+
+    Examples
+    --------
+    >>> from coombs import load_study
+    >>> try:
+    ...     load_study("flats", storage="memory:")
+    ... except UnknownStudyError as error:
+    ...     print(error)
+    There is no study named 'flats'.
+    """
 
 
 class StudyExistsError(InputError):
-    """There is a study of that name already."""
+    """There is a study of that name already.
+
+    Examples
+    --------
+    >>> from coombs import create_study
+    >>> study = create_study([[0.0], [1.0]], storage="memory:")
+    >>> try:
+    ...     create_study([[0.0], [1.0]], storage=study.storage, load_if_exists=False)
+    ... except StudyExistsError as error:
+    ...     print(error)
+    There is a study named 'study' already; choose another name.
+    """
 
 
 class AnsweredError(InputError):
-    """The question has another answer, or the answer was undone already."""
+    """The question has another answer, or the answer was undone already.
+
+    Examples
+    --------
+    >>> from coombs import create_study
+    >>> study = create_study([[0.0], [1.0]], storage="memory:")
+    >>> question = study.ask()
+    >>> _ = study.tell(question, "left")
+    >>> try:
+    ...     study.tell(question, "tie")
+    ... except AnsweredError as error:
+    ...     print(error)
+    Question 1 has another answer, 'left'; undo it first.
+    """
 
 
 def text(value: str, what: str) -> str:

@@ -5,7 +5,9 @@ from coombs.study.ask_tell import Answer, Question, StudyProgress
 from coombs.study.respondent import Respondent
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
-from coombs.study.study import Settings, Study, create_study, delete_study, list_studies, load_study
+from coombs.study.settings import Settings
+from coombs.study.stored_studies import create_study, delete_study, list_studies, load_study
+from coombs.study.study import Study
 from coombs.study.study_jsonl import import_study
 
 Progress = StudyProgress

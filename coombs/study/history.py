@@ -13,6 +13,12 @@ from coombs.storage.records import AnswerRecord, Event, QuestionRecord, Responde
 
 MOST_ANSWERS = 2_000
 """Questions are chosen by the latest answers, of which so many say enough."""
+FIRST_CONFIRMATION = 6
+"""Answers before the first question with a foreseeable answer."""
+CONFIRM_EVERY = 3
+"""From then on, every so many questions is one, until there is evidence of a taste."""
+CONFIRMED = 4.0
+"""Log odds, a taste against a coin, that are evidence enough."""
 
 
 class History:
@@ -125,6 +131,16 @@ class History:
                 p = question.predicted if answer.choice == "left" else 1 - question.predicted
                 total += math.log(2 * max(p, 1e-9))
         return total
+
+    @property
+    def needs_confirmation(self) -> bool:
+        """Whether it is time for a question with a foreseeable answer.
+
+        Answers to chosen questions are open by design: they teach much, and say nothing about whether there
+        is a taste to learn. So, until that is settled, every so many questions test what was learned.
+        """
+        count = len(self.answers)
+        return count >= FIRST_CONFIRMATION and count % CONFIRM_EVERY == 0 and self.log_odds < CONFIRMED
 
     @property
     def last_answer(self) -> AnswerRecord | None:

@@ -19,6 +19,7 @@ from coombs.data.tables import InputError
 from coombs.storage.records import AnswerRecord, Choice, QuestionRecord, RespondentRecord
 from coombs.study.ask_tell import Answer, Question, StudyProgress
 from coombs.study.history import StoredHistory, unordered
+from coombs.study.interface import AskTell
 from coombs.study.online_model import Learn, OnlineModel, RemainingQuestions, Snapshot, learn
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
@@ -27,12 +28,6 @@ if TYPE_CHECKING:
     from coombs.storage import Storage
     from coombs.study.study import Study
 
-FIRST_CONFIRMATION = 6
-"""Answers before the first question with a foreseeable answer."""
-CONFIRM_EVERY = 3
-"""From then on, every so many questions is one, until there is evidence of a taste."""
-CONFIRMED = 4.0
-"""Log odds, a taste against a coin, that are evidence enough."""
 EVIDENT = 1.5
 """Log odds from which on the best items may be named."""
 UNPREDICTED = (
@@ -43,12 +38,25 @@ REFUSED = 20
 """So many pairs that turn out to have been asked long ago, and all of those are read."""
 
 
-class Respondent:
+class Respondent(AskTell):
     """A person in a study, with a model of their own; safe to use from several threads and processes.
 
-    Made by `Study.respondent`; `record` has their name and the token of their link. Learning from answers
-    and choosing questions takes tens of milliseconds: where many people wait, one thread can `think`, and
-    others take a `turn` by the latest snapshot.
+    Made by `Study.respondent`. Learning from answers and choosing questions takes tens of milliseconds: where
+    many people wait, one thread can `think`, and others take a `turn` by the latest snapshot.
+
+    Parameters
+    ----------
+    study : the Study
+    record : what the storage has of the person: their name and the token of their link
+    learn : does the learning, here (default) or in another process
+
+    Examples
+    --------
+    >>> from coombs import create_study
+    >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+    >>> ann = study.respondent("ann")
+    >>> ann.tell(ann.ask(), "left").respondent
+    'ann'
     """
 
     def __init__(self, study: Study, record: RespondentRecord, learn: Learn = learn) -> None:
@@ -82,7 +90,19 @@ class Respondent:
         return self.study.storage
 
     def think(self) -> Snapshot:
-        """What all answers say: the next questions and the best items. At once if nothing is new."""
+        """Return what all answers say; at once if nothing is new.
+
+        Returns
+        -------
+        Snapshot: the next questions and the best items
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> len(study.respondent("ann").think().choices) > 0
+        True
+        """
         with self._lock:
             self._history.sync()
         return self._update()
@@ -101,10 +121,6 @@ class Respondent:
             return self._snapshot
 
     def ask(self) -> Question | None:
-        """A new question, or the one whose answer was undone. None where every pair has been answered.
-
-        Two calls never give the same new pair, whichever processes make them.
-        """
         return self._ask(self.think())
 
     def _ask(self, snapshot: Snapshot) -> Question | None:
@@ -113,7 +129,20 @@ class Respondent:
             return None if record is None else self._question(record)
 
     def turn(self) -> tuple[Question | None, StudyProgress]:
-        """`current` and `progress` at once, by the latest snapshot."""
+        """Return `current` and `progress` at once, by the latest snapshot.
+
+        Returns
+        -------
+        Question or None, and StudyProgress
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> question, progress = study.respondent("ann").turn()
+        >>> question.purpose, progress.n_answers
+        ('random', 0)
+        """
         with self._lock:
             self._history.sync()
             snapshot = self._snapshot
@@ -167,26 +196,31 @@ class Respondent:
         return new.first, new.second, "probe" if probe else strategy, new.probability
 
     def _needs_confirmation(self) -> bool:
-        """Whether it is time for a question with a foreseeable answer.
-
-        Answers to chosen questions are open by design: they teach much, and say nothing about whether there
-        is a taste to learn. So, until that is settled, every so many questions test what was learned.
-        """
-        settings, history = self.study.settings, self._history
-        if not settings.probes or settings.strategy == "random":
-            return False
-        count = len(history.answers)
-        return count >= FIRST_CONFIRMATION and count % CONFIRM_EVERY == 0 and history.log_odds < CONFIRMED
+        """Whether it is time for a question with a foreseeable answer, where questions are chosen at all."""
+        settings = self.study.settings
+        chooses = bool(settings.probes) and settings.strategy != "random"
+        return chooses and self._history.needs_confirmation
 
     def last_answer(self) -> Answer | None:
-        """The latest that stands, by what was read with the last question or told since."""
+        """Return the latest answer that stands, by what was read last or told since.
+
+        Returns
+        -------
+        Answer or None
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> study.respondent("ann").last_answer() is None
+        True
+        """
         with self._lock:
             self._history.refresh()
             last = self._history.last_answer
             return None if last is None else self._answer(last)
 
     def current(self) -> Question | None:
-        """The question that waits for an answer, after coming back or an undo; a new one if none does."""
         with self._lock:
             self._history.sync()
             waiting = self._history.open
@@ -195,7 +229,24 @@ class Respondent:
         return self._ask(self._update())
 
     def check(self, answer: Answer | int) -> Question:
-        """Ask a pair again on purpose, to see whether its answer is the same, the two in a random order."""
+        """Ask about a pair again on purpose, to see whether its answer is the same.
+
+        Parameters
+        ----------
+        answer : an Answer of `history`, or its id
+
+        Returns
+        -------
+        Question, the two in a random order
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> ann = study.respondent("ann")
+        >>> ann.check(ann.tell((1, 0))).purpose
+        'check'
+        """
         with self._lock:
             record = self._answer_record(answer)
             left, right = self._rng.permutation([record.left, record.right]).tolist()
@@ -207,17 +258,6 @@ class Respondent:
     def tell(
         self, question: Question | int | Sequence[Any], choice: str | None = None, *, weight: float = 1.0
     ) -> Answer:
-        """Keep an answer: when this returns it is stored.
-
-        Parameters
-        ----------
-        question : what `ask` gave, its id, or a pair of items by name or position for an answer never
-            asked for: (winner, loser), or any two with a `choice`
-        choice : "left", "right", "tie" or "skip"
-        weight : what the answer counts; 1 is one answer
-
-        A question has one answer: telling the same again changes nothing; to change it, `undo` it first.
-        """
         with self._lock:
             if isinstance(question, Question | Integral) and not isinstance(question, bool):
                 left, right, number = self._asked(question)
@@ -235,10 +275,6 @@ class Respondent:
             return self._answer(record)
 
     def undo(self, answer: Answer | int | None = None) -> Answer | None:
-        """Take back an answer, by default the last one; its question will be asked again.
-
-        Returns the answer that no longer stands, or None if there was none.
-        """
         with self._lock:
             self._history.sync()
             record = self._history.last_answer if answer is None else self._answer_record(answer)
@@ -249,7 +285,6 @@ class Respondent:
             return self._answer(record)
 
     def history(self) -> tuple[Answer, ...]:
-        """All standing answers in the order they were given."""
         with self._lock:
             self._history.sync()
             return self._standing()
@@ -259,7 +294,6 @@ class Respondent:
         return tuple(map(self._answer, self._history.answers.values()))
 
     def progress(self, k: int | None = None, certainty: float | None = None) -> StudyProgress:
-        """How sure the best k items are, and about how many more questions it takes."""
         goal = self.study.settings.goal(self.study.n_items, k, certainty)
         snapshot = self.think()
         with self._lock:
@@ -313,14 +347,12 @@ class Respondent:
     def done(
         self, k: int | None = None, certainty: float | None = None, *, questions: int | None = None
     ) -> bool:
-        """Whether the best k items are certain enough, so many were answered, or nothing is left to ask."""
         if questions is not None and (not isinstance(questions, Integral) or isinstance(questions, bool)):
             raise InputError(f"questions is {questions!r}; it must be a whole number.")
         found = self.progress(k, certainty)
         return found.questions_left == 0 or (questions is not None and found.n_answers >= questions)
 
     def comparisons(self) -> Comparisons:
-        """The standing answers, skips left out, for any estimator."""
         answers = [one for one in self.history() if one.choice != "skip"]
         if not answers:
             raise InputError(f"{self.name!r} has not answered anything yet; at least one answer is needed.")
@@ -334,13 +366,36 @@ class Respondent:
         )
 
     def response_style(self) -> ResponseStyle:
-        """How the questions were answered, whatever they were about."""
+        """Return how the questions were answered, whatever they were about.
+
+        Returns
+        -------
+        ResponseStyle
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> study.respondent("ann").response_style().n_choices
+        0
+        """
         return ResponseStyle.of_answers(self.history())
 
     def doubts(self) -> tuple[str, ...]:
-        """Why no best items can be named, in sentences: the answers follow the sides, or are unpredictable.
+        """Return why no best items can be named, in sentences.
 
         It takes no fit, so that it can be asked for with every question; `result` knows better.
+
+        Returns
+        -------
+        tuple of str; empty where the answers are predictable and do not follow the sides
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> len(study.respondent("ann").doubts())
+        1
         """
         with self._lock:
             self._history.refresh()
@@ -350,7 +405,6 @@ class Respondent:
             return () if self._history.log_odds >= EVIDENT else (UNPREDICTED,)
 
     def result(self) -> Result:
-        """What the answers say: the ranking, the ideal, what trades off against what; a whole new fit."""
         return Result.of(self)
 
     def _asked(self, question: Question | int) -> tuple[int, int, int]:

@@ -32,7 +32,7 @@ LEAST_TIMES = 10
 class ResponseStyle:
     """How somebody answered.
 
-    Attributes
+    Parameters
     ----------
     n_choices : answers "left" or "right" to questions that were asked
     side : the side chosen more often; None without answers, or where both were chosen equally often
@@ -44,6 +44,12 @@ class ResponseStyle:
     is_straight_lining : whether it was chosen (nearly) always
     is_alternating : whether left and right were chosen in turn, (nearly) always
     is_hasty : whether the median time is below 0.7 seconds, of at least ten
+
+    Examples
+    --------
+    >>> from coombs.study import ResponseStyle
+    >>> ResponseStyle.of(["left"] * 30).is_straight_lining
+    True
     """
 
     n_choices: int
@@ -58,12 +64,16 @@ class ResponseStyle:
 
     @classmethod
     def of(cls, choices: Sequence[Choice], seconds: Sequence[float] = ()) -> Self:
-        """How a person answered.
+        """Return how a person answered.
 
         Parameters
         ----------
         choices : the answers to questions that were asked (left, right, tie, skip), in their order
         seconds : how long answers took, as far as it is known
+
+        Returns
+        -------
+        ResponseStyle
 
         Examples
         --------
@@ -93,7 +103,21 @@ class ResponseStyle:
 
     @classmethod
     def of_answers(cls, answers: Sequence[Answer]) -> Self:
-        """How a person answered, by the standing answers; those to no question have no sides."""
+        """Return how a person answered, by the standing answers; those to no question have no sides.
+
+        Parameters
+        ----------
+        answers : those of `Respondent.history`
+
+        Returns
+        -------
+        ResponseStyle
+
+        Examples
+        --------
+        >>> ResponseStyle.of_answers([]).n_choices
+        0
+        """
         asked = [one for one in answers if one.question is not None]
         gaps = [(later.told - earlier.told).total_seconds() for earlier, later in pairwise(asked)]
         return cls.of([one.choice for one in asked], [gap for gap in gaps if gap >= 0])
@@ -104,7 +128,15 @@ class ResponseStyle:
         return self.is_straight_lining or self.is_alternating
 
     def sentences(self, who: str = "You") -> tuple[str, ...]:
-        """What is noticeable, one plain sentence or two for each finding.
+        """Return what is noticeable, one plain sentence or two for each finding.
+
+        Parameters
+        ----------
+        who : how the sentences call the person
+
+        Returns
+        -------
+        tuple of str
 
         Examples
         --------

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Result:
     """A fit to all answers of a respondent.
 
-    Attributes
+    Parameters
     ----------
     respondent : whose
     model : the fitted `IdealPoint`
@@ -37,6 +37,14 @@ class Result:
     n_clear : answers that say which of the two is preferred
     agreement : the share of its own answers that the model has right
     is_chosen : whether questions were chosen by the answers before them
+
+    Examples
+    --------
+    >>> from coombs import create_study
+    >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:", metric="identity")
+    >>> _ = study.tell((1, 0)), study.tell((1, 2))
+    >>> study.result().ranking[0]
+    1
     """
 
     respondent: str
@@ -51,7 +59,24 @@ class Result:
 
     @classmethod
     def of(cls, respondent: Respondent) -> Self:
-        """The result of what stands now."""
+        """Return the result of what stands now.
+
+        Parameters
+        ----------
+        respondent : whose answers
+
+        Returns
+        -------
+        Result
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:", metric="identity")
+        >>> _ = study.tell((1, 0)), study.tell((1, 2))
+        >>> Result.of(study.respondent("me")).n_answers
+        2
+        """
         # Asking goes without scikit-learn, which takes a second to import.
         from coombs.estimators.ideal_point import IdealPoint
 
@@ -91,7 +116,24 @@ class Result:
         return self.explain()
 
     def no_pattern(self, who: str = "You") -> tuple[str, ...]:
-        """Why the result means nothing, in sentences; none if it does."""
+        """Return why the result means nothing, in sentences.
+
+        Parameters
+        ----------
+        who : how the sentences call the person
+
+        Returns
+        -------
+        tuple of str; empty where there is a pattern
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:", metric="identity")
+        >>> _ = study.tell((1, 0)), study.tell((1, 2))
+        >>> study.result().no_pattern()[0]
+        'So far, 2 answers tell no more than tossing a coin would.'
+        """
         if self.has_pattern:
             return ()
         tell = f"{count(self.n_answers, 'answer')} {'tells' if self.n_answers == 1 else 'tell'}"
@@ -115,12 +157,50 @@ class Result:
         return ideal if self.has_pattern else np.full_like(ideal, np.nan)
 
     def explain(self, **options: Any) -> Explanation:
-        """In words and tables; see `coombs.insights.explain`."""
+        """Return the result in words and tables.
+
+        Parameters
+        ----------
+        options : as for `coombs.insights.explain`
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:", metric="identity")
+        >>> _ = study.tell((1, 0)), study.tell((1, 2))
+        >>> study.result().explain().n_answers
+        2
+        """
         told = self.model.explain(**{"chosen": self.is_chosen, **options})
         return told.without_claims() if self.response_style.is_mechanical or not self.n_clear else told
 
     def report(self, path: str | PathLike[str], **options: Any) -> Any:
-        """Write one HTML file; see `coombs.report`."""
+        """Write one HTML file.
+
+        Parameters
+        ----------
+        path : of the file
+        options : as for `coombs.report`
+
+        Returns
+        -------
+        path of the file
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:", metric="identity")
+        >>> _ = study.tell((1, 0)), study.tell((1, 2))
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+        >>> _ = study.result().report(path)
+        >>> path.exists()
+        True
+        """
         from coombs.render.html import report
 
         return report(
@@ -128,7 +208,20 @@ class Result:
         )
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame of all items, best first: item, rank, its likely range, distance."""
+        """Return all items, best first.
+
+        Returns
+        -------
+        pandas.DataFrame with the columns item, rank, rank_low, rank_high (its likely range) and distance
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:", metric="identity")
+        >>> _ = study.tell((1, 0)), study.tell((1, 2))
+        >>> study.result().to_frame()["rank"].tolist()
+        [1, 2, 3]
+        """
         model = self.model
         order = np.argsort(model.distances_, kind="stable")
         ends = model.rank_interval()[order]
@@ -142,7 +235,20 @@ class Result:
         return pandas().DataFrame(columns)
 
     def sections(self) -> list[Section]:
-        """The explanation, and how many answers to random questions were predicted; or why there is none."""
+        """Return the explanation with how many random questions were predicted, or why there is none.
+
+        Returns
+        -------
+        list of sections, which text, page and HTML render
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:", metric="identity")
+        >>> _ = study.tell((1, 0)), study.tell((1, 2))
+        >>> len(study.result().sections())
+        1
+        """
         from coombs.render.sentences import sections
 
         if not self.has_pattern:

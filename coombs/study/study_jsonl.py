@@ -16,7 +16,9 @@ from coombs.progress import ProgressBar
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.records import AnswerRecord, Item, StudyRecord, new_token
 from coombs.storage.timestamps import read_time, time_text
-from coombs.study.study import DEFAULT_STORAGE, Settings, Study, load_study, store_study, stored_catalogue
+from coombs.study.settings import Settings
+from coombs.study.stored_studies import DEFAULT_STORAGE, load_study, store_study, stored_catalogue
+from coombs.study.study import Study
 
 FORMAT = "coombs study"
 """What the first line of such a file says that it is."""
@@ -82,6 +84,10 @@ def import_study(
     path : of a file of events
     storage : as for `create_study`
     name : of the new study (default: the old one's)
+
+    Returns
+    -------
+    Study
 
     Examples
     --------

@@ -703,6 +703,18 @@ def test_scores_in_a_series_follow_their_names() -> None:
         Comparisons.from_scores(items, pd.Series([3, 2, 1], index=list("xyz")))
 
 
+def test_scores_in_a_dict_follow_their_names() -> None:
+    """Of every item by its name, or by its position where there are no names; other keys are refused."""
+    items = pd.DataFrame({"price": [1.0, 2.0, 3.0]}, index=list("abc"))
+    right = Comparisons.from_scores(items, [1, 2, 3], groups=["x", "x", "y"])
+    groups = {"b": "x", "c": "y", "a": "x"}
+    assert Comparisons.from_scores(items, {"c": 3, "a": 1, "b": 2}, groups=groups) == right
+    assert Comparisons.from_tiers([[0.0], [1.0]], {1: 1, 0: 2}).pairs.tolist() == [[1, 0]]
+    for wrong in ({"a": 1, "b": 2}, {"a": 1, "b": 2, "x": 3}, {"a": 1, "b": 2, "c": 3, "d": 4}, {}):
+        with pytest.raises(InputError, match="must be of every item, by name or position, once"):
+            Comparisons.from_scores(items, wrong)
+
+
 def test_columns_called_loser_and_winner_are_not_taken_by_their_order() -> None:
     """The winner wins wherever its column stands."""
     frame = pd.DataFrame({"loser": [0], "winner": [1]})

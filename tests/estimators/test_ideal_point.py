@@ -1106,3 +1106,20 @@ def test_chains_that_stay_apart_are_told(truth: Preferences, monkeypatch: pytest
     with pytest.warns(ConvergenceWarning, match="did not come together .*R-hat 1"):
         est = IdealPoint(truth.items).fit(truth.pairs, truth.y)
     assert est.status_ == "chains_apart"
+
+
+def test_columns_in_another_order_are_taken_by_name() -> None:
+    """In ranks, distances and their intervals: the names tell the order."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(12, 2)), columns=["price", "size"])
+    est = IdealPoint(metric="diagonal").fit(
+        Comparisons.from_scores(frame, 2 * frame["size"] - frame["price"])
+    )
+    swapped = frame[["size", "price"]]
+    for method in (est.rank, est.distance, est.distance_interval, est.rank_interval):
+        np.testing.assert_array_equal(method(swapped), method(frame))
+    with pytest.raises(
+        InputError, match="Feature 1 of the items is 'cost'; the model was learned from price"
+    ):
+        est.rank_interval(frame.rename(columns={"size": "cost"}))

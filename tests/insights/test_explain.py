@@ -706,6 +706,19 @@ def test_findings_go_through_a_model_file(sweet: IdealPoint, told_phones: Explan
     assert (again.trust.accuracy, again.trust.basis) == (told_phones.trust.accuracy, "left out")
 
 
+def test_findings_keep_warnings(sweet: IdealPoint, told_phones: Explanation) -> None:
+    """What to be careful about is said by the model too; older files have none, broken ones are refused."""
+    careful = replace(told_phones.trust, warnings=("Beware.",), cautions=("few answers",))
+    findings = replace(told_phones, trust=careful).findings()
+    model = Model.from_json(replace(sweet.model_, findings=findings).to_json())
+    assert "Careful: Beware." in str(model.explain())
+    trust = {name: value for name, value in findings["trust"].items() if name not in ("warnings", "cautions")}
+    assert Explanation.from_findings(findings | {"trust": trust}).trust.warnings == ()
+    for broken in ({"warnings": [3], "cautions": ["a"]}, {"warnings": ["a"]}, {"warnings": "a"}):
+        with pytest.raises(InputError, match="findings cannot be read"):
+            Explanation.from_findings(findings | {"trust": trust | broken})
+
+
 def test_a_fit_and_a_model_give_the_same_type(sweet: IdealPoint, told: Explanation) -> None:
     """What a model cannot know is missing, and not said."""
     alone = sweet.model_.explain()

@@ -1,0 +1,269 @@
+"""Studies, their items and respondents, in SQL that SQLite and PostgreSQL both speak."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from coombs.data.tables import InputError
+from coombs.storage import rows, validation
+from coombs.storage.database import Database
+from coombs.storage.records import Item, RespondentRecord, StudyRecord, StudySummary
+from coombs.storage.schema import migrate
+from coombs.storage.timestamps import stored_time, utc
+from coombs.storage.validation import StudyExistsError, UnknownStudyError
+
+# An undo is an event, and because of it another does not stand.
+_COUNT = "COUNT(*) - 2 * COUNT(undoes)"
+
+
+class StudyStorage:
+    """The part of a `Storage` that keeps studies, their items and respondents."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        migrate(database)
+
+    def create_study(
+        self,
+        name: str,
+        feature_names: Sequence[str],
+        items: Sequence[Item],
+        settings: Mapping[str, Any],
+        *,
+        at: datetime | None = None,
+    ) -> StudyRecord:
+        """Make a new study with its items, or raise StudyExistsError.
+
+        Parameters
+        ----------
+        name : of the study
+        feature_names : what the features are called
+        items : of Item, in their order
+        settings : what JSON can hold
+        at : when it happened, with a time zone (default: now)
+
+        Returns
+        -------
+        StudyRecord
+
+        Examples
+        --------
+        >>> from coombs.storage import Item, open_storage
+        >>> storage = open_storage("memory:")
+        >>> items = [Item("small", (1.0,)), Item("large", (2.0,))]
+        >>> study = storage.create_study("pizza", ["size"], items, {})
+        >>> ann = storage.add_respondent(study.id, "Ann", token="secret")
+        >>> study.feature_names
+        ('size',)
+        """
+        row = rows.study_row(name, feature_names, settings, at)
+        item_rows = [rows.item_row(item) for item in items]
+        with self.database.transaction():
+            if not self.database.insert_new("studies", rows.STUDY, row):
+                raise StudyExistsError(f"There is a study named {name!r} already; choose another name.")
+            study = self.study(name)
+            placed = [(study.id, position, *item) for position, item in enumerate(item_rows)]
+            self.database.insert_each("items", rows.ITEM, placed)
+        return study
+
+    def study(self, name: str) -> StudyRecord:
+        """Return the study of that name, or raise UnknownStudyError.
+
+        Parameters
+        ----------
+        name : of the study
+
+        Returns
+        -------
+        StudyRecord
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> storage, ann = study.storage, study.respondent("Ann").record
+        >>> storage.study("pizza").feature_names
+        ('feature 0',)
+        """
+        select = f"SELECT id, {rows.STUDY} FROM studies WHERE name = ?"
+        for row in self.database.rows(select, validation.text(name, "study's name")):
+            return rows.study(row)
+        raise UnknownStudyError(f"There is no study named {name!r}.")
+
+    def studies(self) -> list[StudySummary]:
+        """Return all studies by name.
+
+        Returns
+        -------
+        list of StudySummary
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> storage, ann = study.storage, study.respondent("Ann").record
+        >>> [one.n_respondents for one in storage.studies()]
+        [1]
+        """
+        found = self.database.rows(
+            "SELECT name, created,"
+            " (SELECT COUNT(*) FROM items WHERE items.study_id = studies.id),"
+            " (SELECT COUNT(*) FROM respondents WHERE respondents.study_id = studies.id),"
+            f" (SELECT {_COUNT} FROM respondents JOIN events ON events.respondent_id = respondents.id"
+            " WHERE respondents.study_id = studies.id)"
+            " FROM studies"
+        )
+        # Sorted here, as databases differ in how they sort text.
+        return [StudySummary(name, stored_time(created), *counts) for name, created, *counts in sorted(found)]
+
+    def delete_study(self, name: str) -> None:
+        """Remove a study with all that belongs to it.
+
+        Parameters
+        ----------
+        name : of the study
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> storage, ann = study.storage, study.respondent("Ann").record
+        >>> storage.delete_study("pizza")
+        >>> storage.studies()
+        []
+        """
+        with self.database.batch():
+            self.database.change("DELETE FROM studies WHERE id = ?", self.study(name).id)
+
+    def items(self, study_id: int) -> list[Item]:
+        """Return the items of a study in their order.
+
+        Parameters
+        ----------
+        study_id : of the study
+
+        Returns
+        -------
+        list of Item
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> storage, ann = study.storage, study.respondent("Ann").record
+        >>> [item.name for item in storage.items(study.record.id)]
+        ['0', '1']
+        """
+        select = "SELECT name, features, details FROM items WHERE study_id = ? ORDER BY position"
+        found = self.database.rows(select, study_id)
+        if not found:
+            self._check_study(study_id)
+        return [rows.item(row) for row in found]
+
+    def add_respondent(
+        self, study_id: int, name: str, token: str, *, at: datetime | None = None
+    ) -> RespondentRecord:
+        """Return the respondent of that name, made with this token unless there is one already.
+
+        Parameters
+        ----------
+        study_id : of the study
+        name : of the person
+        token : what their link holds
+        at : when it happened, with a time zone (default: now)
+
+        Returns
+        -------
+        RespondentRecord
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> storage, ann = study.storage, study.respondent("Ann").record
+        >>> storage.add_respondent(study.record.id, "Ann", token="other") == ann
+        True
+        """
+        row = validation.text(name, "respondent's name"), validation.text(token, "token"), utc(at)
+        with self.database.transaction():
+            self._check_study(study_id, self.database.for_update)
+            self.database.insert_new("respondents", rows.RESPONDENT, (study_id, *row))
+            select = f"SELECT id, {rows.RESPONDENT} FROM respondents WHERE study_id = ? AND name = ?"
+            found = self.database.rows(select, study_id, name)
+        if not found:
+            raise InputError(
+                "Another respondent has this token; every respondent needs a token of their own."
+            )
+        return rows.timed(RespondentRecord, found[0])
+
+    def respondents(self, study_id: int) -> list[tuple[RespondentRecord, int]]:
+        """Return the respondents of a study in the order they came, with their standing answers.
+
+        Parameters
+        ----------
+        study_id : of the study
+
+        Returns
+        -------
+        list of RespondentRecord and number of answers
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> storage, ann = study.storage, study.respondent("Ann").record
+        >>> storage.respondents(study.record.id) == [(ann, 0)]
+        True
+        """
+        found = self.database.rows(
+            f"SELECT id, {rows.RESPONDENT},"
+            f" (SELECT {_COUNT} FROM events WHERE events.respondent_id = respondents.id)"
+            " FROM respondents WHERE study_id = ? ORDER BY id",
+            study_id,
+        )
+        if not found:
+            self._check_study(study_id)
+        return [(rows.timed(RespondentRecord, row[:-1]), row[-1]) for row in found]
+
+    def by_token(self, token: str) -> tuple[str, RespondentRecord]:
+        """Return whose link holds the token, or raise UnknownStudyError.
+
+        Parameters
+        ----------
+        token : of the link
+
+        Returns
+        -------
+        the study's name, and RespondentRecord
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> storage, ann = study.storage, study.respondent("Ann").record
+        >>> storage.by_token(ann.token) == ("pizza", ann)
+        True
+        """
+        for row in self.database.rows(
+            f"SELECT id, {rows.RESPONDENT}, (SELECT studies.name FROM studies WHERE studies.id = study_id)"
+            " FROM respondents WHERE token = ?",
+            validation.text(token, "token"),
+        ):
+            return row[-1], rows.timed(RespondentRecord, row[:-1])
+        raise UnknownStudyError("This link is nobody's; ask whoever made the study for a new one.")
+
+    def _check_study(self, study_id: int, lock: str = "") -> None:
+        """Refuse an id that no study has."""
+        if not self.database.rows(f"SELECT 1 FROM studies WHERE id = ? {lock}", study_id):
+            raise UnknownStudyError(f"There is no study with the id {study_id}.")
+
+    def _check_respondent(self, respondent_id: int, lock: str = "") -> None:
+        """Refuse an id that no respondent has."""
+        if not self.database.rows(f"SELECT 1 FROM respondents WHERE id = ? {lock}", respondent_id):
+            raise UnknownStudyError(f"There is no respondent with the id {respondent_id}.")

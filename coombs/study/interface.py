@@ -1,0 +1,199 @@
+"""What a study and each of its respondents are asked for: documented here, for both."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from coombs.data.comparisons import Comparisons
+from coombs.study.ask_tell import Answer, Question, StudyProgress
+
+if TYPE_CHECKING:
+    from coombs.study.result import Result
+
+
+class AskTell(ABC):
+    """Questions, answers and the result of one person: of a respondent, or of the study's own "me"."""
+
+    @abstractmethod
+    def ask(self) -> Question | None:
+        """Return a new question, or the one whose answer was undone.
+
+        Two calls never give the same new pair, whichever processes make them.
+
+        Returns
+        -------
+        Question, or None where every pair has been answered
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> study.ask().left in ("0", "1", "2")
+        True
+        """
+
+    @abstractmethod
+    def tell(
+        self, question: Question | int | Sequence[Any], choice: str | None = None, *, weight: float = 1.0
+    ) -> Answer:
+        """Keep an answer: when this returns, it is stored.
+
+        A question has one answer: telling the same again changes nothing; to change it, `undo` it first.
+
+        Parameters
+        ----------
+        question : what `ask` gave, its id, or a pair of items by name or position for an answer never asked
+            for: (winner, loser), or any two with a `choice`
+        choice : "left", "right", "tie" or "skip"
+        weight : what the answer counts; 1 is one answer
+
+        Returns
+        -------
+        Answer
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> study.tell((1, 0)).winner
+        '1'
+        >>> study.tell(study.ask(), "tie").choice
+        'tie'
+        """
+
+    @abstractmethod
+    def current(self) -> Question | None:
+        """Return the question that waits for an answer, or a new one if none does.
+
+        Returns
+        -------
+        Question, or None where every pair has been answered
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> study.ask() == study.current()
+        True
+        """
+
+    @abstractmethod
+    def undo(self, answer: Answer | int | None = None) -> Answer | None:
+        """Take back an answer, by default the last one; its question will be asked again.
+
+        Parameters
+        ----------
+        answer : an Answer of `history`, its id, or None for the last one
+
+        Returns
+        -------
+        Answer that no longer stands, or None if there was none
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> answer = study.tell((1, 0))
+        >>> study.undo() == answer, study.history()
+        (True, ())
+        """
+
+    @abstractmethod
+    def history(self) -> tuple[Answer, ...]:
+        """Return all standing answers in the order they were given.
+
+        Returns
+        -------
+        tuple of Answer
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> _ = study.tell((1, 0))
+        >>> [answer.winner for answer in study.history()]
+        ['1']
+        """
+
+    @abstractmethod
+    def progress(self, k: int | None = None, certainty: float | None = None) -> StudyProgress:
+        """Return how sure the best k items are, and about how many more questions it takes.
+
+        Parameters
+        ----------
+        k : number of best items (default: the setting `top`)
+        certainty : probability wanted (default: the setting `certainty`)
+
+        Returns
+        -------
+        StudyProgress
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> _ = study.tell((1, 0))
+        >>> study.progress(k=1).n_answers
+        1
+        """
+
+    @abstractmethod
+    def done(
+        self, k: int | None = None, certainty: float | None = None, *, questions: int | None = None
+    ) -> bool:
+        """Return whether the best k items are certain enough, or nothing is left to ask.
+
+        Parameters
+        ----------
+        k : number of best items (default: the setting `top`)
+        certainty : probability wanted (default: the setting `certainty`)
+        questions : so many answers are enough, however certain it is
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> _ = study.tell((1, 0))
+        >>> study.done(questions=1)
+        True
+        """
+
+    @abstractmethod
+    def result(self) -> Result:
+        """Return what the answers say: a fit to all of them.
+
+        Returns
+        -------
+        Result: the ranking, the ideal, what trades off against what
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> _ = study.tell((1, 0))
+        >>> study.result().n_answers
+        1
+        """
+
+    @abstractmethod
+    def comparisons(self) -> Comparisons:
+        """Return the standing answers, skips left out, for any estimator.
+
+        Returns
+        -------
+        Comparisons, with the respondents' names as users
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> _ = study.tell((1, 0))
+        >>> study.comparisons()
+        Comparisons(1 answer about 3 items with 1 feature, by 1 user)
+        """

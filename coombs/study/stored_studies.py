@@ -1,0 +1,230 @@
+"""Studies made, found, listed and deleted in a storage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import datetime
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from coombs.data import naming
+from coombs.data.catalogue import Catalogue, catalogue
+from coombs.data.scaling import LARGEST, Scaler
+from coombs.data.tables import InputError, ItemTable, Names, TableLike, has_number_names
+from coombs.storage import Storage, StudyExistsError, open_storage
+from coombs.storage.records import Item, StudyRecord, StudySummary
+from coombs.study.settings import Settings
+from coombs.study.study import Study, check_name
+
+DEFAULT_STORAGE = "sqlite:///coombs.db"
+"""Where studies are kept unless a URL says otherwise."""
+
+
+def create_study(
+    items: TableLike | str | PathLike[str],
+    name: str = "study",
+    *,
+    storage: str | Storage = DEFAULT_STORAGE,
+    load_if_exists: bool = True,
+    features: Sequence[str] | None = None,
+    strategy: str | None = None,
+    probes: float | None = None,
+    metric: str | None = None,
+    top: int | None = None,
+    certainty: float | None = None,
+    seed: int | None = None,
+) -> Study:
+    """Return a new study, or the one of that name if it is about the same items.
+
+    Parameters
+    ----------
+    items : array, frame, or path of a CSV or Parquet file; text columns are shown, not learned from
+    name : of the study
+    storage : "sqlite:///file.db" (default: coombs.db here), "postgresql://...", or "memory:"
+    load_if_exists : False refuses a name that is taken
+    features : columns to learn from (default: all columns of numbers)
+    strategy, probes, metric, top, certainty, seed : see `Settings`, which has the defaults. Of a study that
+        exists they hold for this time, and what is not given is as it was made
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> from coombs import create_study
+    >>> create_study([[0.0], [1.0]], "flats", storage="memory:").name
+    'flats'
+    """
+    options = {
+        "strategy": strategy,
+        "probes": probes,
+        "metric": metric,
+        "top": top,
+        "certainty": certainty,
+        "seed": seed,
+    }
+    given: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
+    goods, chosen = catalogue(items, features), Settings(**given)
+    check_name(name, "study")
+    place = open_storage(storage)
+    try:
+        record = store_study(place, name, goods, asdict(chosen))
+    except StudyExistsError:
+        if not load_if_exists:
+            raise
+        old = _same(load_study(name, storage=place), goods)
+        old.settings = replace(old.settings, **given)
+        return old
+    return Study(place, record, goods, chosen)
+
+
+def store_study(
+    place: Storage, name: str, goods: Catalogue, settings: Mapping[str, Any], at: datetime | None = None
+) -> StudyRecord:
+    """Put a new study into a storage, whichever way it comes in, once its items can be compared."""
+    _check_comparable(goods)
+    rows = zip(goods.names, goods.table.matrix.tolist(), goods.details, strict=True)
+    items = [Item(called, tuple(row), details) for called, row, details in rows]
+    return place.create_study(name, goods.features, items, {**settings, **_how_called(goods.table)}, at=at)
+
+
+def load_study(name: str = "study", *, storage: str | Storage = DEFAULT_STORAGE) -> Study:
+    """Return the study of that name, as it was left.
+
+    Parameters
+    ----------
+    name : of the study
+    storage : as for `create_study`
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> from coombs import create_study
+    >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+    >>> from coombs import load_study
+    >>> load_study("study", storage=study.storage).n_items
+    3
+    """
+    place = open_storage(storage)
+    record = place.study(name)
+    goods = stored_catalogue(record.feature_names, place.items(record.id), record.settings)
+    return Study(place, record, goods, Settings.of(record.settings))
+
+
+def stored_catalogue(
+    features: Sequence[str], items: Sequence[Item], settings: Mapping[str, Any]
+) -> Catalogue:
+    """Items as a storage has them; the settings say how the table was named."""
+    texts = [item.name for item in items] if settings.get("named", True) else None
+    names = None if texts is None else _read_names(texts, settings.get("name_kinds", "text"))
+    columns = np.array(features, dtype=object)
+    matrix = np.array([item.features for item in items], dtype=float)
+    matrix.flags.writeable = False
+    table = ItemTable(
+        matrix,
+        names,
+        columns if settings.get("features_named", True) else None,
+        has_number_names(names),
+    )
+    return Catalogue(table, tuple(item.details for item in items))
+
+
+def _read_names(texts: Sequence[str], kinds: Any) -> Names:
+    """Names out of their texts, with the types that they came in."""
+    each = [kinds] * len(texts) if isinstance(kinds, str) else kinds
+    names = np.empty(len(texts), dtype=object)
+    if not isinstance(each, list) or len(each) != len(texts) or not all(isinstance(k, str) for k in each):
+        raise InputError("The setting name_kinds must be the kind of all names, or a list of one for each.")
+    for i, (kind, text) in enumerate(zip(each, texts, strict=True)):
+        try:
+            names[i] = naming.read(kind, text)
+        except ValueError as error:
+            raise InputError(f"The name of item {text!r} must be {error}.") from error
+    return names
+
+
+def list_studies(storage: str | Storage = DEFAULT_STORAGE) -> list[StudySummary]:
+    """Return all studies of a storage.
+
+    Parameters
+    ----------
+    storage : as for `create_study`
+
+    Returns
+    -------
+    list of StudySummary, by name
+
+    Examples
+    --------
+    >>> from coombs import create_study
+    >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+    >>> from coombs import list_studies
+    >>> [one.name for one in list_studies(study.storage)]
+    ['study']
+    """
+    return open_storage(storage).studies()
+
+
+def delete_study(name: str, *, storage: str | Storage = DEFAULT_STORAGE) -> None:
+    """Remove a study with all its answers, which cannot be had back.
+
+    Parameters
+    ----------
+    name : of the study
+    storage : as for `create_study`
+
+    Returns
+    -------
+    None
+
+    Examples
+    --------
+    >>> from coombs import create_study
+    >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+    >>> from coombs import delete_study, list_studies
+    >>> delete_study("study", storage=study.storage)
+    >>> list_studies(study.storage)
+    []
+    """
+    open_storage(storage).delete_study(name)
+
+
+def _check_comparable(goods: Catalogue) -> None:
+    """Refuse items unless there are two that differ."""
+    matrix = goods.table.matrix
+    if len(matrix) < 2:
+        raise InputError(f"There are fewer than two items ({len(matrix)}); a comparison needs two.")
+    if not matrix.shape[1]:
+        raise InputError("The items have no feature columns; at least one column of numbers is needed.")
+    largest = np.abs(matrix).max(axis=0)
+    if largest.max() > LARGEST:
+        feature = goods.features[int(largest.argmax())]
+        raise InputError(f"Feature {feature!r} reaches {largest.max():.0e}; give it in larger units.")
+    if not Scaler.of(matrix, standardize=True).varies.any():
+        raise InputError(
+            f"All {len(matrix)} items have the same features ({', '.join(goods.features)}); there is nothing "
+            "to learn about unless some feature differs."
+        )
+
+
+def _how_called(table: ItemTable) -> dict[str, Any]:
+    """How the table was named, by which `stored_catalogue` makes it again."""
+    kinds = {} if table.names is None else {"name_kinds": naming.kinds(table.names.tolist())}
+    return {"named": table.names is not None, "features_named": table.features is not None, **kinds}
+
+
+def _same(study: Study, goods: Catalogue) -> Study:
+    """The study, once it is about these items."""
+    old = study.catalogue
+    if old.names != goods.names or not np.array_equal(old.table.matrix, goods.table.matrix):
+        raise InputError(
+            f"The study {study.name!r} is about other items; choose another name, or delete it first."
+        )
+    return study
