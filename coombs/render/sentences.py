@@ -160,7 +160,8 @@ def _wanted(told: Explanation) -> TableBlock:
 
 def _cells(feature: FeatureRange, one: FeatureVerdict) -> tuple[str, str, str, str]:
     """The verdict, with where a worst value is; the best value, its interval, and the items' range."""
-    wanted = f"{one.verdict}, about {feature.text(one.value)}" if one.verdict == WORST else one.verdict
+    is_worst_at = one.verdict == WORST and one.value is not None
+    wanted = f"{one.verdict}, about {feature.text(one.value)}" if is_worst_at else one.verdict
     if one.verdict == NOT_KNOWN and one.shape:
         wanted = one.shape
     is_best, is_known = one.verdict == SWEET_SPOT, one.low is not None and one.high is not None
