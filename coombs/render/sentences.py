@@ -46,6 +46,10 @@ ESTIMATE = (
     "would give such numbers, too."
 )
 """Of an estimate without a posterior, and of a model without findings."""
+BEST_TOGETHER = (
+    "The best values belong together: where an item is off one of them, the best value of another may change."
+)
+"""Of sweet spots where features act together: the ideal point's values, not the best with the rest as is."""
 NOT_HERE = {
     FINDINGS: "Which answers surprise and the ranking are not in a model: coombs fit tells them from the "
     "answers. Nor are effects of single items.",
@@ -115,6 +119,9 @@ def _matters(told: Explanation) -> Iterator[Block]:
         if told.has_pattern is None:
             yield ESTIMATE
         yield _wanted(told)
+        spots = [one for one in told.ideal if one.verdict == SWEET_SPOT]
+        if told.metric in ("full", "signed") and len(spots) > 1:
+            yield BEST_TOGETHER
     if told.shapes:
         yield "Along single features the taste has shapes that no ideal has:"
         yield Points([f"{one.text}." for one in told.shapes])

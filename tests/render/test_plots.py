@@ -27,6 +27,7 @@ from coombs.simulate import draw_answers, draw_pairs
 matplotlib = pytest.importorskip("matplotlib")
 
 from coombs import plots  # noqa: E402
+from coombs.insights import explain  # noqa: E402
 from coombs.insights.surface import swap_shares  # noqa: E402
 from coombs.render.captions import mark_caption  # noqa: E402
 from coombs.render.html import report  # noqa: E402
@@ -116,7 +117,9 @@ def test_level_sets_are_at_the_ideal_point_with_its_interval(full):
     assert data.features == ("size", "minutes") and data.kind == "ideal" and data.is_ideal and data.inside
     np.testing.assert_array_equal(data.turning, full.ideal_point_[[1, 2]])
     np.testing.assert_array_equal(data.base, full.ideal_point_)
-    np.testing.assert_array_equal(data.interval, full.ideal_point_interval(0.8)[[1, 2]])
+    np.testing.assert_array_equal(
+        data.interval, [(one.low, one.high) for one in explain(full, level=0.8).ideal[1:3]]
+    )
 
 
 def test_items_have_the_estimators_ranks(fits):
@@ -324,7 +327,9 @@ def test_what_matters_agrees_with_the_models_interactions(full):
 def test_profile_is_least_at_the_ideal(full):
     data = plots.profile_data(full, "size", level=0.8)
     assert data.ideal == full.ideal_point_[1]
-    np.testing.assert_array_equal(data.interval, full.ideal_point_interval(0.8)[1])
+    np.testing.assert_array_equal(
+        data.interval, [(one.low, one.high) for one in explain(full, level=0.8).ideal][1]
+    )
     step = data.xs[1] - data.xs[0]
     assert abs(data.xs[np.argmin(data.distance)] - data.ideal) <= step
 
