@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from coombs.insights.explanation import FINDINGS, FIT, MODEL
 from coombs.insights.statements import NOT_KNOWN, SWEET_SPOT, WORST
 from coombs.render.blocks import Block, Points, Section, TableBlock
-from coombs.words import NO_PATTERN, count, no_more, percent, plain, short, together
+from coombs.words import LESS_IS_BETTER, NO_PATTERN, count, no_more, percent, plain, short, together
 
 if TYPE_CHECKING:
     from coombs.insights.explanation import Explanation
@@ -139,9 +139,9 @@ def _average(told: Explanation) -> str:
     text = f"The model averages an ideal ({ideal}) with any smooth taste ({smooth})."
     if trust.smooth_weight > 1 - TOLD_SMOOTH:
         text = "The answers speak for a smooth taste rather than an ideal."
-    if not told.trade_offs and all(one.value is None for one in told.ideal):
+    if all(one.value is None for one in told.ideal):
         return text
-    text += " Best values and trade-offs are those of the ideal alone"
+    text += " Best values are those of the ideal alone"
     if not math.isfinite(trust.description_accuracy):
         return f"{text}."
     alone, both = percent(trust.description_accuracy), percent(trust.accuracy)
@@ -285,7 +285,7 @@ def _ranking(told: Explanation) -> Iterator[Block]:
         for one in told.ranking
     ]
     names = [feature.name for feature in told.features]
-    heading = ("item", "rank", "distance" if is_distance else "score", *names)
+    heading = ("item", "rank", "distance" if is_distance else LESS_IS_BETTER, *names)
     yield TableBlock("llr" + "r" * len(names), heading, rows)
 
 

@@ -211,6 +211,17 @@ def test_a_taste_for_the_extremes_has_no_two_peaks(told: dict[str, Explanation])
     assert "two peaks" not in str(told["extremes"])
 
 
+@pytest.mark.parametrize("n", [60, 150])
+def test_an_average_tells_trade_offs_by_its_own_slopes(n: int) -> None:
+    """Of a line 10 of size are worth 100 of price: the interval holds that, at every item."""
+    told = [IdealPoint().fit(flats("linear", n, seed)).explain() for seed in (1, 3, 4)]
+    assert all(one.trade_offs and one.trust.smooth_weight > 0.5 for one in told)
+    for trade_off in (trade_off for one in told for trade_off in one.trade_offs):
+        rate = 10.0 if trade_off.feature == "size" else 0.1
+        low, high = sorted([abs(trade_off.low), abs(trade_off.high)])
+        assert low <= rate * abs(trade_off.change) <= high
+
+
 @pytest.mark.parametrize("kind", ["linear", "coin"])
 def test_no_shape_is_told_of_a_line_or_a_coin(told: dict[str, Explanation], kind: str) -> None:
     assert told[kind].shapes == ()
@@ -297,3 +308,8 @@ def test_a_verdict_that_the_average_speaks_against_is_not_given(
     assert one.verdict == (verdict if kept else "not known") and (one.value is None) == (
         value is None or not kept
     )
+
+
+def test_a_score_is_never_read_the_wrong_way_round(told: dict[str, Explanation]) -> None:
+    ranking = str(told["linear"]).split("Ranking")[1]
+    assert "score (less is better)" in " ".join(ranking.split())

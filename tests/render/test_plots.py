@@ -28,9 +28,11 @@ matplotlib = pytest.importorskip("matplotlib")
 
 from coombs import plots  # noqa: E402
 from coombs.insights import explain  # noqa: E402
+from coombs.insights.statements import FeatureVerdict  # noqa: E402
 from coombs.insights.surface import swap_shares  # noqa: E402
+from coombs.insights.what_matters import Ranking, WhatMatters  # noqa: E402
 from coombs.render.captions import mark_caption  # noqa: E402
-from coombs.render.html import report  # noqa: E402
+from coombs.render.html import _summary, report  # noqa: E402
 from coombs.render.labels import free_place, shown, wrapped  # noqa: E402
 from coombs.words import in_words, number  # noqa: E402
 
@@ -599,3 +601,19 @@ def test_a_report_that_cannot_be_written_is_said_and_leaves_nothing_behind(fits,
     with pytest.raises(InputError, match="must be the name of a file"):
         report(est, 3)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_decides_most_is_a_feature_of_which_it_is_known_what_is_wanted():
+    """The report's first sentences name no feature that its table calls not known."""
+    ranking = Ranking(np.arange(2), ("a", "b"), np.arange(2.0), None, 2, 0.9)
+    names, shares = ("rent", "size"), np.array([0.7, 0.3])
+    wishes = ("not known yet", "more is better")
+    matters = WhatMatters(
+        names, np.arange(2), shares, None, wishes, np.empty(0), np.empty((0, 2)), names, 0.9
+    )
+    verdicts = [
+        FeatureVerdict(name, None, None, None, share, verdict)
+        for name, share, verdict in zip(names, shares, ("not known", "more is better"), strict=True)
+    ]
+    text = _summary(ranking, matters, verdicts)
+    assert "What decides most: size (30 %)." in text and "rent" not in text
