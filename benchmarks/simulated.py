@@ -46,6 +46,7 @@ class Person:
     scores: FloatArray | None
     truth: tuple[str, ...]
     rng: np.random.Generator
+    ideal: FloatArray | None = None
 
     def probability(self, pairs: Any) -> Any:
         """Of preferring the first."""
@@ -81,6 +82,7 @@ def make_person(kind: str, d: int, seed: int, irrelevant: int = 0) -> Person:
     rng = np.random.default_rng([seed, d, KINDS.index(kind)])
     items = rng.uniform(-1.7, 1.7, (N_ITEMS, d)) if seed % 2 else rng.standard_normal((N_ITEMS, d))
     items = (items - items.mean(axis=0)) / items.std(axis=0)
+    ideal = None
     used, m = items[:, : d - irrelevant], d - irrelevant
     if kind == "coin":
         return Person(items, None, ("",) * d, rng)
@@ -94,11 +96,12 @@ def make_person(kind: str, d: int, seed: int, irrelevant: int = 0) -> Person:
         truth = ("peaks",) * m
     else:
         u = rng.uniform(-0.7, 0.7, m)
+        ideal = np.append(u, np.full(irrelevant, np.nan))
         root = np.diag(np.sqrt(rng.uniform(0.5, 1.5, m)))
         if kind == "correlated":
             root = root @ (np.eye(m) + 0.4 * rng.standard_normal((m, m)))
         scores, truth = (((used - u) @ root.T) ** 2).sum(axis=1), ("peak",) * m
-    return Person(items, LOGITS * scores / scores.std(), truth + ("",) * irrelevant, rng)
+    return Person(items, LOGITS * scores / scores.std(), truth + ("",) * irrelevant, rng, ideal)
 
 
 def _monotone(kind: str, used: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

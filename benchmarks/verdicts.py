@@ -29,19 +29,30 @@ NAMES = {
 }
 
 
-def trial(job: tuple[str, int, int, int, int, str]) -> list[tuple[str, str]]:
-    """(truth, verdict) of each feature; an empty verdict where nothing is claimed."""
+def trial(job: tuple[str, int, int, int, int, str]) -> list[tuple[str, str, bool | None]]:
+    """(truth, verdict, whether the interval of a right sweet spot holds the true best value) of each feature.
+
+    The verdict is empty where nothing is claimed.
+    """
     who, d, irrelevant, n, seed, metric = job
     person = make_person(who, d, seed, irrelevant)
     told = IdealPoint(metric=metric).fit(person.random_answers(n)).explain()
-    return list(zip(person.truth, (NAMES.get(one.verdict, "") for one in told.ideal), strict=True))
+    result = []
+    for j, (truth, one) in enumerate(zip(person.truth, told.ideal, strict=True)):
+        said, holds = NAMES.get(one.verdict, ""), None
+        if said == truth == "peak" and person.ideal is not None:
+            holds = bool(one.low <= person.ideal[j] <= one.high)
+        result.append((truth, said, holds))
+    return result
 
 
 def main() -> None:
     given = options(__doc__, 100)
     title = (
         f"`python -m benchmarks.verdicts --people {given.people}`: of features: found (the right verdict, "
-        "of those that have one) / false slope / false sweet spot (of all)."
+        "of those that have one) / false slope / false sweet spot (of all) / intervals of "
+        "sweet spots that hold the true best value "
+        "(of those rightly stated; nominal 0.90)."
     )
     lines = heading(title, ("metric", "people, features (irrelevant)", *(f"{n} answers" for n in SIZES)))
     for metric in ("full", "auto"):
@@ -50,11 +61,13 @@ def main() -> None:
             for n in SIZES:
                 jobs = [(who, d, irrelevant, n, seed, metric) for seed in range(given.people)]
                 found = [pair for one in run(trial, jobs, given.jobs) for pair in one]
-                right = [truth == said for truth, said in found if truth]
-                slope = np.mean([said in ("more", "less") and said != truth for truth, said in found])
-                spot = np.mean([said in ("peak", "valley") and said != truth for truth, said in found])
+                right = [truth == said for truth, said, _ in found if truth]
+                slope = np.mean([said in ("more", "less") and said != truth for truth, said, _ in found])
+                spot = np.mean([said in ("peak", "valley") and said != truth for truth, said, _ in found])
+                held = [holds for *_, holds in found if holds is not None]
                 share = f"{np.mean(right):.2f}" if right else "-"
-                cells.append(f"{share} / {slope:.3f} / {spot:.3f}")
+                holding = f"{np.mean(held):.2f}" if held else "-"
+                cells.append(f"{share} / {slope:.3f} / {spot:.3f} / {holding}")
             lines.append(f"| {metric} | {who}, {d} ({irrelevant}) | " + " | ".join(cells) + " |")
             print(lines[-1], flush=True)
     write("verdicts.md", lines)

@@ -22,6 +22,9 @@ THIN = "\u202f"
 NO_PATTERN = "No pattern found yet"
 """The heading where answers tell no more than chance would."""
 
+LESS_IS_BETTER = "score (less is better)"
+"""What scores are called that are no distances."""
+
 
 def percent(share: float) -> str:
     """As 62 %."""

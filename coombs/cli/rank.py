@@ -51,8 +51,9 @@ def rank(model: str, items: str, top: int | None, csv: str | None, as_json: bool
         show.as_json([one | {"features": dict(zip(features, one["features"], strict=True))} for one in shown])
         return
     show.together(saved)
+    heading = measure if saved.slope is None else words.LESS_IS_BETTER
     on_screen = shown[: top or MOST_ITEMS]
-    show.page([Section("", [ranking_table(on_screen, table, features, measure)])])
+    show.page([Section("", [ranking_table(on_screen, table, features, heading)])])
     if (more := len(ranking) - len(on_screen)) > 0:
         print(f"  and {more} more")
     if csv:

@@ -66,6 +66,14 @@ class Kind(Protocol):
         """Unknowns at, or near, a positive semidefinite metric and v."""
 
 
+def ideal_density(values: Vector) -> Vector:
+    """Prior density, up to a constant, of a coordinate of the ideal point: normal of a log-normal size."""
+    normal = np.linspace(-3.0, 3.0, 41)
+    sizes = IDEAL_DISTANCE * np.exp(LOG_IDEAL * normal)
+    result: Vector = np.exp(-((values[:, None] / sizes) ** 2) / 2) / sizes @ np.exp(-(normal**2) / 2)
+    return result
+
+
 def mean_eigenvalue(metric: Matrix) -> float:
     """Of a metric that is not too small to start from."""
     return max(float(np.trace(metric)) / max(len(metric), 1), FLOOR)

@@ -102,7 +102,7 @@ def taste_curves_data(
         raise InputError(f"Taste curves are for a fitted IdealPoint; this is a {type(est).__name__}.")
     table, names = items_of(est, items), names_of(est)
     matrix = some_items(table.matrix)
-    posterior = _thinned(est._draws(), max(1, min(MOST_DRAWS, MOST_NUMBERS // matrix.size)))
+    posterior = thinned(est._draws(), max(1, min(MOST_DRAWS, MOST_NUMBERS // matrix.size)))
     if features is None:
         shares, varies = importance(est, table.matrix, level)[0], np.ptp(matrix, axis=0) > 0
         order = np.argsort(-shares, kind="stable").tolist()
@@ -130,7 +130,7 @@ def importance(est: PairEstimator, items: FloatArray, level: float) -> tuple[Flo
     """
     if not isinstance(est, TasteEstimator) or not is_averaged(est):
         return Surface.of(est).importance(items, level)
-    some, draws = some_items(items), _thinned(est._draws(), MOST_DRAWS)
+    some, draws = some_items(items), thinned(est._draws(), MOST_DRAWS)
     shares = _swap_shares(lambda moved: est.model_.distance(moved)[None], some)[0]
     return shares, quantiles(_swap_shares(draws.scores, some), level)
 
@@ -185,7 +185,7 @@ def _moved(items: FloatArray, plane: Sequence[int], values: FloatArray) -> Float
     return result
 
 
-def _thinned(posterior: Posterior, most: int) -> Posterior:
+def thinned(posterior: Posterior, most: int) -> Posterior:
     """At most so many of its draws, evenly, without item effects."""
     some = thin(len(posterior), most)
     bumps = None if posterior.coefficients is None else posterior.coefficients[some]

@@ -10,10 +10,11 @@ from coombs.data import tables
 from coombs.estimators.taste import TasteEstimator
 from coombs.insights import diagnostics
 from coombs.insights.case import Case, case_of
+from coombs.insights.curves import thinned
 from coombs.insights.explanation import FIT, Explanation
 from coombs.insights.statements import FeatureVerdict, Ranked, Slope, TradeOff
 from coombs.insights.surface import combinations, shares_of
-from coombs.insights.trade_offs import trade_offs_at
+from coombs.insights.trade_offs import Slopes, trade_offs_at
 from coombs.insights.verdicts import judged
 from coombs.insights.what_matters import ranking_data
 
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
 ENOUGH_TRADE_OFFS = 3
 """Trade-offs that an item needs to be the one at which they are told."""
 NEAREST = 10
-"""Best items, of which one is chosen to tell trade-offs at."""
+"""Best items, at least, of which one is chosen to tell trade-offs at."""
+BETTER = 0.25
+"""Share of the compared items that are as good as that."""
+MOST_DRAWS = 1_000
+"""Draws that slopes are taken of."""
 
 
 def explain(
@@ -108,13 +113,17 @@ def _slopes(case: Case) -> tuple[Slope, ...]:
 def _trade_offs(
     case: Case, item: Any, verdicts: tuple[FeatureVerdict, ...]
 ) -> tuple[str, tuple[TradeOff, ...]]:
-    """At the item asked for, or at one of the best: near the ideal itself there are hardly any."""
-    order = np.argsort(case.est.distance(case.table), kind="stable")[:NEAREST]
+    """At the item asked for, or at one of the better ones: near the ideal itself there are hardly any."""
+    order = np.argsort(case.est.distance(case.table), kind="stable")
+    if case.table is case.data.item_table:
+        order = order[np.isin(order, case.data.pairs)]
+    order = order[: max(NEAREST, int(BETTER * len(order)))]
     if item is not None:
         order = tables.positions(case.table, np.array([item]), lambda _: "the argument item")
-    found = [
-        trade_offs_at(case.surface, case.table.matrix[i], case.features, verdicts, case.level) for i in order
-    ]
+    est, scales = case.est, case.surface.scales
+    posterior = None if est.posterior_ is None else thinned(est.posterior_, MOST_DRAWS)
+    at = [Slopes.at(case.table.matrix[i], est.model_, posterior, scales) for i in order]
+    found = [trade_offs_at(one, scales, case.features, verdicts, case.level) for one in at]
     place = max(range(len(order)), key=lambda k: min(len(found[k]), ENOUGH_TRADE_OFFS))
     return case.labels[order[place]], found[place]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coombs.insights.curves import TasteCurve, is_averaged
-from coombs.insights.statements import DROP, LEVELS_ABOVE, LEVELS_BELOW, RISE, TWO_PEAKS, Shape
+from coombs.insights.statements import DROP, LEVELS_ABOVE, LEVELS_BELOW, RISE, TWO_PEAKS, WORST, Shape
 from coombs.words import round_number
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ BEFORE_AND_AFTER = 0.5
 RETURN = 0.3
 """Part of the height by which a curve may come back before or after a drop."""
 EDGE = 0.1
-"""Part of the range before and after a drop, at least."""
+"""Part of the range before and after a drop, at least; a highest place nearer to an end is no peak."""
 LEVEL = 1 / 3
 """Gain over the best third of the range, over that of the worst third, where a curve levels off, at most."""
 PAST_PEAK = 0.2
@@ -70,13 +70,21 @@ Found = tuple[str, tuple[int, ...], float]
 
 
 def _two_peaks(draws: FloatArray) -> Found:
-    """Both at least DIP of the height above what lies between them; places by the mean of the draws."""
+    """Two peaks, or the worst in the middle where both are at the ends; places by the mean of the draws.
+
+    Both are at least DIP of the height above what lies between them.
+    """
     mean = draws.mean(axis=0)
     left, right = np.maximum.accumulate(mean), np.maximum.accumulate(mean[::-1])[::-1]
     low = int((np.minimum(left, right) - mean).argmax())
     first, second = int(mean[: low + 1].argmax()), low + int(mean[low:].argmax())
     dip = np.minimum(draws[:, first], draws[:, second]) - draws[:, low]
-    return TWO_PEAKS, (first, second), float((dip > DIP * np.ptp(draws, axis=1)).mean())
+    share = float((dip > DIP * np.ptp(draws, axis=1)).mean())
+    edge = EDGE * (len(mean) - 1)
+    if first <= edge and second >= len(mean) - 1 - edge:
+        # It goes up to both ends: these are no peaks, the middle is a valley.
+        return WORST, (low,), share
+    return TWO_PEAKS, (first, second), share
 
 
 def _drop(draws: FloatArray, width: int) -> Found:

@@ -123,7 +123,7 @@ class FeatureVerdict:
 
     def in_few_words(self, feature: FeatureRange) -> str:
         """As more is better; ideal about 3 (2 to 5); less is better, with a drop near 900."""
-        if self.verdict in SHAPES and self.shape:
+        if self.verdict in (*SHAPES, WORST) and self.shape:
             return self.shape
         if self.verdict in (SWEET_SPOT, WORST) and self.value is not None:
             what, between = "ideal" if self.verdict == SWEET_SPOT else "worst", ""
@@ -148,7 +148,7 @@ class Shape:
         """As a drop near 900; levels off above 70; two peaks, near 3 and near 9."""
         if self.kind in (LEVELS_ABOVE, LEVELS_BELOW):
             return f"{self.kind} {plain(self.at[0])}"
-        comma = "," * (self.kind == TWO_PEAKS)
+        comma = "," * (self.kind in (TWO_PEAKS, WORST))
         return f"{self.kind}{comma} {' and '.join(f'near {plain(place)}' for place in self.at)}"
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,12 @@ from coombs.words import round_number
 
 if TYPE_CHECKING:
     from coombs.data.tables import FloatArray
-    from coombs.insights.surface import Surface
+    from coombs.inference.posterior import Posterior
+    from coombs.model import Model
 
-SURE = 0.9
+SMALL_STEP = 1e-3
+"""Of the differences that slopes are taken from, in spreads of the features."""
+SURE = 0.95
 """Probability from which on the sign of a slope at an item is known."""
 MOST_TRADE_OFFS = 6
 """Trade-offs that are told, at most."""
@@ -31,17 +35,54 @@ VAGUE_RATIO = 4.0
 """A trade-off with an end of its interval more than this factor away is not told."""
 
 
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """What one unit more of each feature costs at an item, of what predicts and ranks: the average itself.
+
+    By central differences of the scores, which are exact where these are quadratic: (d,) of the estimate, and
+    (S, d) of the draws, or of the estimate alone where there are none.
+    """
+
+    model: Model
+    x: FloatArray
+    estimate: FloatArray
+    draws: FloatArray
+    has_draws: bool
+
+    @classmethod
+    def at(cls, x: FloatArray, model: Model, posterior: Posterior | None, scales: FloatArray) -> Slopes:
+        """At an item with these features."""
+        steps = SMALL_STEP * np.where(scales > 0, scales, 1.0)
+        around = np.concatenate([x + np.diag(steps), x - np.diag(steps)])
+
+        def slope(scores: FloatArray) -> FloatArray:
+            ahead, behind = np.split(scores, 2, axis=-1)
+            result: FloatArray = (ahead - behind) / (2 * steps)
+            return result
+
+        estimate = slope(model.distance(around))
+        draws = estimate[None] if posterior is None else slope(posterior.scores(around))
+        return cls(model, x, estimate, draws, posterior is not None)
+
+    def bend(self, pair: tuple[int, int], moves: FloatArray) -> float:
+        """By how much the score changes where, were it straight, it would not."""
+        moved = self.x.copy()
+        moved[list(pair)] += moves
+        before, after = self.model.distance(np.stack([self.x, moved]))
+        return abs(float(after - before))
+
+
 def trade_offs_at(
-    surface: Surface,
-    x: FloatArray,
+    slopes: Slopes,
+    scales: FloatArray,
     features: Sequence[FeatureRange],
     verdicts: Sequence[FeatureVerdict],
     level: float,
 ) -> tuple[TradeOff, ...]:
     """Between known features whose slopes at x are known, those that pull most first."""
-    gradient, draws = surface.gradient(x), surface.gradients(x)
+    gradient, draws = slopes.estimate, slopes.draws
     varies = [feature.distinct != 1 for feature in features]
-    pull = np.abs(gradient) * surface.scales * varies
+    pull = np.abs(gradient) * scales * varies
     strongest = [
         j
         for j in np.argsort(-pull, kind="stable")[:STRONGEST]
@@ -50,9 +91,9 @@ def trade_offs_at(
     pairs = [(a, b) for k, a in enumerate(strongest) for b in strongest[k + 1 :]]
     pairs.sort(key=lambda pair: -pull[pair[0]] * pull[pair[1]])
     told = (
-        _trade_off(surface, features, gradient, draws, (b, a), level)
+        _trade_off(slopes, features, (b, a), level)
         # A gain of the weaker feature costs less of the stronger one.
-        or _trade_off(surface, features, gradient, draws, (a, b), level)
+        or _trade_off(slopes, features, (a, b), level)
         for a, b in pairs
     )
     return tuple(islice((one for one in told if one is not None), MOST_TRADE_OFFS))
@@ -65,15 +106,10 @@ def _is_known(slope: float, draws: FloatArray, one: FeatureVerdict) -> bool:
 
 
 def _trade_off(
-    surface: Surface,
-    features: Sequence[FeatureRange],
-    gradient: FloatArray,
-    draws: FloatArray,
-    pair: tuple[int, int],
-    level: float,
+    slopes: Slopes, features: Sequence[FeatureRange], pair: tuple[int, int], level: float
 ) -> TradeOff | None:
     """A change of a for the better, and the change of b for the worse that it is worth; None if too vague."""
-    a, b = pair
+    (a, b), gradient, draws = pair, slopes.estimate, slopes.draws
     one, other = features[a], features[b]
     if other.distinct == 2:
         return None
@@ -84,11 +120,9 @@ def _trade_off(
         cost = float(-gradient[a] / gradient[b]) * gain
         if not LEAST_CHANGE <= abs(cost) / other.range <= 1:
             return None
-        # Along (gain, cost) the score stays level but for the metric's curvature.
-        moves = np.array([gain, cost])
-        if abs(moves @ surface.model.metric[np.ix_(pair, pair)] @ moves) > BENT * abs(gradient[a] * gain):
+        if slopes.bend(pair, np.array([gain, cost])) > BENT * abs(gradient[a] * gain):
             continue
-        if surface.posterior is None:
+        if not slopes.has_draws:
             return TradeOff(one.name, gain, other.name, cost)
         low, high = np.quantile(np.abs(ratios * gain), [(1 - level) / 2, (1 + level) / 2])
         if not abs(cost) / VAGUE_RATIO < low <= high < abs(cost) * VAGUE_RATIO:

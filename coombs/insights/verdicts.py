@@ -15,6 +15,7 @@ import numpy as np
 from coombs.data.scaling import Scaler
 from coombs.estimators import description
 from coombs.estimators.taste import TasteEstimator
+from coombs.inference.kind import ideal_density
 from coombs.insights.curves import TasteCurve, importance, is_averaged, taste_curves_data
 from coombs.insights.selection import feature_ranges, items_of, names_of
 from coombs.insights.shapes import TAIL, shapes_of
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from coombs.data.tables import FloatArray, ItemTable
     from coombs.estimators.base import PairEstimator
+    from coombs.inference.posterior import Posterior
 
 SMALL_WEIGHT = 0.05
 """A feature hardly matters where the upper end of its weight is below this."""
@@ -88,7 +90,7 @@ def judged(
     found = _probabilities(est, surface, features, table.matrix)
     intervals = np.full((len(features), 2), np.nan)
     if surface.posterior is not None:
-        intervals = surface.posterior.ideal_interval(level)
+        intervals = _best_values(surface.posterior, features, surface.scales, level)
     verdicts = [
         _verdict(
             features[j], found[j], float(weights[j]), bool(most[j] < SMALL_WEIGHT), float(ideal), interval
@@ -119,6 +121,26 @@ def _fitted_items(est: PairEstimator, items: ItemTable | None) -> ItemTable:
         table: ItemTable = data.item_table
         return table
     return items_of(est) if items is None else items
+
+
+def _best_values(
+    posterior: Posterior, features: Sequence[FeatureRange], scales: FloatArray, level: float
+) -> FloatArray:
+    """(d, 2) intervals of the ideal point's coordinates, if all values of items were as probable before.
+
+    The prior holds ideals near the middle for likelier, which with few answers is stronger than what these
+    say. So each draw counts by one over the prior density of its coordinate; outside the items, as at their
+    end.
+    """
+    points = posterior.ideal_points[~np.isnan(posterior.ideal_points).any(axis=1)]
+    result = np.full((len(features), 2), np.nan)
+    for j, feature in enumerate(features):
+        if len(points) and feature.distinct != 1:
+            values = np.sort(points[:, j].clip(feature.lowest, feature.highest))
+            weights = 1 / ideal_density((values - posterior.centre[j]) / scales[j])
+            places = (np.cumsum(weights) - weights / 2) / weights.sum()
+            result[j] = np.interp([(1 - level) / 2, (1 + level) / 2], places, values)
+    return result
 
 
 def _verdict(

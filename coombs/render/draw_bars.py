@@ -10,7 +10,7 @@ import numpy as np
 from coombs.data.tables import FloatArray
 from coombs.render.canvas import BLUE, INK, PALE, axes_in, calm, style
 from coombs.render.labels import shown, text_size, wrapped
-from coombs.words import in_words, percent
+from coombs.words import LESS_IS_BETTER, in_words, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ def draw_ranking(data: Ranking, ax: Axes | None = None) -> Axes:
         else:
             nonnegative = data.distances.min() >= 0
             at = np.sqrt(data.distances) if nonnegative else data.distances
-            label = "distance from the ideal point" if nonnegative else "score (less is better)"
+            label = "distance from the ideal point" if nonnegative else LESS_IS_BETTER
         ax.plot(at, places, "o", color=BLUE, markersize=5)
         ax.set_yticks(places, [shown(name) for name in data.names])
         ax.set_ylim(len(places) - 0.4, -0.6)

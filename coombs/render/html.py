@@ -22,6 +22,7 @@ from coombs.insights.curves import is_averaged, taste_curves_data
 from coombs.insights.level_sets import feature_matrix_data, level_sets_data
 from coombs.insights.selection import items_of
 from coombs.insights.shapes import shapes_of
+from coombs.insights.statements import NOT_KNOWN
 from coombs.insights.verdicts import judged
 from coombs.insights.what_matters import Ranking, WhatMatters, ranking_data, what_matters_data
 from coombs.render.blocks import Section, TableBlock
@@ -158,7 +159,7 @@ def _found(est: PairEstimator, table: ItemTable, told: Explanation | None) -> tu
         # A letter that no font here has is drawn as a box; the tables have it as it should be.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         pictures = [_section(picture) for picture in _drawn(est, table, matters, verdicts)]
-    return _summary(ranking, matters), [
+    return _summary(ranking, matters, verdicts), [
         fragment(words),
         *pictures,
         fragment([_ranking(table, ranking, matters)]),
@@ -175,11 +176,13 @@ def document(title: str, body: str, more_style: str = "") -> str:
     return f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n'
 
 
-def _summary(ranking: Ranking, matters: WhatMatters) -> str:
-    """What is best, and what decides."""
+def _summary(ranking: Ranking, matters: WhatMatters, verdicts: Sequence[FeatureVerdict]) -> str:
+    """What is best, and what decides, of the features of which it is known what is wanted."""
     n, d = ranking.n_items, len(matters.features)
     best = ", ".join(f"<strong>{escape(name)}</strong>" for name in ranking.names[:3])
-    shares = zip(matters.features[:3], matters.importance[:3], strict=True)
+    known = {one.feature for one in verdicts if one.verdict != NOT_KNOWN}
+    every = zip(matters.features, matters.importance, strict=True)
+    shares = [(name, share) for name, share in every if name in known][:3]
     most = ", ".join(f"{escape(name)} ({percent(share)})" for name, share in shares if share >= 0.005)
     decides = f" What decides most: {most}." if most and d > 1 else ""
     worst = 1 if ranking.interval is None else int(ranking.interval[0, 1])

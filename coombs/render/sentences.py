@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from coombs.insights.explanation import FINDINGS, FIT, MODEL
 from coombs.insights.statements import NOT_KNOWN, SWEET_SPOT, WORST
 from coombs.render.blocks import Block, Points, Section, TableBlock
-from coombs.words import NO_PATTERN, count, no_more, percent, plain, short, together
+from coombs.words import LESS_IS_BETTER, NO_PATTERN, count, no_more, percent, plain, short, together
 
 if TYPE_CHECKING:
     from coombs.insights.explanation import Explanation
@@ -46,6 +46,10 @@ ESTIMATE = (
     "would give such numbers, too."
 )
 """Of an estimate without a posterior, and of a model without findings."""
+BEST_TOGETHER = (
+    "The best values belong together: where an item is off one of them, the best value of another may change."
+)
+"""Of sweet spots where features act together: the ideal point's values, not the best with the rest as is."""
 NOT_HERE = {
     FINDINGS: "Which answers surprise and the ranking are not in a model: coombs fit tells them from the "
     "answers. Nor are effects of single items.",
@@ -115,6 +119,9 @@ def _matters(told: Explanation) -> Iterator[Block]:
         if told.has_pattern is None:
             yield ESTIMATE
         yield _wanted(told)
+        spots = [one for one in told.ideal if one.verdict == SWEET_SPOT]
+        if told.metric in ("full", "signed") and len(spots) > 1:
+            yield BEST_TOGETHER
     if told.shapes:
         yield "Along single features the taste has shapes that no ideal has:"
         yield Points([f"{one.text}." for one in told.shapes])
@@ -132,9 +139,9 @@ def _average(told: Explanation) -> str:
     text = f"The model averages an ideal ({ideal}) with any smooth taste ({smooth})."
     if trust.smooth_weight > 1 - TOLD_SMOOTH:
         text = "The answers speak for a smooth taste rather than an ideal."
-    if not told.trade_offs and all(one.value is None for one in told.ideal):
+    if all(one.value is None for one in told.ideal):
         return text
-    text += " Best values and trade-offs are those of the ideal alone"
+    text += " Best values are those of the ideal alone"
     if not math.isfinite(trust.description_accuracy):
         return f"{text}."
     alone, both = percent(trust.description_accuracy), percent(trust.accuracy)
@@ -160,7 +167,8 @@ def _wanted(told: Explanation) -> TableBlock:
 
 def _cells(feature: FeatureRange, one: FeatureVerdict) -> tuple[str, str, str, str]:
     """The verdict, with where a worst value is; the best value, its interval, and the items' range."""
-    wanted = f"{one.verdict}, about {feature.text(one.value)}" if one.verdict == WORST else one.verdict
+    is_worst_at = one.verdict == WORST and one.value is not None
+    wanted = f"{one.verdict}, about {feature.text(one.value)}" if is_worst_at else one.verdict
     if one.verdict == NOT_KNOWN and one.shape:
         wanted = one.shape
     is_best, is_known = one.verdict == SWEET_SPOT, one.low is not None and one.high is not None
@@ -277,7 +285,7 @@ def _ranking(told: Explanation) -> Iterator[Block]:
         for one in told.ranking
     ]
     names = [feature.name for feature in told.features]
-    heading = ("item", "rank", "distance" if is_distance else "score", *names)
+    heading = ("item", "rank", "distance" if is_distance else LESS_IS_BETTER, *names)
     yield TableBlock("llr" + "r" * len(names), heading, rows)
 
 

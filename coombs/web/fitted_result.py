@@ -138,6 +138,12 @@ class FittedResult:
         return [Matter(name, share, low, high, wish) for name, share, (low, high), wish in rows]
 
     @property
+    def decides(self) -> list[Matter]:
+        """The two features that decide most, of those of which it is known what is wanted."""
+        known = {one.feature for one in self.explanation.ideal if one.verdict != NOT_KNOWN}
+        return [matter for matter in self.matters if matter.feature in known][:2]
+
+    @property
     def is_more(self) -> bool:
         """Whether there are pairs left to ask about."""
         return len({frozenset(one.positions) for one in self.answers}) < self.respondent.study.n_pairs

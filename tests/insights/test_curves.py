@@ -27,6 +27,7 @@ HEADING = "The taste along each feature"
 SCORES = {
     "cut-off": lambda price, size: 6.0 * (price > 900) - 0.03 * size,
     "two peaks": lambda price, size: np.minimum(abs(price - 640), abs(price - 1260)) / 50 - 0.01 * size,
+    "extremes": lambda price, size: -(abs(price - 950) ** 1.5) / 800 - 0.01 * size,
     "levels off": lambda price, size: -0.25 * np.minimum(size, 60) + 0.002 * price,
     "linear": lambda price, size: 0.006 * price - 0.06 * size,
     "coin": lambda price, size: 0.0 * size,
@@ -201,6 +202,26 @@ def test_a_clear_shape_is_told_where_it_is(told: dict[str, Explanation]) -> None
         assert level.kind == "levels off above" and 45 < level.at[0] < 75
 
 
+def test_a_taste_for_the_extremes_has_no_two_peaks(told: dict[str, Explanation]) -> None:
+    """Highest at both ends of the range: the middle is the worst, in the shapes and in the verdict."""
+    (shape,) = (one for one in told["extremes"].shapes if one.feature == "price")
+    assert shape.kind == "the middle is the worst" and abs(shape.at[0] - 950) < 150
+    price = told["extremes"].ideal[0]
+    assert price.verdict == "the middle is the worst"
+    assert "two peaks" not in str(told["extremes"])
+
+
+@pytest.mark.parametrize("n", [60, 150])
+def test_an_average_tells_trade_offs_by_its_own_slopes(n: int) -> None:
+    """Of a line 10 of size are worth 100 of price: the interval holds that, at every item."""
+    told = [IdealPoint().fit(flats("linear", n, seed)).explain() for seed in (1, 3, 4)]
+    assert all(one.trade_offs and one.trust.smooth_weight > 0.5 for one in told)
+    for trade_off in (trade_off for one in told for trade_off in one.trade_offs):
+        rate = 10.0 if trade_off.feature == "size" else 0.1
+        low, high = sorted([abs(trade_off.low), abs(trade_off.high)])
+        assert low <= rate * abs(trade_off.change) <= high
+
+
 @pytest.mark.parametrize("kind", ["linear", "coin"])
 def test_no_shape_is_told_of_a_line_or_a_coin(told: dict[str, Explanation], kind: str) -> None:
     assert told[kind].shapes == ()
@@ -239,6 +260,7 @@ def test_shapes_read_as_sentences() -> None:
     assert Shape("price", "a drop", (900.0,), 1.0).text == "price: a drop near 900"
     assert Shape("size", "levels off above", (70.0,), 1.0).text == "size: levels off above 70"
     assert Shape("hours", "two peaks", (3.0, 9.0), 1.0).text == "hours: two peaks, near 3 and near 9"
+    assert Shape("hours", "the middle is the worst", (5.0,), 1.0).words == "the middle is the worst, near 5"
 
 
 def test_no_part_says_anything_else_of_a_feature_than_its_shape(
@@ -286,3 +308,8 @@ def test_a_verdict_that_the_average_speaks_against_is_not_given(
     assert one.verdict == (verdict if kept else "not known") and (one.value is None) == (
         value is None or not kept
     )
+
+
+def test_a_score_is_never_read_the_wrong_way_round(told: dict[str, Explanation]) -> None:
+    ranking = str(told["linear"]).split("Ranking")[1]
+    assert "score (less is better)" in " ".join(ranking.split())

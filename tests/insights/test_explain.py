@@ -18,8 +18,12 @@ from sklearn.exceptions import NotFittedError
 import coombs
 from coombs import Comparisons, ConvexIdealPoint, IdealPoint, InputError, SingleStep
 from coombs.data.tables import ItemTable
+from coombs.inference.kind import IDEAL_DISTANCE, LOG_IDEAL
+from coombs.inference.posterior import Posterior
 from coombs.insights import explain
 from coombs.insights.explanation import Explanation
+from coombs.insights.statements import FeatureRange
+from coombs.insights.verdicts import _best_values
 from coombs.model import Model
 from coombs.render.html import report
 from coombs.simulate import draw_answers, draw_pairs, make_preferences
@@ -102,11 +106,12 @@ def test_directions_are_the_model_s_interactions(sweet: IdealPoint, told: Explan
 
 
 def test_an_ideal_inside_the_data_is_a_sweet_spot(sweet: IdealPoint, told: Explanation) -> None:
-    """With the value and the interval that the estimator gives."""
+    """With the value that the estimator gives, and an interval in which the prior counts for less."""
     assert [one.verdict for one in told.ideal] == ["sweet spot"] * 2
     ends = sweet.ideal_point_interval(0.9)
     for j, one in enumerate(told.ideal):
-        assert (one.value, one.low, one.high) == pytest.approx((sweet.ideal_point_[j], *ends[j]))
+        assert one.value == pytest.approx(sweet.ideal_point_[j])
+        assert one.low < one.value < one.high and one.high - one.low > 0.95 * np.ptp(ends[j])
 
 
 def test_more_or_less_is_better_where_taste_is_monotone(told_phones: Explanation) -> None:
@@ -834,3 +839,16 @@ def test_chosen_questions_are_judged_by_the_evidence(sweet: IdealPoint) -> None:
     trust = explain(sweet, chosen=True, compare=True).trust
     assert trust.basis == "evidence" and not trust.kinds
     assert 0.75 < trust.accuracy <= 1 and trust.log_loss < 0.5
+
+
+def test_the_interval_of_a_best_value_is_not_the_priors() -> None:
+    """Draws of the prior, which holds the middle for likelier, leave all values of items as likely."""
+    rng = np.random.default_rng(0)
+    sizes = IDEAL_DISTANCE * np.exp(LOG_IDEAL * rng.standard_normal((20_000, 1)))
+    ideals = 50.0 + 10.0 * sizes * rng.standard_normal((20_000, 1))
+    draws = Posterior(np.full(1, 50.0), np.ones((20_000, 1, 1)), ideals, ideals, np.zeros(20_000))
+    (interval,) = _best_values(draws, [FeatureRange("x", 35.0, 65.0, 10.0, 3, False)], np.full(1, 10.0), 0.8)
+    # What lies beyond the items counts as at their end.
+    assert interval[0] <= 38.5 and interval[1] >= 61.5
+    narrow = draws.ideal_interval(0.8)[0]
+    assert interval[0] < narrow[0] - 3 and interval[1] > narrow[1] + 3

@@ -27,9 +27,12 @@ from coombs.simulate import draw_answers, draw_pairs
 matplotlib = pytest.importorskip("matplotlib")
 
 from coombs import plots  # noqa: E402
+from coombs.insights import explain  # noqa: E402
+from coombs.insights.statements import FeatureVerdict  # noqa: E402
 from coombs.insights.surface import swap_shares  # noqa: E402
+from coombs.insights.what_matters import Ranking, WhatMatters  # noqa: E402
 from coombs.render.captions import mark_caption  # noqa: E402
-from coombs.render.html import report  # noqa: E402
+from coombs.render.html import _summary, report  # noqa: E402
 from coombs.render.labels import free_place, shown, wrapped  # noqa: E402
 from coombs.words import in_words, number  # noqa: E402
 
@@ -116,7 +119,9 @@ def test_level_sets_are_at_the_ideal_point_with_its_interval(full):
     assert data.features == ("size", "minutes") and data.kind == "ideal" and data.is_ideal and data.inside
     np.testing.assert_array_equal(data.turning, full.ideal_point_[[1, 2]])
     np.testing.assert_array_equal(data.base, full.ideal_point_)
-    np.testing.assert_array_equal(data.interval, full.ideal_point_interval(0.8)[[1, 2]])
+    np.testing.assert_array_equal(
+        data.interval, [(one.low, one.high) for one in explain(full, level=0.8).ideal[1:3]]
+    )
 
 
 def test_items_have_the_estimators_ranks(fits):
@@ -324,7 +329,9 @@ def test_what_matters_agrees_with_the_models_interactions(full):
 def test_profile_is_least_at_the_ideal(full):
     data = plots.profile_data(full, "size", level=0.8)
     assert data.ideal == full.ideal_point_[1]
-    np.testing.assert_array_equal(data.interval, full.ideal_point_interval(0.8)[1])
+    np.testing.assert_array_equal(
+        data.interval, [(one.low, one.high) for one in explain(full, level=0.8).ideal][1]
+    )
     step = data.xs[1] - data.xs[0]
     assert abs(data.xs[np.argmin(data.distance)] - data.ideal) <= step
 
@@ -594,3 +601,19 @@ def test_a_report_that_cannot_be_written_is_said_and_leaves_nothing_behind(fits,
     with pytest.raises(InputError, match="must be the name of a file"):
         report(est, 3)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_decides_most_is_a_feature_of_which_it_is_known_what_is_wanted():
+    """The report's first sentences name no feature that its table calls not known."""
+    ranking = Ranking(np.arange(2), ("a", "b"), np.arange(2.0), None, 2, 0.9)
+    names, shares = ("rent", "size"), np.array([0.7, 0.3])
+    wishes = ("not known yet", "more is better")
+    matters = WhatMatters(
+        names, np.arange(2), shares, None, wishes, np.empty(0), np.empty((0, 2)), names, 0.9
+    )
+    verdicts = [
+        FeatureVerdict(name, None, None, None, share, verdict)
+        for name, share, verdict in zip(names, shares, ("not known", "more is better"), strict=True)
+    ]
+    text = _summary(ranking, matters, verdicts)
+    assert "What decides most: size (30 %)." in text and "rent" not in text
