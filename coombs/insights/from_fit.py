@@ -29,6 +29,8 @@ NEAREST = 10
 """Best items, at least, of which one is chosen to tell trade-offs at."""
 BETTER = 0.25
 """Share of the compared items that are as good as that."""
+MOST_TRIED = 40
+"""Of these, at most."""
 MOST_DRAWS = 1_000
 """Draws that slopes are taken of."""
 
@@ -115,9 +117,10 @@ def _trade_offs(
 ) -> tuple[str, tuple[TradeOff, ...]]:
     """At the item asked for, or at one of the better ones: near the ideal itself there are hardly any."""
     order = np.argsort(case.est.distance(case.table), kind="stable")
-    if case.table is case.data.item_table:
+    if case.table.matrix is case.data.items:
         order = order[np.isin(order, case.data.pairs)]
     order = order[: max(NEAREST, int(BETTER * len(order)))]
+    order = order[np.linspace(0, len(order) - 1, min(MOST_TRIED, len(order))).astype(int)]
     if item is not None:
         order = tables.positions(case.table, np.array([item]), lambda _: "the argument item")
     est, scales = case.est, case.surface.scales
