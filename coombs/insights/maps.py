@@ -98,7 +98,8 @@ class Profile:
     ----------
     feature : name
     xs, distance : (g,) each: its values, and the squared distance with the other features at the ideal or
-        its best guess; of an average, its score, averaged over the items' other features
+        its best guess, or at their means without one; of an average, its score, averaged over the items'
+        other features
     points : (n,) values of the items
     ideal : the best value, NaN where the answers do not bear out that there is one
     interval : (2,) its ends, or None
