@@ -12,15 +12,8 @@ from typing import TYPE_CHECKING
 from coombs.data.tables import InputError, TableLike
 from coombs.inference.posterior import LEVEL
 from coombs.insights.curves import TasteCurve, taste_curves_data
-from coombs.insights.level_sets import (
-    At,
-    FeatureMatrix,
-    LevelSets,
-    Profile,
-    feature_matrix_data,
-    level_sets_data,
-    profile_data,
-)
+from coombs.insights.level_sets import At, feature_matrix_data, level_sets_data, profile_data
+from coombs.insights.maps import FeatureMatrix, LevelSets, Profile
 from coombs.insights.selection import FeatureKey
 from coombs.insights.shapes import shapes_of
 from coombs.insights.what_matters import Ranking, WhatMatters, ranking_data, what_matters_data
@@ -83,6 +76,17 @@ def level_sets(
         far as it can be guessed, or of the average item where there is none; of an average, see above
     level : of the ideal point's interval
     ax : to draw in; by default that of a new figure, which is `ax.figure`
+
+    Returns
+    -------
+    matplotlib's Axes
+
+    Examples
+    --------
+    >>> from coombs import SingleStep, plots
+    >>> est = SingleStep([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]).fit([[1, 0], [1, 2]])
+    >>> plots.level_sets(est, 0, 1).get_xlabel()
+    'feature 0'
     """
     return draw_level_sets(level_sets_data(est, x, y, items=items, at=at, level=level), ax)
 
@@ -95,7 +99,27 @@ def ranking(
     level: float = LEVEL,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the best items in order, each with the ranks it may have; their distances without a posterior."""
+    """Draw the best items in order, each with the ranks it may have; their distances without a posterior.
+
+    Parameters
+    ----------
+    est : a fitted estimator
+    items : to rank; by default the fitted ones
+    top : how many of the best to show
+    level : of the ranks' intervals
+    ax : to draw in; by default that of a new figure, which is `ax.figure`
+
+    Returns
+    -------
+    matplotlib's Axes
+
+    Examples
+    --------
+    >>> from coombs import SingleStep, plots
+    >>> est = SingleStep([[0.0], [1.0], [2.0]]).fit([[1, 0], [1, 2]])
+    >>> [label.get_text() for label in plots.ranking(est, top=1).get_yticklabels()]
+    ['item 1']
+    """
     return draw_ranking(ranking_data(est, items=items, top=top, level=level), ax)
 
 
@@ -109,8 +133,25 @@ def what_matters(
 ) -> Axes:
     """Draw how much each feature decides, and what is wanted of it.
 
-    With by="directions", the shares of the metric's eigenvectors, the paper's feature interactions, in
-    units of the features' spreads.
+    Parameters
+    ----------
+    est : a fitted estimator
+    ax : to draw in; by default that of a new figure, which is `ax.figure`
+    items : among which features decide; by default the fitted ones
+    level : of the intervals
+    by : "features", or "directions" for the shares of the metric's eigenvectors, the paper's feature
+        interactions, in units of the features' spreads
+
+    Returns
+    -------
+    matplotlib's Axes
+
+    Examples
+    --------
+    >>> from coombs import SingleStep, plots
+    >>> est = SingleStep([[0.0, 3.0], [1.0, 3.0], [2.0, 3.0]]).fit([[1, 0], [1, 2]])
+    >>> [label.get_text() for label in plots.what_matters(est).get_yticklabels()]
+    ['feature 0', 'feature 1']
     """
     if by not in ("features", "directions"):
         raise InputError(f"by is {by!r}; it must be 'features' or 'directions'.")
@@ -126,7 +167,23 @@ def feature_matrix(
 ) -> Figure:
     """Draw level sets for every two features, and on the diagonal how the distance changes along one.
 
-    At most six features by default, the most important ones, and those first.
+    Parameters
+    ----------
+    est : a fitted estimator
+    features : by name or position; by default the six that decide most, and those first
+    items : to show; by default the fitted ones
+    level : of the best values' intervals
+
+    Returns
+    -------
+    matplotlib's Figure
+
+    Examples
+    --------
+    >>> from coombs import SingleStep, plots
+    >>> est = SingleStep([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]).fit([[1, 0], [1, 2]])
+    >>> len(plots.feature_matrix(est).axes)
+    4
     """
     return draw_feature_matrix(feature_matrix_data(est, features=features, items=items, level=level))
 
@@ -149,6 +206,17 @@ def taste_curves(
     features : by name or position; by default the six that decide most
     items : to average over and to show as strokes; by default the fitted ones
     level : of the band
+
+    Returns
+    -------
+    matplotlib's Figure
+
+    Examples
+    --------
+    >>> from coombs import IdealPoint, plots
+    >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[1, 0], [1, 2]])
+    >>> len(plots.taste_curves(est).axes)
+    1
     """
     curves = taste_curves_data(est, features=features, items=items, level=level)
     return draw_taste_curves(curves, shapes_of(est, curves))

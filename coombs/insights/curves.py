@@ -49,6 +49,15 @@ class TasteCurve:
     described : (g,) the same of the ideal-point description, or None where there is no other than the average
     points : (n,) values of the items
     level : of the interval
+
+    Examples
+    --------
+    >>> from coombs import IdealPoint
+    >>> from coombs.plots import taste_curves_data
+    >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[1, 0], [1, 2]])
+    >>> (curve,) = taste_curves_data(est)
+    >>> curve.liking.shape, curve.interval.shape
+    ((41,), (41, 2))
     """
 
     feature: str
@@ -93,10 +102,30 @@ def taste_curves_data(
     items: TableLike = None,
     level: float = LEVEL,
 ) -> tuple[TasteCurve, ...]:
-    """Curves of the features asked for, by default of the six that decide most; see `taste_curves`.
+    """Return how much items are liked as each feature changes, as `taste_curves` draws it.
 
     With s_k the score of draw k, less being better, the curve of feature j is the mean over items i of
     -s_k(x_i with x in place of x_ij), as a function of x and less its own mean.
+
+    Parameters
+    ----------
+    est : a fitted IdealPoint with a posterior
+    features : by name or position; by default the six that decide most
+    items : to average over; by default the fitted ones
+    level : of the curves' intervals
+
+    Returns
+    -------
+    tuple of TasteCurve, one for each feature
+
+    Examples
+    --------
+    >>> from coombs import IdealPoint
+    >>> from coombs.plots import taste_curves_data
+    >>> items = [[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]
+    >>> est = IdealPoint(items, metric="identity").fit([[1, 0], [1, 2]])
+    >>> [curve.feature for curve in taste_curves_data(est, features=[1])]
+    ['feature 1']
     """
     if not isinstance(est, TasteEstimator):
         raise InputError(f"Taste curves are for a fitted IdealPoint; this is a {type(est).__name__}.")

@@ -57,9 +57,35 @@ NO_TRUST = Trust(math.nan, math.nan, "none")
 class Explanation:
     """What is known of a taste: print it, show it in a notebook, or take `to_dict`.
 
-    `source` says what it is of: a "fit" with its answers, the "findings" of one in a model file, or a "model"
-    of which only the numbers are known. Where `has_pattern` is False the answers tell no more than a coin's
-    would, and nothing is claimed; None means that the answers are not there to tell.
+    Parameters
+    ----------
+    source : what it is of: a "fit" with its answers, the "findings" of one in a model file, or a "model" of
+        which only the numbers are known
+    has_pattern : False where the answers tell no more than a coin's would: then nothing is claimed; None
+        where the answers are not there to tell
+    n_people, n_answers, n_items : how many people gave how many answers about how many items; None where
+        that is not known
+    metric : the kind of preference, such as "full"
+    level : of all intervals; NaN of a model alone
+    intervals : whether there are intervals
+    features : each feature with its range among the items
+    ideal : what is wanted of each feature: a `verdict`, a `value` with its ends, and its `share`
+    directions : combinations of features that act together, the most important first
+    slopes : of a linear preference, how much more of a feature is better, the strongest first
+    shapes : drops, rises, peaks and levels of the taste along a feature
+    trade_off_item, trade_offs : the item at which they are told, and what is worth what there
+    unknowns : what the answers do not tell
+    trust : how far to trust the rest: `accuracy` and `log_loss` on answers not learned from, warnings
+    ranking : the best items, each with the ranks that it may have
+
+    Examples
+    --------
+    >>> from coombs import IdealPoint
+    >>> from coombs.simulate import make_preferences
+    >>> truth = make_preferences(n_comparisons=60, random_state=0)
+    >>> told = IdealPoint(truth.items, metric="identity").fit(truth.pairs, truth.y).explain()
+    >>> told.has_pattern, told.n_answers, told.ideal[0].verdict
+    (True, 60, 'sweet spot')
     """
 
     source: str
@@ -95,7 +121,19 @@ class Explanation:
         return fragment(sections(self))
 
     def without_claims(self) -> Explanation:
-        """The same answers with no pattern in them: what cannot be said then is not there."""
+        """Return what can be said of the same answers if there is no pattern in them.
+
+        Returns
+        -------
+        Explanation in which nothing is claimed, `has_pattern` being False
+
+        Examples
+        --------
+        >>> from coombs import IdealPoint
+        >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[1, 0], [1, 2]])
+        >>> est.explain().without_claims().ranking
+        ()
+        """
         nothing = tuple(
             FeatureVerdict(one.feature, None, None, None, math.nan, NOT_KNOWN) for one in self.ideal
         )
@@ -121,14 +159,44 @@ class Explanation:
         )
 
     def findings(self) -> dict[str, Any]:
-        """What the answers bear out, for a model file: `from_findings` reads it."""
+        """Return what the answers bear out, for a model file, so that the model says the same as the fit.
+
+        Returns
+        -------
+        dict of plain Python types that JSON can hold
+
+        Examples
+        --------
+        >>> from dataclasses import replace
+        >>> from coombs import IdealPoint
+        >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[1, 0], [1, 2]])
+        >>> model = replace(est.model_, findings=est.explain().findings())
+        >>> model.explain().n_answers
+        2
+        """
         plain = self.to_dict()
         kept = {name: plain[name] for name in (*KEPT, *KEPT_LISTS)}
         return kept | {"trust": {name: plain["trust"][name] for name in KEPT_TRUST}}
 
     @classmethod
     def from_findings(cls, found: dict[str, Any]) -> Explanation:
-        """An explanation that holds just these."""
+        """Return an explanation that holds just these, as `Model.explain` does.
+
+        Parameters
+        ----------
+        found : what `findings` gave
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> from coombs import IdealPoint
+        >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[1, 0], [1, 2]])
+        >>> Explanation.from_findings(est.explain().findings()).source
+        'findings'
+        """
         try:
             # Models of earlier versions have neither shapes nor what is not known.
             given = {"shapes": [], "unknowns": [], **found}
@@ -153,7 +221,19 @@ class Explanation:
             raise InputError(f"The model's findings cannot be read ({error!r}).") from error
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python types that JSON can hold, sentences under `text`."""
+        """Return everything as plain Python types that JSON can hold, sentences under `text`.
+
+        Returns
+        -------
+        dict of the attributes, records being dicts, tuples lists and NaN None
+
+        Examples
+        --------
+        >>> from coombs import IdealPoint
+        >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="identity").fit([[1, 0], [1, 2]])
+        >>> est.explain().to_dict()["n_items"]
+        3
+        """
         result: dict[str, Any] = _plain(self)
         return result
 

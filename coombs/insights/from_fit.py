@@ -45,7 +45,7 @@ def explain(
     compare: bool = False,
     chosen: bool = False,
 ) -> Explanation:
-    """What a fitted `IdealPoint` says, in the user's units and names.
+    """Return what a fitted `IdealPoint` says, in the user's units and names.
 
     Parameters
     ----------

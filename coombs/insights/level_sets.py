@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coombs.data.tables import FloatArray, InputError, ItemTable, TableLike
 from coombs.estimators.taste import TasteEstimator
 from coombs.inference.posterior import LEVEL
 from coombs.insights.curves import MOST_FEATURES, averaged, is_averaged, some_items
+from coombs.insights.maps import OVER_ITEMS, Band, FeatureMatrix, LevelSets, Profile
 from coombs.insights.selection import (
     FeatureKey,
     feature_position,
@@ -60,100 +60,6 @@ AT_IDEAL = "the ideal point"
 """Where other features are if all of them have an ideal that is borne out."""
 AT_GUESS = "their best guess"
 """Where other features are if not."""
-OVER_ITEMS = "averaged over the items"
-"""Where other features are in a map of an average."""
-
-
-class Band(NamedTuple):
-    """Where one of two features, that of the x axis (0) or of the y axis (1), is best or worst (`turn`)."""
-
-    axis: int
-    value: float
-    ends: tuple[float, float] | None
-    turn: str
-
-
-@dataclass(frozen=True, eq=False)
-class LevelSets:
-    """The learned distance over two features, and what lies there.
-
-    Parameters
-    ----------
-    features : names of the two
-    xs, ys, distance : (g,), (g,) and (g, g) squared distance, or score, a row for each y
-    levels : where to draw lines: equal steps of distance, or of score where that may be negative
-    points, names, ranks : (n, 2), n and (n,) of the items; rank 1 is the best by all features
-    base : (d,) the item that the other features are taken from; not used in a map of an average
-    others : where the other features are: "the ideal point", "their best guess" where the answers do not
-        bear out all of it, "their average", "averaged over the items" or "fixed values"
-    is_average : whether `distance` is that of the average that predicts, and what is marked that of the
-        ideal-point description beside it
-    turning : (2,) where the described distance turns on this plane, NaN where it does not
-    kind : what is there: "ideal", "worst", "saddle", or "none"
-    wishes : what the answers bear out of each of the two features
-    is_known : whether that is a best or a worst value of both, so that the turning point means something
-    is_ideal : whether the turning point is the ideal point of all features
-    interval : (2, 2) ends for each coordinate of the turning point, or None
-    inside : whether the turning point is known, and lies in the picture
-    band : what is known where only one feature has a best or worst value, or None
-    towards : (2,) what is better from the picture's middle on, in parts of its width and height; or None
-    axes, shares : (k, 2) directions in which the distance changes most and least, in the user's units,
-        one spread long for the first and in proportion for the other, and their shares; none of an average
-    level : of the interval
-    """
-
-    features: tuple[str, str]
-    xs: FloatArray
-    ys: FloatArray
-    distance: FloatArray
-    levels: FloatArray
-    points: FloatArray
-    names: tuple[str, ...]
-    ranks: NDArray[np.int_]
-    base: FloatArray
-    others: str
-    is_average: bool
-    turning: FloatArray
-    kind: str
-    wishes: tuple[str, str]
-    is_known: bool
-    is_ideal: bool
-    interval: FloatArray | None
-    inside: bool
-    band: Band | None
-    towards: FloatArray | None
-    axes: FloatArray
-    shares: FloatArray
-    level: float
-
-    @property
-    def is_conditional(self) -> bool:
-        """Whether the turning point is not that of all features, but depends on where the others are."""
-        return len(self.base) > 2 and not self.is_ideal
-
-
-@dataclass(frozen=True, eq=False)
-class Profile:
-    """(g,) squared distance along one feature, others at the ideal or its best guess; (n,) items there.
-
-    Of an average, its score, averaged over the items' other features. `ideal`, with its interval, is NaN
-    where the answers do not bear out that there is one.
-    """
-
-    feature: str
-    xs: FloatArray
-    distance: FloatArray
-    points: FloatArray
-    ideal: float
-    interval: FloatArray | None
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureMatrix:
-    """A profile for each feature, and level sets for every two of them by their places."""
-
-    profiles: tuple[Profile, ...]
-    panels: dict[tuple[int, int], LevelSets]
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,9 +133,29 @@ def level_sets_data(
     size: int = GRID,
     verdicts: Sequence[FeatureVerdict] | None = None,
 ) -> LevelSets:
-    """Learned distance on a grid of two features; the other features, and parameters, as for `level_sets`.
+    """Return the learned distance on a grid of two features, as `level_sets` draws it.
 
-    `verdicts` are those of the explanation, if they are there already.
+    Parameters
+    ----------
+    est : a fitted estimator
+    x, y : features by name or position
+    items : to show; by default the fitted ones
+    at : values of the other features, for all features or by name; by default as for `level_sets`
+    level : of the ideal point's interval
+    size : values of each feature; of an average, which takes longer, at most 41
+    verdicts : what is wanted of each feature, `Explanation.ideal`; computed if not given
+
+    Returns
+    -------
+    LevelSets
+
+    Examples
+    --------
+    >>> from coombs import SingleStep
+    >>> from coombs.plots import level_sets_data
+    >>> est = SingleStep([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]).fit([[1, 0], [1, 2]])
+    >>> level_sets_data(est, 0, "feature 1", size=5).distance.shape
+    (5, 5)
     """
     names = names_of(est)
     if len(names) < 2:
@@ -244,7 +170,27 @@ def level_sets_data(
 def profile_data(
     est: PairEstimator, feature: FeatureKey, *, items: TableLike = None, level: float = LEVEL
 ) -> Profile:
-    """Squared distance as one feature changes and the others stay at the ideal (at their means without)."""
+    """Return the squared distance as one feature changes and the others stay as they are in level sets.
+
+    Parameters
+    ----------
+    est : a fitted estimator
+    feature : by name or position
+    items : to show; by default the fitted ones
+    level : of the best value's interval
+
+    Returns
+    -------
+    Profile
+
+    Examples
+    --------
+    >>> from coombs import SingleStep
+    >>> from coombs.plots import profile_data
+    >>> est = SingleStep([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]).fit([[1, 0], [1, 2]])
+    >>> profile_data(est, "feature 1").points.tolist()
+    [1.0, 0.0, 2.0]
+    """
     return _profile(_scene(est, items, None, level), feature_position(names_of(est), feature))
 
 
@@ -256,7 +202,28 @@ def feature_matrix_data(
     level: float = LEVEL,
     verdicts: Sequence[FeatureVerdict] | None = None,
 ) -> FeatureMatrix:
-    """Profiles and level sets of the features asked for, by default of the six most important."""
+    """Return profiles of features and level sets of every two of them, as `feature_matrix` draws them.
+
+    Parameters
+    ----------
+    est : a fitted estimator
+    features : by name or position; by default the six that decide most, and those first
+    items : to show; by default the fitted ones
+    level : of the best values' intervals
+    verdicts : what is wanted of each feature, `Explanation.ideal`; computed if not given
+
+    Returns
+    -------
+    FeatureMatrix
+
+    Examples
+    --------
+    >>> from coombs import SingleStep
+    >>> from coombs.plots import feature_matrix_data
+    >>> est = SingleStep([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]).fit([[1, 0], [1, 2]])
+    >>> [profile.feature for profile in feature_matrix_data(est, features=[1, 0]).profiles]
+    ['feature 1', 'feature 0']
+    """
     scene = _scene(est, items, None, level, verdicts)
     if features is None:
         matters = what_matters_data(est, items=items, level=level, verdicts=scene.verdicts)

@@ -24,7 +24,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Items from best to worst: positions in their table, names, distances, (n, 2) ranks they may have."""
+    """Items from best to worst.
+
+    Parameters
+    ----------
+    positions : (n,) rows of the items in their table
+    names : of the items
+    distances : (n,) of the items, less being better
+    interval : (n, 2) the best and the worst rank that each may have, or None without a posterior
+    n_items : in the table, of which these are the best
+    level : of the intervals
+
+    Examples
+    --------
+    >>> from coombs import SingleStep
+    >>> from coombs.plots import ranking_data
+    >>> est = SingleStep([[0.0], [1.0], [2.0]]).fit([[1, 0], [1, 2]])
+    >>> best = ranking_data(est, top=1)
+    >>> best.names, best.n_items
+    (('item 1',), 3)
+    """
 
     positions: NDArray[np.intp]
     names: tuple[str, ...]
@@ -53,6 +72,14 @@ class WhatMatters:
     shares, directions : (k,) of the eigenvalues, (k, d) in units of the features' spreads, columns in order
     names : of the features in the order of their columns
     level : of the intervals
+
+    Examples
+    --------
+    >>> from coombs import SingleStep
+    >>> from coombs.plots import what_matters_data
+    >>> est = SingleStep([[0.0, 3.0], [1.0, 3.0], [2.0, 3.0]]).fit([[1, 0], [1, 2]])
+    >>> what_matters_data(est).features
+    ('feature 0', 'feature 1')
     """
 
     features: tuple[str, ...]
@@ -69,7 +96,27 @@ class WhatMatters:
 def ranking_data(
     est: PairEstimator, *, items: TableLike = None, top: int | None = None, level: float = LEVEL
 ) -> Ranking:
-    """The best `top` items, or all, with the ranks that each may have where there is a posterior."""
+    """Return the best items in order, with the ranks that each may have where there is a posterior.
+
+    Parameters
+    ----------
+    est : a fitted estimator
+    items : to rank; by default the fitted ones
+    top : how many of the best; None for all
+    level : of the ranks' intervals
+
+    Returns
+    -------
+    Ranking
+
+    Examples
+    --------
+    >>> from coombs import SingleStep
+    >>> from coombs.plots import ranking_data
+    >>> est = SingleStep([[0.0], [1.0], [2.0]]).fit([[1, 0], [1, 2]])
+    >>> ranking_data(est, items=[[5.0], [0.9], [3.0]]).positions.tolist()
+    [1, 2, 0]
+    """
     if top is not None and (not isinstance(top, Integral) or isinstance(top, bool) or top < 1):
         raise InputError(f"top is {top!r}; it must be a positive whole number.")
     table = items_of(est, items)
@@ -90,11 +137,29 @@ def what_matters_data(
     level: float = LEVEL,
     verdicts: Sequence[FeatureVerdict] | None = None,
 ) -> WhatMatters:
-    """How much each feature decides among the items, and what is wanted of it.
+    """Return how much each feature decides among the items, and what is wanted of it.
 
     A feature's importance is how much the score changes, by the root of its mean square, when an item
-    gets the feature of another item and keeps the rest; as a share of the sum over features. `verdicts` are
-    those of the explanation, if they are there already.
+    gets the feature of another item and keeps the rest; as a share of the sum over features.
+
+    Parameters
+    ----------
+    est : a fitted estimator
+    items : among which features decide; by default the fitted ones
+    level : of the intervals
+    verdicts : what is wanted of each feature, `Explanation.ideal`; computed if not given
+
+    Returns
+    -------
+    WhatMatters
+
+    Examples
+    --------
+    >>> from coombs import SingleStep
+    >>> from coombs.plots import what_matters_data
+    >>> est = SingleStep([[0.0, 3.0], [1.0, 3.0], [2.0, 3.0]]).fit([[1, 0], [1, 2]])
+    >>> what_matters_data(est).importance.tolist()
+    [1.0, 0.0]
     """
     table, names = items_of(est, items), names_of(est)
     shares, interval = importance(est, table.matrix, level)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coombs.insights.level_sets import OVER_ITEMS, LevelSets
+from coombs.insights.maps import OVER_ITEMS, LevelSets
 
 
 def mark_text(data: LevelSets) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
-    from coombs.insights.level_sets import Band, FeatureMatrix, LevelSets, Profile
+    from coombs.insights.maps import Band, FeatureMatrix, LevelSets, Profile
 
 MARKS = {"ideal": "*", "worst": "X", "saddle": "D", "none": "."}
 """The sign of a turning point, by what it is."""

@@ -107,6 +107,13 @@ def report(
     Returns
     -------
     The path of the file, or the HTML text
+
+    Examples
+    --------
+    >>> from coombs import SingleStep, report
+    >>> est = SingleStep([[0.0], [1.0], [2.0]]).fit([[1, 0], [1, 2]])
+    >>> "<h1>Coffee</h1>" in report(est, title="Coffee")
+    True
     """
     target = None if path is None else _target(path)
     table, told = items_of(est, items), None

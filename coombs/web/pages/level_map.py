@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from coombs.data.tables import FloatArray
-from coombs.insights.level_sets import LevelSets, level_sets_data
+from coombs.insights.level_sets import level_sets_data
+from coombs.insights.maps import LevelSets
 from coombs.render.captions import map_text
 
 if TYPE_CHECKING:
