@@ -26,12 +26,11 @@ from coombs.evaluation import kendall_tau_distance, top_k_fraction
 from coombs.model import Model
 from coombs.paper.admissions_figures import BY_MODEL, POOLED, STANDARDIZED, TOP
 from coombs.paper.experiment import Cell, Experiment, Row, stream
+from coombs.paper.learned_metric import learned
 from coombs.programs.program import ConvergenceError
 
 SPREADS = dict(zip(FEATURES, SCALES, strict=True))
 """Of simulated applicants, in whose units their committee's metric was made."""
-VANISHING = 1e-6
-"""A metric with a diagonal below this, in units of spreads, is zero but for rounding errors."""
 NO_OPTIMUM = "no_optimum"
 """The status of a fit that ended in a ConvergenceError; its row has no numbers."""
 
@@ -46,34 +45,6 @@ def attempt(est: PairEstimator, data: Comparisons) -> str:
         except ConvergenceError:
             return NO_OPTIMUM
     return str(est.status_)
-
-
-def learned(model: Model, spreads: FloatArray, in_spreads: bool) -> Row:
-    """Ideal, metric, its eigenvalues and eigenvectors, and the features by their weight.
-
-    The eigenvectors are those of the metric in the features' own units, as in the paper, or in units of
-    their spreads.
-    """
-    names, scaled = model.feature_names or (), model.metric * np.outer(spreads, spreads)
-    values, vectors = np.linalg.eigh(scaled if in_spreads else model.metric)
-    # The largest weight is positive: an eigenvector has no sign.
-    vectors = vectors * np.sign(np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0))
-    weights = [dict(zip(names, vector, strict=True)) for vector in vectors.T[::-1].tolist()]
-    orders = [
-        [names[j] for j in np.argsort(-np.diag(metric), kind="stable")] for metric in (model.metric, scaled)
-    ]
-    return {
-        "units": "spreads" if in_spreads else "own",
-        "ideal": dict(zip(names, model.ideal_point.tolist(), strict=True)),
-        "interactions": [
-            {"eigenvalue": value, "loadings": loadings}
-            for value, loadings in zip(values[::-1].tolist(), weights, strict=True)
-        ],
-        "metric": model.metric.tolist(),
-        "order": orders[0],
-        "order_in_spreads": orders[1],
-        "vanishes": bool(np.diag(scaled).max() < VANISHING),
-    }
 
 
 def share_right(distances: FloatArray, answers: Comparisons) -> float:
