@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from coombs.paper.judging import Measured, MissingError, Summary, listed, number, outcome_of
 
@@ -40,14 +40,62 @@ GOOD_FIT = 0.05
 """UR and Kendall of a good fit, at most."""
 WEAK = 0.03
 """The smallest eigenvalue of an ill-conditioned M, at most."""
+WORSE = ", worse quartile"
+"""What follows an estimator's name where it is not the median."""
 TINY = 1e-12
 """Keeps a ratio finite."""
+
+
+class CurveValue(NamedTuple):
+    """A number that is read from an error's curve, and what it is."""
+
+    what: str
+    value: Callable[[Curve], float]
+
+
+AT_FIRST = CurveValue("Median errors with {fewest} comparisons", lambda errors: errors[min(errors)])
+AT_LAST = CurveValue("Median errors with {most} comparisons", lambda errors: errors[max(errors)])
+CHANGE = CurveValue(
+    "Change from {fewest} to {most} comparisons",
+    lambda errors: AT_LAST.value(errors) - AT_FIRST.value(errors),
+)
+LEFT = CurveValue(
+    f"Share of the error with {{fewest}} comparisons that is left by {SOON}",
+    lambda errors: errors[max(p for p in errors if p <= SOON)] / max(AT_FIRST.value(errors), TINY),
+)
+
+
+class Difference(NamedTuple):
+    """A number that is read from the errors of several estimators, by their names, and what it is."""
+
+    what: str
+    value: Callable[[Mapping[str, float]], float]
+
+
+LOSS = Difference(
+    "Loss to the better Euclidean algorithm (minus is a gain)",
+    lambda errors: errors["SingleStep"] - min(errors[name] for name in EUCLIDEAN),
+)
+BEYOND = Difference(
+    "Loss to the worse quartile of the better Euclidean algorithm (minus is inside)",
+    lambda errors: round(errors["SingleStep"] - min(errors[f"{name}{WORSE}"] for name in EUCLIDEAN), 9),
+)
+BEFORE = Difference("Before alternating", lambda errors: errors[START])
+RISE = Difference("Change by alternating (minus is better)", lambda errors: errors[ORACLE] - errors[START])
+MOVE = Difference("Size of the change by alternating", lambda errors: abs(RISE.value(errors)))
+CUT = Difference(
+    "Share by which alternating cuts the error", lambda errors: -RISE.value(errors) / max(errors[START], TINY)
+)
+FALL = Difference(
+    f"Fall by alternating, in units of {SMALL_FALL} or of {100 * SMALL_SHARE:.0f} %, whichever is less",
+    lambda errors: min(-RISE.value(errors) / SMALL_FALL, CUT.value(errors) / SMALL_SHARE),
+)
 
 
 def curve(summary: Summary, estimator: str, measure: str, d: int | None = None, of: str = "median") -> Curve:
     """An error of an estimator against the number of comparisons."""
     cells = [c for c in summary["cells"] if c["estimator"] == estimator and d in (None, c["d"])]
-    return {cell["answers"]: _error(measure, cell[measure][of]) for cell in cells}
+    return {cell["answers"]: _error(measure, cell[measure][of]) for cell in cells if of in cell[measure]}
 
 
 def _error(measure: str, value: float) -> float:
@@ -55,162 +103,87 @@ def _error(measure: str, value: float) -> float:
     return round(1 - value, 9) if measure in TOPS else value
 
 
-# Single-step estimation
-
-
-def single_step(
-    what: str, value: Callable[[Curve], float], measures: Sequence[str], summary: Summary
-) -> Measured:
+def single_step(asked: CurveValue, measures: Sequence[str], summary: Summary) -> Measured:
     """A value of SingleStep's errors for each measure and number of features."""
     features = dict.fromkeys(cell["d"] for cell in summary["cells"])
-    curves = {
-        f"{LABELS[key]} at d = {d}": curve(summary, "SingleStep", key, d)
-        for d in features
-        for key in measures
-    }
+    keys = [(key, d) for d in features for key in measures]
+    curves = {f"{LABELS[key]} at d = {d}": curve(summary, "SingleStep", key, d) for key, d in keys}
     fewest, most = (end(cell["answers"] for cell in summary["cells"]) for end in (min, max))
-    checks = {name: value(errors) for name, errors in curves.items()}
-    return Measured(what.format(fewest=fewest, most=most), checks)
+    checks = {name: asked.value(errors) for name, errors in curves.items()}
+    return Measured(asked.what.format(fewest=fewest, most=most), checks)
 
 
-def first(errors: Curve) -> float:
-    """With the fewest comparisons."""
-    return errors[min(errors)]
-
-
-def last(errors: Curve) -> float:
-    """With the most comparisons."""
-    return errors[max(errors)]
-
-
-def change(errors: Curve) -> float:
-    """From the fewest to the most comparisons."""
-    return last(errors) - first(errors)
-
-
-def share_left(errors: Curve) -> float:
-    """What share of the first error is left soon."""
-    return errors[max(p for p in errors if p <= SOON)] / max(first(errors), TINY)
-
-
-def kendall_left(what: str, summary: Summary) -> Measured:
+def kendall_left(summary: Summary) -> Measured:
     """What is left of the real measure soon; and whether the authors' falls slowly."""
-    real, authors = (single_step(what, share_left, (key,), summary) for key in ("kendall", "kendall_authors"))
+    real, authors = (single_step(LEFT, (key,), summary) for key in ("kendall", "kendall_authors"))
     outcome = outcome_of([left > HALF for left in authors.checks.values()])
     note = f" By the measure of the authors' code, which is not Kendall's tau, the claim {outcome}."
     return real._replace(shown=listed({**real.checks, **authors.checks}), note=note)
 
 
-# Against Euclidean algorithms
-
-
-def _losses(summary: Summary, measure: str) -> Curve:
-    """How far SingleStep is behind the better Euclidean algorithm, by the number of comparisons."""
-    ours, *theirs = (curve(summary, name, measure) for name in ("SingleStep", *EUCLIDEAN))
-    return {p: value - min(one[p] for one in theirs) for p, value in ours.items()}
-
-
-def losses(measures: Sequence[str], summary: Summary) -> Measured:
-    """Behind the better Euclidean algorithm at every number of comparisons."""
-    checks = {f"{LABELS[key]} at {p}": lost for key in measures for p, lost in _losses(summary, key).items()}
-    return Measured("Loss to the better Euclidean algorithm (minus is a gain)", checks)
-
-
-def beyond_quartile(summary: Summary) -> Measured:
-    """How much worse than the worse quartile of the better Euclidean algorithm."""
+def at_each(
+    asked: Difference, measures: Sequence[str], summary: Summary, low: int = 0, high: int = 10**9
+) -> Measured:
+    """A value of the estimators' errors for each measure and number of comparisons in a range."""
+    names, numbers = (
+        dict.fromkeys(cell[key] for cell in summary["cells"]) for key in ("estimator", "answers")
+    )
     checks = {}
-    for measure in ("ur", "kendall", *TOPS):
-        worse = "low" if measure in TOPS else "high"
-        quartiles = [curve(summary, name, measure, of=worse) for name in EUCLIDEAN]
-        for p, ours in curve(summary, "SingleStep", measure).items():
-            bound = min(one[p] for one in quartiles)
-            checks[f"{LABELS[measure]} at {p}"] = round(ours - bound, 9)
-    return Measured("Median beyond the quartile (minus is inside)", checks)
+    for measure in measures:
+        ends = {"": "median", WORSE: "low" if measure in TOPS else "high"}
+        curves = {
+            f"{name}{end}": curve(summary, name, measure, of=of) for name in names for end, of in ends.items()
+        }
+        for p in numbers:
+            if low <= p <= high:
+                errors = {name: values[p] for name, values in curves.items() if p in values}
+                checks[f"{LABELS[measure]} at {p}"] = asked.value(errors)
+    return Measured(asked.what, checks)
 
 
 def loss_at_the_end(summary: Summary) -> Measured:
     """Beyond a small one, or beyond the loss at the fewest comparisons if that is more."""
     checks, shown = {}, []
     for measure in ("ur", "kendall", *TOPS):
-        lost = _losses(summary, measure)
-        fewest, most = min(lost), max(lost)
-        checks[LABELS[measure]] = lost[most] - max(lost[fewest], SMALL_LOSS)
-        shown.append(f"{number(lost[fewest])} to {number(lost[most])} ({LABELS[measure]})")
-    return Measured(f"Loss from {fewest} to {most} comparisons (minus is a gain)", checks, shown)
+        first, *_, last = at_each(LOSS, (measure,), summary).checks.values()
+        checks[LABELS[measure]] = last - max(first, SMALL_LOSS)
+        shown.append(f"{number(first)} to {number(last)} ({LABELS[measure]})")
+    return Measured("Loss with the fewest and the most comparisons (minus is a gain)", checks, shown)
 
 
 def euclidean_wer(summary: Summary) -> Measured:
     """The smallest lower quartile of the Euclidean algorithms, which never recover M."""
     curves = {name: curve(summary, name, "wer", of="low") for name in EUCLIDEAN}
     low = {f"{name} at {p}": value for name, values in curves.items() for p, value in values.items()}
-    name = min(low, key=lambda key: low[key])
-    return Measured("Smallest lower quartile of WER", {name: low[name]})
+    return Measured("Smallest lower quartile of WER", _extreme(min, low))
 
 
 def wer_of_good_fits(summary: Summary) -> Measured:
     """The largest upper quartile where everything else is good: with M = I eigenvectors are arbitrary."""
     ur, kendall = (curve(summary, "SingleStep", key) for key in ("ur", "kendall"))
     high = curve(summary, "SingleStep", "wer", of="high")
-    good = [p for p in high if ur[p] <= GOOD_FIT and kendall[p] <= GOOD_FIT]
+    good = {f"at {p}": high[p] for p in high if ur[p] <= GOOD_FIT and kendall[p] <= GOOD_FIT}
     if not good:
         raise MissingError(f"No number of comparisons has a good fit (UR and Kendall at most {GOOD_FIT}).")
-    p = max(good, key=lambda key: high[key])
-    return Measured("Largest upper quartile of WER where UR and Kendall are small", {f"at {p}": high[p]})
+    return Measured("Largest upper quartile of WER where UR and Kendall are small", _extreme(max, good))
 
 
-# Alternating estimation
-
-
-def _steps(summary: Summary, measure: str, low: int = 0, high: int = 10**9) -> dict[int, tuple[float, float]]:
-    """Errors before and after alternating for numbers of comparisons in a range."""
-    before, after = (curve(summary, name, measure) for name in (START, ORACLE))
-    return {p: (before[p], after[p]) for p in before if low <= p <= high}
-
-
-def _cut(before: float, after: float) -> float:
-    """By what share the error fell."""
-    return (before - after) / max(before, TINY)
-
-
-def fall(low: int, high: int, summary: Summary) -> Measured:
-    """Of UR, in units of a small one or of a small share, whichever is less."""
-    steps = _steps(summary, "ur", low, high).items()
-    falls = {f"at {p}": min((a - b) / SMALL_FALL, _cut(a, b) / SMALL_SHARE) for p, (a, b) in steps}
-    shown = [f"{number(a)} to {number(b)} (at {p})" for p, (a, b) in steps]
-    return Measured("UR before and after alternating", falls, shown)
-
-
-def rise(measures: Sequence[str], summary: Summary) -> Measured:
-    """Of errors by alternating, at each number of comparisons from 40 to 200."""
-    checks = {
-        f"{LABELS[measure]} at {p}": after - before
-        for measure in measures
-        for p, (before, after) in _steps(summary, measure, 40, 200).items()
-    }
-    return Measured("Change by alternating (minus is better)", checks)
+def _extreme(end: Callable[..., str], values: Mapping[str, float]) -> dict[str, float]:
+    """The least or the greatest value, with its name."""
+    name = end(values, key=lambda key: values[key])
+    return {name: values[name]}
 
 
 def largest_cut(summary: Summary) -> Measured:
     """The largest share by which UR falls from 40 to 200 comparisons."""
-    cuts = {p: _cut(*step) for p, step in _steps(summary, "ur", 40, 200).items()}
-    p = max(cuts, key=lambda key: cuts[key])
-    return Measured("Largest share by which UR falls", {f"at {p}": cuts[p]})
-
-
-def ur_before(low: int, high: int, summary: Summary) -> Measured:
-    """UR before alternating."""
-    errors = {f"at {p}": before for p, (before, _) in _steps(summary, "ur", low, high).items()}
-    return Measured("UR before alternating", errors)
+    cuts = at_each(CUT, ("ur",), summary, 40, 200)
+    return Measured(f"{cuts.what}, at most", _extreme(max, cuts.checks))
 
 
 def kendall_change(summary: Summary) -> Measured:
     """Of the real measure, by alternating; and the largest of the authors'."""
-    real, authors = (
-        {f"at {p}": abs(after - before) for p, (before, after) in _steps(summary, key).items()}
-        for key in ("kendall", "kendall_authors")
-    )
-    shown = [*listed(real), f"at most {number(max(authors.values()))} (authors' Kendall)"]
-    return Measured("Size of the change of Kendall by alternating", real, shown)
+    real, authors = (at_each(MOVE, (key,), summary) for key in ("kendall", "kendall_authors"))
+    return real._replace(shown=listed({**real.checks, **_extreme(max, authors.checks)}))
 
 
 # Proposition 1
