@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +53,9 @@ def share_right(distances: FloatArray, answers: Comparisons) -> float:
     return float(weights @ ((np.sign(distances[losers] - distances[winners]) + 1) / 2) / weights.sum())
 
 
-def _by_pair(features: Sequence[str]) -> list[str]:
-    return [",".join(pair) for pair in combinations(features, 2)]
+def _feature_sets(features: Sequence[str], most: int) -> list[str]:
+    """All features, and so many of their pairs."""
+    return [",".join(some) for some in (features, *islice(combinations(features, 2), most))]
 
 
 def _names(candidates: Candidates) -> list[str]:
@@ -99,8 +100,8 @@ UNRANKED_FITS: dict[str, tuple[Callable[[], PairEstimator], bool]] = {
 
 def unranked_cells(quick: bool) -> list[Cell]:
     """All five features, and every two of them."""
-    pairs = _by_pair(FEATURES)[: 1 if quick else None]
-    named = {"all": ",".join(FEATURES)} | {pair.replace(",", "-"): pair for pair in pairs}
+    every, *pairs = _feature_sets(FEATURES, 1 if quick else 10)
+    named = {"all": every} | {pair.replace(",", "-"): pair for pair in pairs}
     return [Cell(name, {"features": features}) for name, features in named.items()]
 
 
@@ -361,8 +362,7 @@ def _pooled(applicants: Admissions, n_pairs: int, rng: np.random.Generator) -> l
     """What is learned from all schools together, from all features and from pairs of them."""
     rows: list[Row] = []
     whole = applicants.clean()
-    names = _names(whole)
-    for features in (",".join(names), *_by_pair(names)[:n_pairs]):
+    for features in _feature_sets(_names(whole), n_pairs):
         answers = applicants.clean(features.split(",")).comparisons()
         for name in ("SingleStep", "IdealPoint"):
             some = answers[_at_most(np.arange(len(answers)), name, rng)]

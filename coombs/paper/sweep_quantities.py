@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from coombs.paper.judging import Measured, MissingError, Summary, listed, number, outcome_of
 
+Key = TypeVar("Key", int, str)
 Curve: TypeAlias = dict[int, float]
 """A measure by the number of comparisons, in ascending order."""
 
@@ -46,47 +47,40 @@ TINY = 1e-12
 """Keeps a ratio finite."""
 
 
-class CurveValue(NamedTuple):
-    """A number that is read from an error's curve, and what it is."""
+class ErrorValue(NamedTuple, Generic[Key]):
+    """A number that is read from errors, by the number of comparisons or by the estimator, and what it is."""
 
     what: str
-    value: Callable[[Curve], float]
+    value: Callable[[Mapping[Key, float]], float]
 
 
-AT_FIRST = CurveValue("Median errors with {fewest} comparisons", lambda errors: errors[min(errors)])
-AT_LAST = CurveValue("Median errors with {most} comparisons", lambda errors: errors[max(errors)])
-CHANGE = CurveValue(
+AT_FIRST = ErrorValue[int]("Median errors with {fewest} comparisons", lambda errors: errors[min(errors)])
+AT_LAST = ErrorValue[int]("Median errors with {most} comparisons", lambda errors: errors[max(errors)])
+CHANGE = ErrorValue[int](
     "Change from {fewest} to {most} comparisons",
     lambda errors: AT_LAST.value(errors) - AT_FIRST.value(errors),
 )
-LEFT = CurveValue(
+LEFT = ErrorValue[int](
     f"Share of the error with {{fewest}} comparisons that is left by {SOON}",
     lambda errors: errors[max(p for p in errors if p <= SOON)] / max(AT_FIRST.value(errors), TINY),
 )
-
-
-class Difference(NamedTuple):
-    """A number that is read from the errors of several estimators, by their names, and what it is."""
-
-    what: str
-    value: Callable[[Mapping[str, float]], float]
-
-
-LOSS = Difference(
+LOSS = ErrorValue[str](
     "Loss to the better Euclidean algorithm (minus is a gain)",
     lambda errors: errors["SingleStep"] - min(errors[name] for name in EUCLIDEAN),
 )
-BEYOND = Difference(
+BEYOND = ErrorValue[str](
     "Loss to the worse quartile of the better Euclidean algorithm (minus is inside)",
     lambda errors: round(errors["SingleStep"] - min(errors[f"{name}{WORSE}"] for name in EUCLIDEAN), 9),
 )
-BEFORE = Difference("Before alternating", lambda errors: errors[START])
-RISE = Difference("Change by alternating (minus is better)", lambda errors: errors[ORACLE] - errors[START])
-MOVE = Difference("Size of the change by alternating", lambda errors: abs(RISE.value(errors)))
-CUT = Difference(
+BEFORE = ErrorValue[str]("Before alternating", lambda errors: errors[START])
+RISE = ErrorValue[str](
+    "Change by alternating (minus is better)", lambda errors: errors[ORACLE] - errors[START]
+)
+MOVE = ErrorValue[str]("Size of the change by alternating", lambda errors: abs(RISE.value(errors)))
+CUT = ErrorValue[str](
     "Share by which alternating cuts the error", lambda errors: -RISE.value(errors) / max(errors[START], TINY)
 )
-FALL = Difference(
+FALL = ErrorValue[str](
     f"Fall by alternating, in units of {SMALL_FALL} or of {100 * SMALL_SHARE:.0f} %, whichever is less",
     lambda errors: min(-RISE.value(errors) / SMALL_FALL, CUT.value(errors) / SMALL_SHARE),
 )
@@ -103,7 +97,7 @@ def _error(measure: str, value: float) -> float:
     return round(1 - value, 9) if measure in TOPS else value
 
 
-def single_step(asked: CurveValue, measures: Sequence[str], summary: Summary) -> Measured:
+def single_step(asked: ErrorValue[int], measures: Sequence[str], summary: Summary) -> Measured:
     """A value of SingleStep's errors for each measure and number of features."""
     features = dict.fromkeys(cell["d"] for cell in summary["cells"])
     keys = [(key, d) for d in features for key in measures]
@@ -122,7 +116,7 @@ def kendall_left(summary: Summary) -> Measured:
 
 
 def at_each(
-    asked: Difference, measures: Sequence[str], summary: Summary, low: int = 0, high: int = 10**9
+    asked: ErrorValue[str], measures: Sequence[str], summary: Summary, low: int = 0, high: int = 10**9
 ) -> Measured:
     """A value of the estimators' errors for each measure and number of comparisons in a range."""
     names, numbers = (
@@ -145,7 +139,8 @@ def loss_at_the_end(summary: Summary) -> Measured:
     """Beyond a small one, or beyond the loss at the fewest comparisons if that is more."""
     checks, shown = {}, []
     for measure in ("ur", "kendall", *TOPS):
-        first, *_, last = at_each(LOSS, (measure,), summary).checks.values()
+        lost = list(at_each(LOSS, (measure,), summary).checks.values())
+        first, last = lost[0], lost[-1]
         checks[LABELS[measure]] = last - max(first, SMALL_LOSS)
         shown.append(f"{number(first)} to {number(last)} ({LABELS[measure]})")
     return Measured("Loss with the fewest and the most comparisons (minus is a gain)", checks, shown)
