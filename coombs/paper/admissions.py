@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,11 @@ from coombs.evaluation import kendall_tau_distance, top_k_fraction
 from coombs.model import Model
 from coombs.paper.admissions_figures import BY_MODEL, POOLED, STANDARDIZED, TOP
 from coombs.paper.experiment import Cell, Experiment, Row, stream
+from coombs.paper.learned_metric import learned
 from coombs.programs.program import ConvergenceError
 
 SPREADS = dict(zip(FEATURES, SCALES, strict=True))
 """Of simulated applicants, in whose units their committee's metric was made."""
-VANISHING = 1e-6
-"""A metric with a diagonal below this, in units of spreads, is zero but for rounding errors."""
 NO_OPTIMUM = "no_optimum"
 """The status of a fit that ended in a ConvergenceError; its row has no numbers."""
 
@@ -48,42 +47,15 @@ def attempt(est: PairEstimator, data: Comparisons) -> str:
     return str(est.status_)
 
 
-def learned(model: Model, spreads: FloatArray, in_spreads: bool) -> Row:
-    """Ideal, metric, its eigenvalues and eigenvectors, and the features by their weight.
-
-    The eigenvectors are those of the metric in the features' own units, as in the paper, or in units of
-    their spreads.
-    """
-    names, scaled = model.feature_names or (), model.metric * np.outer(spreads, spreads)
-    values, vectors = np.linalg.eigh(scaled if in_spreads else model.metric)
-    # The largest weight is positive: an eigenvector has no sign.
-    vectors = vectors * np.sign(np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0))
-    weights = [dict(zip(names, vector, strict=True)) for vector in vectors.T[::-1].tolist()]
-    orders = [
-        [names[j] for j in np.argsort(-np.diag(metric), kind="stable")] for metric in (model.metric, scaled)
-    ]
-    return {
-        "units": "spreads" if in_spreads else "own",
-        "ideal": dict(zip(names, model.ideal_point.tolist(), strict=True)),
-        "interactions": [
-            {"eigenvalue": value, "loadings": loadings}
-            for value, loadings in zip(values[::-1].tolist(), weights, strict=True)
-        ],
-        "metric": model.metric.tolist(),
-        "order": orders[0],
-        "order_in_spreads": orders[1],
-        "vanishes": bool(np.diag(scaled).max() < VANISHING),
-    }
-
-
 def share_right(distances: FloatArray, answers: Comparisons) -> float:
     """The share of answers whose winner is nearer; equal distances count half."""
     winners, losers, weights = answers.oriented()
     return float(weights @ ((np.sign(distances[losers] - distances[winners]) + 1) / 2) / weights.sum())
 
 
-def _by_pair(features: Sequence[str]) -> list[str]:
-    return [",".join(pair) for pair in combinations(features, 2)]
+def _feature_sets(features: Sequence[str], most: int) -> list[str]:
+    """All features, and so many of their pairs."""
+    return [",".join(some) for some in (features, *islice(combinations(features, 2), most))]
 
 
 def _names(candidates: Candidates) -> list[str]:
@@ -128,8 +100,8 @@ UNRANKED_FITS: dict[str, tuple[Callable[[], PairEstimator], bool]] = {
 
 def unranked_cells(quick: bool) -> list[Cell]:
     """All five features, and every two of them."""
-    pairs = _by_pair(FEATURES)[: 1 if quick else None]
-    named = {"all": ",".join(FEATURES)} | {pair.replace(",", "-"): pair for pair in pairs}
+    every, *pairs = _feature_sets(FEATURES, 1 if quick else 10)
+    named = {"all": every} | {pair.replace(",", "-"): pair for pair in pairs}
     return [Cell(name, {"features": features}) for name, features in named.items()]
 
 
@@ -390,8 +362,7 @@ def _pooled(applicants: Admissions, n_pairs: int, rng: np.random.Generator) -> l
     """What is learned from all schools together, from all features and from pairs of them."""
     rows: list[Row] = []
     whole = applicants.clean()
-    names = _names(whole)
-    for features in (",".join(names), *_by_pair(names)[:n_pairs]):
+    for features in _feature_sets(_names(whole), n_pairs):
         answers = applicants.clean(features.split(",")).comparisons()
         for name in ("SingleStep", "IdealPoint"):
             some = answers[_at_most(np.arange(len(answers)), name, rng)]

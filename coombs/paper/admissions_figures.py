@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from coombs.datasets import EIGENVALUES, FEATURES, LIMITS
+from coombs.datasets import EIGENVALUES, SCALES
 from coombs.paper.experiment import Row, Tables, Trials
 from coombs.paper.figures import COLOURS, MARKS, curves, legend, light_frame
+from coombs.paper.learned_metric import WORDS, has_metric, interactions, outside
 from coombs.render.canvas import new_figure
-from coombs.words import in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 Part: TypeAlias = dict[str, Any]
 """A part of a summary: what an estimator learned, or how well it did."""
 
-WORDS = dict(zip(FEATURES, ("GRE verbal", "GRE quant", "GRE writing", "GPA", "letters"), strict=True))
 STANDARDIZED = "SingleStep, standardized"
+VIEW_KEYS = {STANDARDIZED: "standardized", "IdealPoint": "IdealPoint"}
+"""Under which key of a summary it is what an estimator learned; SingleStep's is the summary itself."""
 BY_MODEL = ", by (M, u)"
 """What follows an estimator's name where items are ranked by its model alone."""
 TOP = (11, 17, 22)
@@ -32,7 +33,8 @@ TOP = (11, 17, 22)
 TOPS = tuple(f"top{k}" for k in TOP)
 KENDALL = f"kendall{TOP[0]}"
 POOLED = "pooled"
-COMPARED = ("SingleStep", "IdealPoint", "linear")
+COMPARED = {"SingleStep": "SingleStep", "IdealPoint": "IdealPoint", "linear": "linear preference"}
+"""What predicts held-out answers of schools, in words."""
 TIERS = {1: ("fellowship", "o"), 2: ("admitted", "s"), 3: ("denied", "x")}
 
 
@@ -44,15 +46,23 @@ def _part(row: Row) -> Part:
     return {"status": row["status"], **row.get("learned", {})}
 
 
-def _pairs(rows: Sequence[Row]) -> Part:
-    """Of the rows about two features, by their names; and whether the ideal is in the allowed range."""
-    pairs = {}
-    for row in rows:
-        if row["features"].count(",") == 1 and "learned" in row:
-            ideal = row["learned"]["ideal"].items()
-            inside = all(LIMITS[name][0] <= value <= LIMITS[name][1] for name, value in ideal)
-            pairs[row["features"]] = _part(row) | {"inside": inside}
-    return pairs
+def _learned_summary(fits: Trials, truths: Mapping[str, Part]) -> Part:
+    """What each estimator learned from all features, beside the truth in its units, and from pairs."""
+    views: dict[str, Part] = {}
+    for row in fits.rows:
+        view = views.setdefault(row["estimator"], {"pairs": {}})
+        if row["features"].count(",") > 1:
+            view |= _part(row)
+        elif "learned" in row:
+            view["pairs"][row["features"]] = _part(row)
+    for view in views.values() if truths else ():
+        view["truth"] = truths.get(view.get("units", ""), {})
+    return {
+        "features": fits.rows[0]["features"].split(","),
+        **views["SingleStep"],
+        "overlap": fits.rows[0]["overlap"],
+        **{key: views[name] for name, key in VIEW_KEYS.items() if name in views},
+    }
 
 
 def _statuses(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
@@ -70,25 +80,18 @@ def _truths(trials: Trials) -> dict[str, Part]:
 
 
 def unranked_summary(trials: Trials) -> Part:
-    """Of the first trial: what each estimator learned from all features and from pairs, beside the truth."""
+    """Of the first trial: what was learned about whom, and what no data could give."""
     first = trials.where(trial=0)
-    fits, truths = first.where(record="fit"), _truths(first)
-    whole = fits.where(features=",".join(FEATURES)).rows
-    views = {}
-    for row in whole:
-        part, pairs = _part(row), _pairs(fits.where(estimator=row["estimator"]).rows)
-        views[row["estimator"]] = part | {"truth": truths.get(part.get("units", ""), {}), "pairs": pairs}
+    fits, row = first.where(record="fit"), first.rows[0]
     return {
         "data": "simulated",
-        "features": list(FEATURES),
-        **views["SingleStep"],
-        **{key: whole[0][key] for key in ("overlap", "applicants", "dropped")},
-        "n_candidates": whole[0]["candidates"],
-        "n_comparisons": whole[0]["answers"],
-        "norm": {"largest": whole[0]["largest_norm"], "paper": float(np.linalg.norm(EIGENVALUES))},
+        **_learned_summary(fits, _truths(first)),
+        "applicants": row["applicants"],
+        "dropped": row["dropped"],
+        "n_candidates": row["candidates"],
+        "n_comparisons": row["answers"],
+        "norm": {"largest": row["largest_norm"], "paper": float(np.linalg.norm(EIGENVALUES))},
         "statuses": _statuses(fits.rows),
-        "standardized": views[STANDARDIZED],
-        "IdealPoint": views["IdealPoint"],
     }
 
 
@@ -127,19 +130,14 @@ def _ranked_cell(trials: Trials) -> Part:
 
 def gradcafe_summary(trials: Trials) -> Part:
     """Accuracy for each school and pooled; what was learned from all schools together."""
-    fits, folds = trials.where(trial=0, record="fit"), trials.where(record="fold")
-    views = {name: fits.where(estimator=name).rows for name in ("SingleStep", "IdealPoint")}
-    parts = {name: _part(rows[0]) | {"pairs": _pairs(rows)} for name, rows in views.items()}
+    folds = trials.where(record="fold")
     schools = {school: _accuracies(folds.where(school=school)) for school in folds.distinct("school")}
     return {
         "data": "GradCafe",
-        "features": fits.rows[0]["features"].split(","),
-        **parts["SingleStep"],
-        "overlap": fits.rows[0]["overlap"],
+        **_learned_summary(trials.where(trial=0, record="fit"), {}),
         "pooled": schools.pop(POOLED),
         "schools": [{"school": school} | accuracies for school, accuracies in schools.items()],
         "statuses": _statuses(trials.rows),
-        "IdealPoint": parts["IdealPoint"],
     }
 
 
@@ -158,8 +156,7 @@ def _accuracies(folds: Trials) -> Part:
 
 def _views(summary: Part) -> dict[str, Part]:
     """By estimator."""
-    keys = {STANDARDIZED: "standardized", "IdealPoint": "IdealPoint"}
-    return {"SingleStep": summary} | {name: summary[key] for name, key in keys.items() if key in summary}
+    return {"SingleStep": summary} | {name: summary[key] for name, key in VIEW_KEYS.items() if key in summary}
 
 
 def _all_pairs(views: Mapping[str, Part]) -> list[str]:
@@ -209,7 +206,7 @@ def _lines(ax: Axes, learned: Part, points: FloatArray) -> None:
     away = np.stack(plane, axis=-1) - ideal
     distance = np.einsum("abi,ij,abj->ab", away, metric, away)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    if not learned["vanishes"]:
+    if has_metric(learned):
         levels = np.unique(np.quantile(distance, np.linspace(0.05, 0.95, 10)))
         ax.contour(*plane, distance, levels=levels, cmap="Greys_r", linewidths=0.9, zorder=1)
         if near:
@@ -229,7 +226,7 @@ def _towards(ax: Axes, direction: FloatArray) -> None:
 
 def _caption(learned: Part) -> str:
     """The ideal and the eigenvectors in words."""
-    if learned["vanishes"]:
+    if not has_metric(learned):
         return "M = 0: the features are not used,\nand there is neither ideal nor level"
     place = ", ".join(f"{WORDS[name]} {value:.4g}" for name, value in learned["ideal"].items())
     units = "features' units" if learned["units"] == "own" else "units of spreads"
@@ -264,10 +261,9 @@ def gradcafe_figures(summary: Part, _: Trials) -> dict[str, Figure]:
     rows = _schools(summary)
     figure = new_figure((6.4, 1.6 + 0.24 * len(rows)))
     ax = figure.subplots()
-    for k, name in enumerate(COMPARED):
+    for k, (name, label) in enumerate(COMPARED.items()):
         places = [place for place, row in enumerate(rows) if name in row]
         values = [rows[place][name] for place in places]
-        label = "linear preference" if name == "linear" else name
         ax.scatter(values, places, s=28, marker=MARKS[k], color=COLOURS[k], label=label, zorder=3)
     ax.axvline(0.5, color="grey", linewidth=0.8)
     ax.set_yticks(range(len(rows)), [f"{row['school']} ({row['answers']})" for row in rows], fontsize=8)
@@ -280,15 +276,9 @@ def gradcafe_figures(summary: Part, _: Trials) -> dict[str, Figure]:
 # Tables
 
 
-def _words(interaction: Mapping[str, Any]) -> str:
-    """As "0.91 GRE writing - 0.39 GPA"."""
-    weights = interaction["loadings"]
-    return in_words(np.array(list(weights.values())), [WORDS[name] for name in weights])
-
-
 def _weighted(part: Part) -> list[str]:
     """Each eigenvalue and its interaction."""
-    return [f"{interaction['eigenvalue']:.3g}: {_words(interaction)}" for interaction in part["interactions"]]
+    return [f"{one.eigenvalue:.3g}: {one.words()}" for one in interactions(part)]
 
 
 def _number(value: float | None, form: str = ".3f") -> str:
@@ -299,12 +289,11 @@ def _interactions(parts: Mapping[str, Part]) -> list[list[str]]:
     """Of each part that has any, beside the truth where it has one."""
     rows = []
     for name, part in parts.items():
-        known = part.get("truth", {}).get("interactions", ())
-        for k, interaction in enumerate(part.get("interactions", ())):
-            both = (interaction, *known[k : k + 1])
-            rows.append(
-                [name, *(text for each in both for text in (f"{each['eigenvalue']:.4g}", _words(each)))]
-            )
+        sides = [interactions(side) for side in (part, part.get("truth", {})) if "interactions" in side]
+        rows += [
+            [name, *(text for one in both for text in (f"{one.eigenvalue:.4g}", one.words()))]
+            for both in zip(*sides, strict=True)
+        ]
     truth = ["true eigenvalue", "true interaction"] if rows and len(rows[0]) > 3 else []
     return [["estimator", "eigenvalue", "interaction", *truth], *rows]
 
@@ -327,40 +316,51 @@ def _pair_rows(views: Mapping[str, Part]) -> list[list[str]]:
     """Of every pair by every estimator."""
     rows = [["features", "estimator", "ideal", "in the allowed range", "interactions", "right by (M, u)"]]
     for pair in _all_pairs(views):
+        features = ", ".join(WORDS[name] for name in pair.split(","))
         for name, view in views.items():
-            if (learned := view["pairs"].get(pair)) is not None:
-                ideal = ", ".join(f"{value:.4g}" for value in learned["ideal"].values())
-                inside, words = ("no", "yes")[learned["inside"]], "; ".join(_weighted(learned))
-                cells = [ideal, inside, words, _number(learned.get("accuracy"))]
-                nothing = ["-", "-", "none: M = 0", "-"]
-                features = ", ".join(WORDS[feature] for feature in learned["ideal"])
-                rows.append([features, name, *(nothing if learned["vanishes"] else cells)])
+            part = view["pairs"].get(pair)
+            if part is not None and has_metric(part):
+                ideal = ", ".join(f"{value:.4g}" for value in part["ideal"].values())
+                inside, words = "no" if outside(part) else "yes", "; ".join(_weighted(part))
+                rows.append([features, name, ideal, inside, words, _number(part.get("accuracy"))])
+            elif part is not None:
+                rows.append([features, name, "-", "-", "none: M = 0", "-"])
     return rows
 
 
-def unranked_tables(summary: Part, trials: Trials) -> Tables:
-    """Interactions, ideal scores, pairs of features, and what cleaning left out."""
-    views, features, norm = _views(summary), summary["features"], summary["norm"]
-    rules = trials.where(trial=0, record="rule", features=",".join(features)).rows
-    accuracies = ("accuracy", "accuracy_fitted")
+def _learned_tables(summary: Part) -> Tables:
+    """Interactions, ideal scores, pairs of features, and how the solves ended."""
+    views = _views(summary)
+    truth = {"truth (learned by the paper)": summary["truth"]} if "truth" in summary else {}
     return {
-        "Feature interactions from all five features": _interactions(views),
+        "Feature interactions from all features": _interactions(views),
+        "Ideal scores": _ideals(truth | views, summary["features"]),
+        "Pairs of features": _pair_rows(views),
+        "How the solves ended": _ends(summary),
+    }
+
+
+def unranked_tables(summary: Part, trials: Trials) -> Tables:
+    """What was learned, how well, what no data could give, and what cleaning left out."""
+    norm, accuracies = summary["norm"], ("accuracy", "accuracy_fitted")
+    rules = trials.where(trial=0, record="rule", features=",".join(summary["features"])).rows
+    return _learned_tables(summary) | {
         "The norm of M that any data can give with the paper's gammas": [
             ["at most", "in the paper's table"],
             [f"{norm['largest']:.0f}", f"{norm['paper']:.0f}"],
         ],
-        "Ideal scores": _ideals({"truth (learned by the paper)": summary["truth"]} | views, features),
         "Share of the comparisons that come out right": [
             ["estimator", "by (M, u)", "by its own distances, free to follow the answers"],
-            *([name, *(_number(view.get(key)) for key in accuracies)] for name, view in views.items()),
+            *(
+                [name, *(_number(view.get(key)) for key in accuracies)]
+                for name, view in _views(summary).items()
+            ),
         ],
-        "Pairs of features": _pair_rows(views),
         f"What cleaning left out of {summary['applicants']} applicants": [
             ["rule", "applicants"],
             *([row["rule"], str(row["dropped"])] for row in rules),
             ["all", str(summary["dropped"])],
         ],
-        "How the solves ended": _ends(summary),
     }
 
 
@@ -372,11 +372,6 @@ def ranked_tables(summary: Part, _: Trials) -> Tables:
         "IdealPoint": whole["IdealPoint"] | {"truth": truth["in_spreads"]},
     }
     with_truth = {"truth": truth} | parts
-    orders = [
-        [name, *(", ".join(WORDS[each] for each in part[key]) for key in ("order", "order_in_spreads"))]
-        for name, part in with_truth.items()
-        if "order" in part
-    ]
     return {
         "Shares of the top, mean and deviation, and Kendall's distance of the top 11, median and quartiles": [
             ["comparisons", "share", "estimator", *(f"top {k}" for k in TOP), "Kendall", "no optimum"],
@@ -385,11 +380,19 @@ def ranked_tables(summary: Part, _: Trials) -> Tables:
         f"Feature interactions from all {summary['n_comparisons']} comparisons": _interactions(parts),
         "Features by M's diagonal, most important first": [
             ["estimator", "in their own units", "in units of spreads"],
-            *orders,
+            *([name, *_orders(part)] for name, part in with_truth.items() if "metric" in part),
         ],
         "Ideal scores": _ideals(with_truth, summary["features"]),
         "How the solves ended": _ends(summary),
     }
+
+
+def _orders(part: Part) -> list[str]:
+    """The features by M's diagonal in their own units, and in units of simulated applicants' spreads."""
+    names, weights = list(part["ideal"]), np.diag(part["metric"])
+    scales = (np.ones(len(names)), np.array(SCALES[: len(names)]) ** 2)
+    orders = [np.argsort(-weights * scale, kind="stable") for scale in scales]
+    return [", ".join(WORDS[names[j]] for j in order) for order in orders]
 
 
 def _ranked_row(cell: Part) -> list[str]:
@@ -400,18 +403,10 @@ def _ranked_row(cell: Part) -> list[str]:
 
 
 def gradcafe_tables(summary: Part, _: Trials) -> Tables:
-    """Accuracy, interactions and ideal scores."""
-    views = _views(summary)
-    return {
-        "Accuracy on held-out comparisons": [
-            ["school", "comparisons", "SingleStep", "IdealPoint", "linear preference"],
-            *(
-                [school["school"], str(school["answers"]), *(_number(school.get(name)) for name in COMPARED)]
-                for school in _schools(summary)
-            ),
-        ],
-        "Feature interactions from all schools together": _interactions(views),
-        "Ideal scores from all schools together": _ideals(views, summary["features"]),
-        "Pairs of features": _pair_rows(views),
-        "How the solves ended": _ends(summary),
-    }
+    """Accuracy, and what was learned from all schools together."""
+    rows = [
+        [school["school"], str(school["answers"]), *(_number(school.get(name)) for name in COMPARED)]
+        for school in _schools(summary)
+    ]
+    heading = ["school", "comparisons", *COMPARED.values()]
+    return {"Accuracy on held-out comparisons": [heading, *rows]} | _learned_tables(summary)

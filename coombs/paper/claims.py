@@ -8,13 +8,13 @@ from functools import partial
 from coombs.paper import applicant_quantities as applicants
 from coombs.paper import sweep_quantities as sweeps
 from coombs.paper.judging import Claim
-from coombs.paper.sweep_quantities import ENDS, FIRST, LAST, MAIN, TOPS, single_step
+from coombs.paper.sweep_quantities import AT_FIRST, AT_LAST, CHANGE, LEFT, MAIN, TOPS, at_each, single_step
 
 PAPERS_MOST = 500
 """Comparisons, where the paper's sweeps end."""
-LARGE = {"UR": 0.5, "WER": 0.2, "top 10": 0.5}
-"""Errors with few comparisons, at least; of the top 10, the share that is missing."""
-NEARLY_NONE = {"UR": 0.05, "WER": 0.05, "top 10": 0.1}
+LARGE = {"UR": 0.5, "WER": 0.2, "missing of the top 10": 0.5}
+"""Errors with few comparisons, at least."""
+NEARLY_NONE = {"UR": 0.05, "WER": 0.05, "missing of the top 10": 0.1}
 """Errors with the paper's most comparisons, at most."""
 MOST_OF_THE_TOP = {"top 22": 0.9, "top 17": 0.9, "top 11": 0.8}
 """Shares of the top that are found with a fifth of the comparisons, at least."""
@@ -31,38 +31,38 @@ HELPS = "Helps: a better median at every number of comparisons from 40 to 200."
 # the claim in our words; the rule in words.
 
 SINGLE_STEP = (
-    Claim("Section 4.1, Fig. 1", partial(single_step, sweeps.first, MAIN, FIRST), ">=", LARGE,
+    Claim("Section 4.1, Fig. 1", partial(single_step, AT_FIRST, MAIN), ">=", LARGE,
           "With few comparisons UR and WER are large, and few of the top 10 are found.",
           "Large: UR at least 0.5, WER at least 0.2; few: at most 0.5 of the top 10."),
-    Claim("Section 4.1, Fig. 1", partial(single_step, sweeps.share_left, MAIN, ENDS), "<=", sweeps.HALF,
+    Claim("Section 4.1, Fig. 1", partial(single_step, LEFT, MAIN), "<=", sweeps.HALF,
           "From 10 to 500 comparisons UR and WER fall rapidly, and the share of the top 10 rises rapidly.",
           "Rapidly: by 150 comparisons at most half is left of the first error (1 - share for the top 10)."),
-    Claim("Fig. 1, caption", partial(single_step, sweeps.last, MAIN, LAST), "<=", NEARLY_NONE,
+    Claim("Fig. 1, caption", partial(single_step, AT_LAST, MAIN), "<=", NEARLY_NONE,
           "UR and WER go to 0 and the share of the top 10 to 1, for every d, by 500 comparisons.",
           "Towards 0 and 1: at the most comparisons UR and WER at most 0.05, at least 0.9 of the top 10.",
           comparisons=PAPERS_MOST),
-    Claim("Supplement B, Fig. 6", partial(single_step, sweeps.change, ("kendall",), ENDS), "<", 0.0,
+    Claim("Supplement B, Fig. 6", partial(single_step, CHANGE, ("kendall",)), "<", 0.0,
           "Kendall's tau distance falls for d = 2, 5 and 10.",
           "Falls: lower at the most comparisons than at the fewest."),
     Claim("Supplement B, Fig. 6", sweeps.kendall_left, ">", sweeps.HALF,
           "Kendall's tau distance falls slowly.",
           "Slowly: by 150 comparisons more than half is left of the first value."),
-    Claim("Supplement B", partial(single_step, sweeps.last, ("kendall",), LAST), ">=", 0.1,
+    Claim("Supplement B", partial(single_step, AT_LAST, ("kendall",)), ">=", 0.1,
           "That is because many items are about equally far from u, and the order of all is hard to find.",
           "Hard: at the most comparisons a tenth of all pairs or more is still in the wrong order."),
-    Claim("Supplement B, Fig. 6", partial(single_step, sweeps.last, TOPS, LAST), "<=", 0.2,
+    Claim("Supplement B, Fig. 6", partial(single_step, AT_LAST, TOPS), "<=", 0.2,
           "The top 5, 10 and 20 are found well nevertheless.",
           "Well: a share of at least 0.8 at the most comparisons, for every d.", comparisons=PAPERS_MOST),
 )
 
 EUCLIDEAN = (
-    Claim("Section 4.1, Fig. 2", partial(sweeps.loss, "ur"), "<", 0.0,
+    Claim("Section 4.1, Fig. 2", partial(at_each, sweeps.LOSS, ("ur",)), "<", 0.0,
           "Where M is not I, learning the metric beats both Euclidean algorithms on the ideal point (UR).",
           BETTER),
-    Claim("Section 4.1, Fig. 2", partial(sweeps.loss, "kendall"), "<", 0.0,
+    Claim("Section 4.1, Fig. 2", partial(at_each, sweeps.LOSS, ("kendall",)), "<", 0.0,
           "Where M is not I, learning the metric beats both Euclidean algorithms on the ranking (Kendall).",
           BETTER),
-    Claim("Section 4.1, Fig. 2", partial(sweeps.loss, "top10"), "<", 0.0,
+    Claim("Section 4.1, Fig. 2", partial(at_each, sweeps.LOSS, ("top10",)), "<", 0.0,
           "Where M is not I, learning the metric beats both Euclidean algorithms on the share of the top 10.",
           BETTER),
     Claim("Section 4.1", sweeps.euclidean_wer, ">", 0.05,
@@ -73,10 +73,10 @@ EUCLIDEAN = (
 )
 
 IDENTITY = (
-    Claim("Section 4.1", sweeps.losses, "<=", 0.05,
+    Claim("Section 4.1", partial(at_each, sweeps.LOSS, ("ur", "kendall", "top10")), "<=", 0.05,
           "Where M is I, learning the metric costs very little.",
           "Little: the median at most 0.05 worse than that of the better Euclidean algorithm."),
-    Claim("Supplement B, Fig. 7", sweeps.beyond_quartile, "<=", 0.0,
+    Claim("Supplement B, Fig. 7", partial(at_each, sweeps.BEYOND, ("ur", "kendall", *TOPS)), "<=", 0.0,
           "There is no significant loss in UR, Kendall, or the top 5, 10 and 20.",
           "Not significant: the median is no worse than the worse quartile of the better Euclidean "
           "algorithm."),
@@ -89,29 +89,29 @@ IDENTITY = (
 )
 
 ALTERNATING = (
-    Claim("Section 4.1, Fig. 3", partial(sweeps.fall, 0, 39), "<", 1.0,
+    Claim("Section 4.1, Fig. 3", partial(at_each, sweeps.FALL, ("ur",), high=39), "<", 1.0,
           "Below 40 comparisons alternating hardly improves u.",
           HARDLY),
-    Claim("Section 4.1", partial(sweeps.ur_before, 0, 39), ">=", 0.3,
+    Claim("Section 4.1", partial(at_each, sweeps.BEFORE, ("ur",), high=39), ">=", 0.3,
           "There the comparisons do not tell enough to recover u.",
           "Not recovered: a median UR of at least 0.3."),
-    Claim("Section 4.1, Fig. 3", partial(sweeps.fall, 201, 10**9), "<", 1.0,
+    Claim("Section 4.1, Fig. 3", partial(at_each, sweeps.FALL, ("ur",), low=201), "<", 1.0,
           "Above 200 comparisons alternating hardly improves u.",
           HARDLY),
-    Claim("Section 4.1", partial(sweeps.ur_before, 201, 10**9), "<=", 0.1,
+    Claim("Section 4.1", partial(at_each, sweeps.BEFORE, ("ur",), low=201), "<=", 0.1,
           "There the single step is very accurate already.",
           "Very accurate: a median UR of at most 0.1."),
-    Claim("Section 4.1, Fig. 3", partial(sweeps.rise, ("ur",)), "<", 0.0,
+    Claim("Section 4.1, Fig. 3", partial(at_each, sweeps.RISE, ("ur",), low=40, high=200), "<", 0.0,
           "In between it improves u steadily.",
           HELPS),
     Claim("Section 4.1, Fig. 3", sweeps.largest_cut, ">=", 0.55,
           "It cuts the error by nearly 60 %.",
           "Nearly 60 %: the median UR falls by 55 % or more somewhere from 40 to 200; in part from 30 %.",
           in_part=0.3),
-    Claim("Supplement B, Fig. 8", partial(sweeps.rise, ("wer",)), "<", 0.0,
+    Claim("Supplement B, Fig. 8", partial(at_each, sweeps.RISE, ("wer",), low=40, high=200), "<", 0.0,
           "Between 40 and 200 comparisons it generally improves WER.",
           HELPS),
-    Claim("Supplement B, Fig. 8", partial(sweeps.rise, TOPS), "<", 0.0,
+    Claim("Supplement B, Fig. 8", partial(at_each, sweeps.RISE, TOPS, low=40, high=200), "<", 0.0,
           "Between 40 and 200 comparisons it generally finds more of the top 5, 10 and 20.",
           HELPS),
     Claim("Supplement B, Fig. 8", sweeps.kendall_change, "<=", 0.03,
@@ -195,7 +195,7 @@ RANKED = (
 )
 
 PROPOSITION = (
-    Claim("Section 3.5, Supplement A", sweeps.in_the_kernel, ">=", {"lost along": 0.3, "five times": 5.0},
+    Claim("Section 3.5, Supplement A", sweeps.in_the_kernel, ">=", {"along": 0.3, "times": 5.0},
           "Where M is singular, the part of u in its kernel cannot be recovered.",
           "Lost: an error of 0.3 or more, and five times that across the kernel."),
     Claim("Section 3.5, Supplement A", sweeps.if_definite, "<=", 0.1,

@@ -15,6 +15,10 @@ FEW_TRIALS = 10
 """Fewer than these are mentioned in the verdict."""
 MOST_NAMED = 6
 """Failed checks that a verdict names."""
+MOST_LISTED = 12
+"""Values that a sentence lists."""
+NO_DECIMALS = 1000
+"""Numbers from here on are shown without decimals."""
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -56,12 +60,34 @@ class NoMetricError(Exception):
 
 
 class Measured(NamedTuple):
-    """The values of a quantity by name, in words, a further sentence, and what they should be near."""
+    """A quantity: what it is, and the values that are held against the threshold, by name."""
 
-    checks: Sequence[tuple[str, float]]
-    text: str
+    what: str
+    checks: Mapping[str, float]
+    shown: Sequence[str] = ()
+    """What the sentence lists, where the values themselves would tell a reader less."""
     note: str = ""
     aim: str = ""
+    """What the values should be near."""
+
+    @property
+    def text(self) -> str:
+        """The quantity in a sentence, as "Error of u: 0.904 (along), 0.030 (across)."."""
+        return f"{self.what}: {', '.join(self.shown or listed(self.checks))}."
+
+
+def listed(values: Mapping[str, float]) -> list[str]:
+    """Each value with its name; of many the least and the greatest."""
+    texts = {name: f"{number(value)} ({name})" if name else number(value) for name, value in values.items()}
+    if len(values) <= MOST_LISTED:
+        return list(texts.values())
+    least, greatest = (end(values, key=lambda name: values[name]) for end in (min, max))
+    return [f"{len(values)} values from {texts[least]} to {texts[greatest]}"]
+
+
+def number(value: float) -> str:
+    """With three decimals, without a minus before zeros; a large one with four digits."""
+    return f"{round(value, 3) + 0.0:.3f}" if abs(value) < NO_DECIMALS else f"{value:.4g}"
 
 
 @dataclass(frozen=True)
@@ -108,18 +134,21 @@ class Claim:
     def _verdict(self, view: Summary) -> ClaimVerdict:
         """By the rule alone."""
         try:
-            checks, text, note, aim = self.quantity(view)
+            measured = self.quantity(view)
         except NoMetricError:
             text = "M = 0 is the optimum: no metric is learned."
             return ClaimVerdict(Outcome.NOT, text, "Not without a metric.")
+        checks, text, rule = measured.checks, measured.text, self.rule.format(aim=measured.aim)
         if not checks:
             raise MissingError("The summary has nothing to judge it by.")
-        rule, passed = self.rule.format(aim=aim), [self._passes(*check, self.threshold) for check in checks]
+        passed = {name: self._passes(name, value, self.threshold) for name, value in checks.items()}
         if self.in_part is not None:
-            partly = self._passes(*checks[0], self.in_part)
-            return ClaimVerdict(outcome_of([passed[0], passed[0] or partly]), text, rule)
-        failed = [name for (name, _), is_so in zip(checks, passed, strict=True) if not is_so]
-        verdict = ClaimVerdict(outcome_of(passed), text, f"{rule}{_named(failed, len(checks))}{note}")
+            ((name, value),) = checks.items()
+            partly = passed[name] or self._passes(name, value, self.in_part)
+            return ClaimVerdict(outcome_of([passed[name], partly]), text, rule)
+        failed = [name for name, is_so in passed.items() if not is_so]
+        reason = f"{rule}{_named(failed, len(checks))}{measured.note}"
+        verdict = ClaimVerdict(outcome_of(list(passed.values())), text, reason)
         if not self.comparisons or verdict.outcome is Outcome.HOLDS:
             return verdict
         last = max(cell["answers"] for cell in view["cells"])
@@ -183,8 +212,3 @@ def _named(failed: Sequence[str], n_checks: int) -> str:
 def _few_trials(summary: Summary) -> str:
     trials = [cell["trials"] for cell in summary.get("cells", ()) if "trials" in cell]
     return f" Only {min(trials)} trials of each." if trials and min(trials) < FEW_TRIALS else ""
-
-
-def three_decimals(value: float) -> str:
-    """Without a minus before zeros."""
-    return f"{round(value, 3) + 0.0:.3f}"

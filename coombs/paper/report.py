@@ -14,7 +14,7 @@ from typing import NamedTuple
 import coombs
 from coombs.paper.claims import CLAIMS
 from coombs.paper.experiment import Experiment
-from coombs.paper.judging import NOT_ASKED, Claim, ClaimVerdict, Outcome, Summary, three_decimals
+from coombs.paper.judging import NOT_ASKED, Claim, ClaimVerdict, Outcome, Summary, number
 from coombs.paper.runner import QUICK_TRIALS, ExperimentResult, Run
 from coombs.paper.sweep_quantities import ORACLE, OWN, START
 from coombs.paper.sweeps import CODE
@@ -259,9 +259,7 @@ def _side_by_side(difference: CodeDifference, summary: Summary) -> list[list[str
         answers = sorted({p for dd, p, _ in cells if dd == d})
         for p in dict.fromkeys((answers[0], answers[len(answers) // 2], answers[-1])):
             found = [(cells.get((d, p, name)), measure) for name, measure in difference.columns.values()]
-            values = [
-                "-" if cell is None else three_decimals(cell[measure]["median"]) for cell, measure in found
-            ]
+            values = ["-" if cell is None else number(cell[measure]["median"]) for cell, measure in found]
             rows.append([str(d), str(p), *values])
     return rows
 

@@ -116,6 +116,8 @@ def _rows(
 
 def _finish(experiment: Experiment, trials: Trials, folder: Path) -> ExperimentResult:
     """Raw trials, summary and figures, in files and for the report."""
+    from matplotlib import rc_context
+
     trials.write(folder / "trials.csv")
     summary = experiment.summary(trials)
     text = json.dumps(summary, indent=1, allow_nan=False)
@@ -126,8 +128,9 @@ def _finish(experiment: Experiment, trials: Trials, folder: Path) -> ExperimentR
         figure.savefig(image, format="png", dpi=DPI)
         images[name] = image.getvalue()
         (folder / f"{name}.png").write_bytes(images[name])
-        # No date, so that the same numbers give the same file.
-        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+        # No date and no random names inside, so that the same numbers give the same file.
+        with rc_context({"svg.hashsalt": experiment.name}):
+            figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
     return ExperimentResult(trials, summary, images, experiment.tables(summary, trials))
 
 

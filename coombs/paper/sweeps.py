@@ -20,6 +20,7 @@ from coombs.estimators.single_step import SingleStep
 from coombs.evaluation import interpolated_median, kendall_tau_distance, top_k_fraction, ur_error, wer_error
 from coombs.paper.experiment import Cell, Experiment, Row, Trials, stream
 from coombs.paper.figures import curves
+from coombs.paper.sweep_quantities import ORACLE, OWN, START
 from coombs.simulate import Preferences, draw_answers, draw_pairs, make_preferences
 
 if TYPE_CHECKING:
@@ -51,11 +52,9 @@ ESTIMATORS: dict[str, Callable[[Preferences], PairEstimator]] = {
     CODE: lambda truth: SingleStep(truth.items, nonnegative_distances=True, adaptive_alpha=True),
     "Euclidean 1": lambda truth: EuclideanSingleStep(truth.items),
     "Euclidean 2": lambda truth: EuclideanCompass(truth.items),
-    "start": lambda truth: SingleStep(truth.items, gamma3=0.0001),
-    "Alternating, oracle stop": lambda truth: Alternating(
-        truth.items, truth=(truth.ideal_point, truth.metric)
-    ),
-    "Alternating, our stop": lambda truth: Alternating(truth.items),
+    START: lambda truth: SingleStep(truth.items, gamma3=0.0001),
+    ORACLE: lambda truth: Alternating(truth.items, truth=(truth.ideal_point, truth.metric)),
+    OWN: lambda truth: Alternating(truth.items),
     "IdealPoint": lambda truth: IdealPoint(truth.items),
 }
 """By their names in rows, summaries and figures."""
@@ -143,7 +142,7 @@ def _sweep(
 
 _BOTH = ("SingleStep", "IdealPoint")
 _EUCLIDEAN = ("SingleStep", "Euclidean 1", "Euclidean 2", "IdealPoint")
-_ALTERNATING = ("start", "Alternating, oracle stop", "Alternating, our stop", "IdealPoint")
+_ALTERNATING = (START, ORACLE, OWN, "IdealPoint")
 
 SINGLE_STEP = _sweep(
     "single-step",

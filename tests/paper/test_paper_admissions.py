@@ -72,7 +72,6 @@ def check_learned(part: dict, features: list[str]) -> None:
     for one in part["interactions"]:
         assert list(one["loadings"]) == features
         assert np.linalg.norm(list(one["loadings"].values())) == pytest.approx(1)
-    assert sorted(part["order"]) == sorted(part["order_in_spreads"]) == sorted(features)
 
 
 # Unranked Candidates
@@ -90,7 +89,6 @@ def test_unranked_summary_has_what_was_learned_beside_the_truth(unranked):
         assert 0.5 < part["accuracy"] <= 1
         pair = part["pairs"]["gre_verbal,gre_quantitative"]
         check_learned(pair, ["gre_verbal", "gre_quantitative"])
-        assert isinstance(pair["inside"], bool) and isinstance(pair["vanishes"], bool)
     assert summary["units"] == "own" and summary["standardized"]["units"] == "spreads"
     assert set(summary["overlap"]) == set(FEATURES)
 

@@ -24,12 +24,12 @@ pytest.importorskip("matplotlib")
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Contents of all tables and summaries."""
-    kinds = ("*.csv", "*.json")
+    """Contents of all tables, summaries and figures."""
+    kinds = ("*.csv", "*.json", "*.png", "*.svg")
     return {str(p.relative_to(folder)): p.read_bytes() for kind in kinds for p in folder.rglob(kind)}
 
 
-def test_same_seed_same_tables_whatever_the_jobs(tmp_path: Path) -> None:
+def test_same_seed_same_files_whatever_the_jobs(tmp_path: Path) -> None:
     """One process or two; another seed gives other numbers."""
     for jobs in (1, 2):
         reproduce([PROPOSITION], Run(tmp_path / str(jobs), seed=5, trials=2, quick=True, jobs=jobs))
