@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 __all__ = ["STRATEGIES", "Choice", "best", "information", "next_question", "random"]
 
 ALL_PAIRS = 120
-"""Up to this many items every pair is a candidate; of more, every pair of so many."""
+"""Up to this many items every pair is a candidate; of more items, the pairs of so many of them."""
 FAVOURITES = 0.5
 """The share of a candidate set that are the likeliest best items; the others are drawn at random."""
 SCREEN = 3
-"""All candidates are weighed by every so many-th draw."""
+"""All candidates are weighed by every third draw first."""
 SHORT_LIST = 200
 """Candidates that are then weighed by all draws."""
 FORESEEABLE = 0.95
-"""Probability of its likelier answer that a pair has which tests what was learned."""
+"""Predicted probability of the likelier answer to a question that tests what was learned, if there is one."""
 LEAST_FORESEEABLE = 0.75
-"""The same, at least."""
+"""The least such probability."""
 TRIES = 40
 """Random pairs that are drawn in the hope of new ones."""
 TOP = 5

@@ -272,6 +272,8 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
     def distance(self, items: TableLike = None) -> FloatArray:
         """Return the squared distance (x - u)' M (x - u) of each item, plus its own effect if it has one.
 
+        Of `IdealPoint` with a smooth taste in its average, the average's score, put where that distance is.
+
         Parameters
         ----------
         items : (n, d) table; by default the fitted items, compared or not

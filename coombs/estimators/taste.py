@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from coombs.insights import Explanation
 
 LEVELLED = 100
-"""Items, at most, whose mean distance says where a draw without an ideal point has its zero."""
+"""Items, at most, that set the additive constant of draws without an ideal point."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The evidence for a kind of preference: how likely it makes the answers, all that it may be averaged."""
+"""The evidence for a kind of preference (marginal likelihood): its likelihood, averaged over its prior."""
 
 from __future__ import annotations
 

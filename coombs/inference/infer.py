@@ -14,7 +14,7 @@ from coombs.inference.evidence import bridge
 from coombs.inference.kinds import KINDS
 from coombs.inference.left_out import LeftOut, leave_out
 from coombs.inference.sampler import Effort, Monitor, Tuning, affordable, levels_of, sample
-from coombs.inference.target import EFFECT_SIZE, EFFECT_WIDTH, Scores, Target
+from coombs.inference.target import EFFECT_SIZE, EFFECT_WIDTH, ScoreParameters, Target
 from coombs.inference.wishart import Full
 from coombs.programs import interior, lifted
 from coombs.programs.losses import LOSSES
@@ -60,7 +60,7 @@ DRAWS_FOR_EACH = 8
 TESTED = (16, 512)
 """Draws of which item effects are tested: at least and at most."""
 MOST_PROBABILITIES = 10_000_000
-"""Probabilities, of draws times answers, up to which they are the most."""
+"""Draws times answers, at most, that item effects are tested with."""
 EFFECT_FOLDS = 2
 """Parts of the answers that are left out to choose the size of item effects, of FOLDS."""
 FOLDS = 4
@@ -115,11 +115,11 @@ class Inference:
         """Every answer predicted from those about other pairs."""
         return leave_out(self, np.random.default_rng(0))
 
-    def scores(self) -> Scores:
+    def scores(self) -> ScoreParameters:
         """What the draws mean."""
         return self.target.scores(self.draws)
 
-    def ideal_points(self, scores: Scores) -> Matrix:
+    def ideal_points(self, scores: ScoreParameters) -> Matrix:
         """(S, d) u with M u = v; of a signed metric, where it is neither better nor worse all around."""
         if self.target.kind.name == "signed":
             points = [
@@ -280,7 +280,7 @@ def refresh(before: Inference, known: Answers, answers: Answers, rng: np.random.
     return replace(after, annealed_evidence=before.annealed_evidence + after.annealed_evidence)
 
 
-def quadratic_scores(items: Matrix, scores: Scores) -> Matrix:
+def quadratic_scores(items: Matrix, scores: ScoreParameters) -> Matrix:
     """x'Mx - 2 v'x of each item and draw, (N, S)."""
     n, d = items.shape
     products = (items[:, :, None] * items[:, None, :]).reshape(n, d * d)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 QUADRATIC_SPREAD = 4.0
 """Typical deviation of x'Mx over the items, in units of the noise of an answer (logits)."""
-LOG_SCALE = 0.7
+LOG_SCALE = 1.1
 """Prior deviation of the logarithm of the scores' scale."""
 IDEAL_DISTANCE = 0.6
 """Typical size of a coordinate of the ideal point, in deviations of the items."""

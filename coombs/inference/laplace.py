@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
 from scipy.sparse import diags_array
 
-from coombs.inference.target import EFFECT_SIZE, EFFECT_WIDTH, LAPSE_WIDTH, Scores
+from coombs.inference.target import EFFECT_SIZE, EFFECT_WIDTH, LAPSE_WIDTH, ScoreParameters
 from coombs.programs.cone import congruence, outer_features, smat, svec, triangle
 from coombs.programs.program import Status
 
@@ -85,7 +85,9 @@ def maximise(
     return Mode(at(found.x), float(found.fun), status, int(found.nit))
 
 
-def newton(target: Target, metric: Matrix, linear: Vector, rng: np.random.Generator) -> tuple[Scores, Mode]:
+def newton(
+    target: Target, metric: Matrix, linear: Vector, rng: np.random.Generator
+) -> tuple[ScoreParameters, Mode]:
     """(M, v, lapse) near the most likely ones, by Newton's method with the curvature of some of the answers.
 
     The likelihood is convex in (M, v), and where answers are very many the prior says little beside it;
@@ -94,7 +96,7 @@ def newton(target: Target, metric: Matrix, linear: Vector, rng: np.random.Genera
     """
     some = target.some(MOST_ANSWERS, rng)
     rows = _lifted_rows(some)
-    scores = Scores(
+    scores = ScoreParameters(
         metric[None], linear[None], np.array([NEWTON_LAPSE if target.lapse is None else target.lapse]), None
     )
     taken = 0
@@ -111,7 +113,7 @@ def newton(target: Target, metric: Matrix, linear: Vector, rng: np.random.Genera
     return scores, Mode(here.slope, here.value, status, taken)
 
 
-def _likely_lapse(target: Target, scores: Scores) -> Vector:
+def _likely_lapse(target: Target, scores: ScoreParameters) -> Vector:
     """The most likely one, given all else."""
     _, sigma, _ = target.probabilities_of(scores)
     lapses = np.exp(np.linspace(np.log(1e-6), np.log(0.5), 30))
@@ -123,12 +125,12 @@ def _likely_lapse(target: Target, scores: Scores) -> Vector:
 class _Quadratic:
     """A quadratic score, the negative log likelihood there, and its slope along (svec M, v)."""
 
-    scores: Scores
+    scores: ScoreParameters
     value: float
     slope: Vector
 
     @classmethod
-    def of(cls, target: Target, scores: Scores) -> _Quadratic:
+    def of(cls, target: Target, scores: ScoreParameters) -> _Quadratic:
         """Value and slope there, infinite outside of the cone."""
         values, vectors = np.linalg.eigh(scores.metric[0])
         if values[0] <= 0:
@@ -158,7 +160,7 @@ class _Quadratic:
         lowest = eigh(smat(step[:-d], d), self.scores.metric[0], eigvals_only=True)[0]
         return min(1.0, 0.8 / max(-float(lowest), 1e-300))
 
-    def _moved(self, step: Vector, d: int) -> Scores:
+    def _moved(self, step: Vector, d: int) -> ScoreParameters:
         metric, linear = self.scores.metric + smat(step[:-d], d), self.scores.linear + step[-d:]
         return replace(self.scores, metric=metric, linear=linear)
 

@@ -36,7 +36,7 @@ ROUNDS = 4
 MOST_REFITS = 20
 """Pairs that are refitted one by one, at most; of more, ten parts of them are."""
 PARTS = 10
-"""Parts."""
+"""Parts of the pairs that are left out one after the other where pairs are many."""
 STEPS = 100
 """Steps from the mode given all answers to that given fewer."""
 FEW_PARTS = 4

@@ -41,7 +41,7 @@ RESAMPLE = 0.5
 MOST_STAGES = 400
 """Annealing steps, at most."""
 PRIOR_SHARE = 3.0
-"""Weight of a chain in the mass matrix, beside one for each unknown of what was known before."""
+"""Shrinkage of the mass matrix: a chain counts as much as so many unknowns of the estimate before."""
 GROUPS = 16
 """Groups of chains whose means are compared."""
 FEWEST_CHAINS = 96

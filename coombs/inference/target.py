@@ -84,7 +84,7 @@ class Products:
 
 
 @dataclass(frozen=True)
-class Scores:
+class ScoreParameters:
     """What points y mean: one (M, v, lapse) and the item effects (or none) of each."""
 
     metric: Matrix
@@ -182,16 +182,16 @@ class Target:
         rest = rng.standard_normal((count, self.n - self.own))
         return np.concatenate([self.kind.draw(count, self.d, rng), rest], axis=1)
 
-    def scores(self, y: Matrix) -> Scores:
+    def scores(self, y: Matrix) -> ScoreParameters:
         """What the points mean."""
         return self._scores(y, self.kind.expand(y[:, : self.own], self.d))
 
-    def _scores(self, y: Matrix, at: Quadratic) -> Scores:
+    def _scores(self, y: Matrix, at: Quadratic) -> ScoreParameters:
         effects = None
         if self.effects:
             n = len(self.items)
             effects = np.exp(EFFECT_SIZE + EFFECT_WIDTH * y[:, -n - 1 : -n]) * y[:, -n:]
-        return Scores(at.metric, at.linear, self._lapse(y), effects)
+        return ScoreParameters(at.metric, at.linear, self._lapse(y), effects)
 
     def _lapse(self, y: Matrix) -> Vector:
         if self.lapse is None:
@@ -200,7 +200,7 @@ class Target:
             lapse = np.full(len(y), self.lapse, self.dtype)
         return np.maximum(lapse, SMALLEST_LAPSE)
 
-    def of_items(self, scores: Scores) -> Matrix:
+    def of_items(self, scores: ScoreParameters) -> Matrix:
         """s, (N, C)."""
         result = self._forms.values(scores.metric, scores.linear)
         if scores.effects is not None:
@@ -240,13 +240,13 @@ class Target:
         value = value.astype(float) + (rest * rest).sum(axis=1, dtype=float) / 2
         return value, np.concatenate([slope, rest], axis=1)
 
-    def _likelihood(self, scores: Scores) -> tuple[Vector, Matrix, Matrix]:
+    def _likelihood(self, scores: ScoreParameters) -> tuple[Vector, Matrix, Matrix]:
         """Negative log likelihood; p and sigma of each answer, (P, C)."""
         p, sigma = self._probabilities(scores)
         logs = np.log(p, out=self._scratch(len(scores.lapse))[2])
         return -(self._weights @ logs).astype(float), p, sigma
 
-    def likelihood(self, scores: Scores) -> tuple[float, Matrix, Vector]:
+    def likelihood(self, scores: ScoreParameters) -> tuple[float, Matrix, Vector]:
         """Of one quadratic score: the negative log likelihood, and its slopes along M and v."""
         value, p, sigma = self._likelihood(scores)
         to_metric, to_linear = self._forms.pull(self._to_score(scores, p, sigma)[0])
@@ -256,7 +256,7 @@ class Target:
         """p and sigma of each answer at one point, and its lapse."""
         return self.probabilities_of(self.scores(y[None]))
 
-    def probabilities_of(self, scores: Scores) -> tuple[Vector, Vector, float]:
+    def probabilities_of(self, scores: ScoreParameters) -> tuple[Vector, Vector, float]:
         """The same of one quadratic score."""
         p, sigma = self._probabilities(scores)
         return p[:, 0].copy(), sigma[:, 0].copy(), float(scores.lapse[0])
@@ -266,7 +266,7 @@ class Target:
         result: Matrix = np.log(self._probabilities(self.scores(y))[0])
         return result
 
-    def _probabilities(self, scores: Scores) -> tuple[Matrix, Matrix]:
+    def _probabilities(self, scores: ScoreParameters) -> tuple[Matrix, Matrix]:
         """p and sigma of each answer at each point, (P, C), in arrays that the next call writes over."""
         p, sigma, _ = self._scratch(len(scores.lapse))
         s = self.of_items(scores)
@@ -290,7 +290,7 @@ class Target:
             self._buffers = np.empty((3, self.graph.n_answers, n_points), self.dtype)
         return self._buffers
 
-    def _to_score(self, scores: Scores, p: Matrix, sigma: Matrix) -> tuple[Matrix, Vector]:
+    def _to_score(self, scores: ScoreParameters, p: Matrix, sigma: Matrix) -> tuple[Matrix, Vector]:
         """The slope along each item's score, and sum w / p of each point; p and sigma are used up."""
         # (sigma - 1) (1 - lapse) sigma w / p, as (1 - lapse) sigma = p - lapse / 2.
         inverse = np.reciprocal(p, out=p)
@@ -303,7 +303,7 @@ class Target:
         return self._incidence @ inverse, total
 
     def _add_slope(
-        self, gradient: Matrix, y: Matrix, at: Quadratic, scores: Scores, p: Matrix, sigma: Matrix
+        self, gradient: Matrix, y: Matrix, at: Quadratic, scores: ScoreParameters, p: Matrix, sigma: Matrix
     ) -> None:
         """Add the likelihood's gradient, from p and sigma of each answer, both used up."""
         to_score, total = self._to_score(scores, p, sigma)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from coombs.data.graph import Index, Matrix, Vector
 
 LIKENESS = -0.6
-"""Prior centre of eta, where a metric has (d + 1)(1 + e^eta) degrees of freedom: more, and it is rounder."""
+"""Prior centre of eta: of (d + 1)(1 + e^eta) degrees of freedom, the more, the nearer to the identity."""
 LIKENESS_WIDTH = 1.6
 """Prior deviation of eta."""
 SMALL = 12

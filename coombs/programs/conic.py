@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import block_array, coo_array, csc_array, csr_array, diags_array, eye_array
 
 from coombs.programs.cone import smat, svec
+from coombs.programs.losses import LOSSES
 from coombs.programs.program import Solution, Status
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class _ConicForm:
         curvature, self.linear = np.zeros(stops[-1]), np.zeros(stops[-1])
         curvature[self._at["y"]], self.linear[self._at["y"]] = 2 * program.penalty, program.linear
         curvature[self._at["d"]] = 2 * program.gamma3
+        if loss not in LOSSES:
+            raise NotImplementedError(f"The loss {loss!r} has no form in Clarabel's cones.")
         if loss == "squared_hinge":
             curvature[self._at["loss"]] = 2 * program.weights
         else:

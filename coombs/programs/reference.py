@@ -87,7 +87,9 @@ def _loss(name: str, margins: Any, weights: Vector) -> Any:
         return weights @ cp.pos(1 - margins)
     if name == "squared_hinge":
         return weights @ cp.square(cp.pos(1 - margins))
-    return weights @ cp.logistic(-margins)
+    if name == "logistic":
+        return weights @ cp.logistic(-margins)
+    raise NotImplementedError(f"The loss {name!r} has no form in CVXPY.")
 
 
 def _solve(problem: Any) -> float:
