@@ -29,6 +29,8 @@ Role: TypeAlias = Literal["names", "feature", "detail"]
 FEWEST_COUNTED = 5
 """Rows from which on 1, 2, 3, ... is taken for a count of them, whatever the column is called."""
 TAKEN_FOR_NAMES = "numbers the items: it is taken for their names and not learned from"
+READABLE_HEADERS = ("name", "title", "item")
+"""Columns of text that are called so are better to read than ids, the first of them best."""
 _ID_WORDS = {"id", "ids", "uid", "uuid", "guid"}
 """Columns of which the first or the last word is one of these are ids, if all of their cells differ."""
 _COUNTERS = {"", "#", "nr", "nr.", "no", "no.", "num", "number", "key", "index", "idx", "row", "unnamed: 0"}
@@ -97,6 +99,19 @@ def refuse_unknown(wanted: Iterable[str | None], columns: Sequence[str]) -> None
     for name in wanted:
         if name is not None and name not in columns:
             raise InputError(f"There is no column {name!r}; the columns are {', '.join(columns)}.")
+
+
+def readable_names(table: NamedColumns) -> str | None:
+    """A column of text that is called name, title or item, where the first column is numbers or ids.
+
+    For people who read the names on a page; answers in files call items by the first column.
+    """
+    columns = table.typed
+    first = next(iter(columns))
+    if holds_text(columns[first]) and not is_id_header(first):
+        return None
+    called = {name.strip().lower(): name for name in reversed(columns) if holds_text(columns[name])}
+    return next((called[word] for word in READABLE_HEADERS if word in called), None)
 
 
 def is_id_header(header: str) -> bool:

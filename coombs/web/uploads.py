@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from coombs.data import files, naming, tables
 from coombs.data.catalogue import Catalogue, details_of
-from coombs.data.column_roles import ItemColumn, is_id_header, item_columns, refuse_unknown
+from coombs.data.column_roles import ItemColumn, is_id_header, item_columns, readable_names, refuse_unknown
 from coombs.data.files import NamedColumns
 from coombs.data.tables import Columns, InputError
 from coombs.web.item_cards import (
@@ -42,7 +42,6 @@ MOST_NAMES = 500
 """People who get a link at once."""
 LONGEST_NAME = 120
 """Characters of a study's, a person's or a file's name."""
-NAME_COLUMNS = ("name", "title", "item")
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Upload:
     @cached_property
     def item_columns(self) -> tuple[ItemColumn, ...]:
         """What the columns probably are."""
-        return item_columns(self.table, names=self._called_name())
+        return item_columns(self.table, names=readable_names(self.table))
 
     @cached_property
     def numeric(self) -> tuple[str, ...]:
@@ -167,14 +166,6 @@ class Upload:
 
     def _cells(self, name: str) -> list[str]:
         return [str(cell) for cell in self.table.columns[name][:SAMPLE_ROWS]]
-
-    def _called_name(self) -> str | None:
-        """A column of text that is called name, where the first is numbers or ids: it is read on the page."""
-        first, typed = next(iter(self.table.columns)), self.table.typed
-        if tables.holds_text(typed[first]) and not is_id_header(first):
-            return None
-        called = {name.strip().lower(): name for name in reversed(typed) if tables.holds_text(typed[name])}
-        return next((called[word] for word in NAME_COLUMNS if word in called), None)
 
     def _details(self, roles: ColumnRoles) -> Columns:
         """The columns that are shown; the picture and the link by names that the cards know."""
