@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data import notebook
-from coombs.data.tables import FloatArray, InputError, TableLike, item_table
+from coombs.data.catalogue import item_table
+from coombs.data.tables import FloatArray, InputError, TableLike
 from coombs.inference.kernel import Bumps
 from coombs.terminal_text import terminal_safe
 from coombs.words import count, plain

@@ -102,19 +102,13 @@ def _estimator(options: SimpleNamespace) -> PairEstimator:
 
 def read_answers(items: str, answers: str, features: Sequence[str] | None = None) -> Comparisons:
     """The answers in a file about the items in another, whose text columns are passed over."""
-    from coombs.data import files, tables
+    from coombs.data import files
     from coombs.data.catalogue import catalogue
 
-    goods = catalogue(items, features)
+    goods, table = catalogue(items, features), files.read_table(answers)
     for note in goods.notes:
         show.careful(f"{note} --features names the columns to learn from.")
-    table = goods.table
-    if answers.lower().endswith((".parquet", ".pq")):
-        frame, where = files.parquet_frame(answers)
-        return coombs.Comparisons.from_columns(table, tables.frame_columns(frame), where)
-    columns, where = files.csv_columns(answers)
-    weight = {name: files.typed(columns[name]) for name in columns if name.lower() == "weight"}
-    return coombs.Comparisons.from_columns(table, columns | weight, where)
+    return coombs.Comparisons.from_columns(goods.table, table.answers, table.where)
 
 
 def _one_user(data: Comparisons, options: SimpleNamespace) -> Comparisons:

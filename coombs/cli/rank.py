@@ -78,10 +78,7 @@ def _read_items(path: str, model: Model) -> ItemTable:
         if names is None or not str(error).startswith("There is no column"):
             raise
         raise coombs.InputError(f"{error} The model was learned from {', '.join(names)}.") from error
-    if names is None or table.features is None:
-        return table
-    order = [table.features.tolist().index(name) for name in names]
-    return table._replace(matrix=table.matrix[:, order], features=table.features[order])
+    return table if names is None else table.in_order(names, len(names))
 
 
 def _distances(model: Model, table: ItemTable) -> FloatArray:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import date
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from types import NoneType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from coombs.data import files, naming, tables
-from coombs.data.tables import Columns, InputError, ItemTable, TableLike, Where
+from coombs.data.column_roles import ItemColumn, item_columns
+from coombs.data.files import NamedColumns
+from coombs.data.tables import Columns, InputError, ItemTable, TableLike
 
 Details = tuple[Mapping[str, str], ...]
 
@@ -62,89 +60,54 @@ def catalogue(items: TableLike | str | PathLike[str], features: Sequence[str] | 
         raise InputError(f"features is {features!r}; it must be a list of columns' names.")
     features = None if features is None else [str(name) for name in features]
     if isinstance(items, str | PathLike):
-        return _of_file(items, features)
-    library = tables.frame_library(items)
-    if library is None:
-        if features is not None:
-            raise InputError("features names columns; these items are an array, which has no names.")
-        table = tables.item_table(items)
-        return Catalogue(table, ({},) * len(table.matrix))
-    columns = tables.frame_columns(items)
-    if library == "polars":
-        name = next((name for name, column in columns.items() if tables.holds_text(column)), None)
-        return _of_columns(None if name is None else columns.pop(name), columns, tables.row, features)
-    return _of_columns(tables.index_names(items), columns, tables.row, features)
-
-
-def _of_file(path: str | PathLike[str], features: Sequence[str] | None) -> Catalogue:
-    """The items in a file, details as the file has them."""
-    if str(path).lower().endswith((".parquet", ".pq")):
-        frame, where = files.parquet_frame(path)
-        columns = tables.frame_columns(frame)
-        if not tables.is_default(frame.index):
-            return _of_columns(tables.index_names(frame), columns, where, features)
-        return _of_file_columns(columns, columns, where, features)
-    raw, where = files.csv_columns(path)
-    return _of_file_columns(raw, {name: files.typed(cells) for name, cells in raw.items()}, where, features)
-
-
-def _of_file_columns(
-    raw: Columns, columns: Columns, where: Where, features: Sequence[str] | None
-) -> Catalogue:
-    """Columns of a file, one of which may hold the names, and others only number the items."""
-    names, numbering = files.roles(raw, columns, features or ())
-    rest = {name: column for name, column in columns.items() if name != names}
-    chosen = features
-    if features is None:
-        chosen = [name for name, column in rest.items() if not _is_text(column) and name not in numbering]
-    found = _of_columns(None if names is None else raw[names], rest, where, chosen, raw)
-    return replace(found, notes=tuple(_notes(columns, names, numbering)) if features is None else ())
-
-
-def _notes(columns: Columns, names: str | None, numbering: Sequence[str]) -> Iterator[str]:
-    """What is good to know about columns of numbers that are not learned from."""
-    expected = names == next(iter(columns)) and names.strip().lower() in files.NAME_HEADERS
-    if names is not None and not expected and not _is_text(columns[names]):
-        yield f"Column {names!r} numbers the items: it is taken for their names and not learned from."
-    for name in numbering:
-        yield f"Column {name!r} only numbers the items, and is not learned from."
-
-
-def _of_columns(
-    names: NDArray[Any] | None,
-    columns: Columns,
-    where: Where,
-    features: Sequence[str] | None,
-    raw: Columns | None = None,
-) -> Catalogue:
-    if features is None:
-        chosen = [name for name, column in columns.items() if not _is_text(column)]
+        table = files.read_table(items)
+    elif tables.frame_library(items):
+        table = files.frame_table(items)
+    elif features is not None:
+        raise InputError("features names columns; these items are an array, which has no names.")
     else:
-        unknown = [name for name in features if name not in columns]
-        if unknown:
-            raise InputError(f"There is no column {unknown[0]!r}; the columns are {', '.join(columns)}.")
-        chosen = [name for name in columns if name in set(features)]
-    table = tables.assemble(names, {name: columns[name] for name in chosen}, where)
-    others = {name: (raw or columns)[name] for name in columns if name not in chosen}
-    texts = {name: [naming.text(cell) for cell in column] for name, column in others.items()}
-    details = tuple({name: cells[i] for name, cells in texts.items()} for i in range(len(table.matrix)))
-    return Catalogue(table, details)
+        found = tables.array_table(items)
+        return Catalogue(found, ({},) * len(found.matrix))
+    columns = item_columns(table, features)
+    checked = _checked(table, columns, [column.name for column in columns if column.role == "feature"])
+    shown = {column.name: table.columns[column.name] for column in columns if column.role == "detail"}
+    return Catalogue(checked, details_of(shown, len(checked.matrix)), tuple(_notes(columns, features)))
 
 
-def _is_text(column: NDArray[Any]) -> bool:
-    """Whether no cell is a number and at least one is text; a column with both is a feature with mistakes."""
-    if column.dtype.kind not in "OUT":
-        return column.dtype.kind in "mM"
-    filled = [cell for cell in column if naming.text(cell)]
-    return bool(filled) and all(_is_word(cell) for cell in filled)
+def _notes(columns: Sequence[ItemColumn], features: Sequence[str] | None) -> Iterator[str]:
+    """What is good to know about columns of numbers that are not learned from, though nobody said so."""
+    for i, column in enumerate(columns if features is None else ()):
+        # That a first column which is called id or name holds the names is no news.
+        if column.numbers_items and not (i == 0 and column.name.strip().lower() in files.NAME_HEADERS):
+            yield column.why
 
 
-def _is_word(cell: Any) -> bool:
-    return isinstance(cell, date) or (isinstance(cell, str) and not _reads_as_number(cell))
+def item_table(items: TableLike | NamedColumns) -> ItemTable:
+    """The checked record of items that are only learned from; a column of text is refused unless it is names.
+
+    Nothing could show what it says, and it would be lost without a word.
+    """
+    if isinstance(items, ItemTable):
+        return items
+    if not isinstance(items, NamedColumns):
+        if not tables.frame_library(items):
+            return tables.array_table(items)
+        items = files.frame_table(items)
+    columns = item_columns(items)
+    learned = [column for column in columns if column.role != "names"]
+    wanted = [column.name for column in learned if column.role == "feature" or column.kind == "text"]
+    return _checked(items, columns, wanted)
 
 
-def _reads_as_number(cell: str) -> bool:
-    try:
-        return bool(np.isfinite(float(cell)))
-    except ValueError:
-        return False
+def details_of(columns: Columns, n: int) -> Details:
+    """Columns that are shown, as text of each of n items."""
+    texts = {name: [naming.text(cell) for cell in column] for name, column in columns.items()}
+    return tuple({name: cells[i] for name, cells in texts.items()} for i in range(n))
+
+
+def _checked(table: NamedColumns, columns: Sequence[ItemColumn], features: Sequence[str]) -> ItemTable:
+    """The items with these features, and with their names."""
+    named = (table.columns[column.name] for column in columns if column.role == "names")
+    learned = {name: table.typed[name] for name in features}
+    checked = tables.assemble(next(named, table.index), learned, table.where)
+    return checked if table.has_headers or len(learned) < len(columns) else checked._replace(features=None)

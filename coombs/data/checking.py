@@ -150,8 +150,7 @@ def answer_columns(columns: Columns, where: Where) -> AnswerColumns:
 
     A choice goes before a winner, unless it is something else that is called so.
     """
-    tables.refuse_repeats([name.strip().lower() for name in columns], "column of the answers")
-    columns = {name.strip().lower(): column for name, column in columns.items()}
+    columns = lower_case(columns)
     users, weights = (_optional(columns.get(name)) for name in ("user", "weight"))
     if {"left", "right"} <= columns.keys() and not columns.keys().isdisjoint({"choice", "winner"}):
         pairs = np.column_stack([columns["left"], columns["right"]])
@@ -167,6 +166,12 @@ def answer_columns(columns: Columns, where: Where) -> AnswerColumns:
         f"The answers have the columns {there}; needed are left, right, winner or winner, loser, "
         "or left, right, choice."
     )
+
+
+def lower_case(columns: Columns) -> Columns:
+    """The columns of a table of answers by their names in lower case, which must differ."""
+    tables.refuse_repeats([name.strip().lower() for name in columns], "column of the answers")
+    return {name.strip().lower(): column for name, column in columns.items()}
 
 
 def _says_choice(columns: Columns) -> bool:

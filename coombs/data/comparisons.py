@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from coombs.data import checking, naming, notebook, tables
+from coombs.data.catalogue import item_table
 from coombs.data.checking import Positions, Signs
 from coombs.data.constructors import Column, Constructors
 from coombs.data.tables import FloatArray, InputError, ItemTable, Names, TableLike
@@ -72,7 +73,7 @@ class Comparisons(Constructors):
         users: Column = None,
         weights: Column = None,
     ) -> None:
-        table = checking.two_items(tables.item_table(items))
+        table = checking.two_items(item_table(items))
         rows = tables.as_array(tables.winner_first(pairs), "pairs", exact=True)
         found = checking.pairs(table, rows, tables.row)
         self._store(

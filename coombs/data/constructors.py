@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from coombs.data import checking, files, preflib, tables
+from coombs.data.catalogue import item_table
 from coombs.data.tables import InputError, ItemTable, TableLike, Where
 from coombs.words import count
 
@@ -49,7 +50,7 @@ class Constructors:
         >>> Comparisons.from_ranking([[0.0], [1.0], [2.0]], [2, 0, 1]).pairs.tolist()
         [[2, 0], [2, 1], [0, 1]]
         """
-        table = checking.two_items(tables.item_table(items))
+        table = checking.two_items(item_table(items))
         ranked = tables.positions(
             table, checking.flat(order, "ranking", exact=True), lambda i: f"place {i} of the ranking"
         )
@@ -113,7 +114,7 @@ class Constructors:
         cls, items: TableLike, values: Any, noun: str, higher_is_better: bool, groups: Any
     ) -> Self:
         """Answers between items of different value, inside each group."""
-        table = checking.two_items(tables.item_table(items))
+        table = checking.two_items(item_table(items))
         return cls._of(*table, *checking.by_value(table, values, noun, higher_is_better, groups))
 
     @classmethod
@@ -142,7 +143,7 @@ class Constructors:
         if values.ndim != 3 or values.shape[1] != 2 or not len(values):
             raise InputError(f"The pairs have shape {values.shape}; they must be (n, 2, n_features), n > 0.")
         flat = values.reshape(-1, values.shape[2])
-        vectors = tables.item_table(flat, lambda i: tables.row(i // 2)).matrix
+        vectors = tables.array_table(flat, lambda i: tables.row(i // 2)).matrix
         # Adding 0.0 turns -0.0 into 0.0, so that the two are one item.
         matrix, inverse = np.unique(vectors + 0.0, axis=0, return_inverse=True)
         table = checking.two_items(ItemTable(matrix, None, None, False))
@@ -175,7 +176,8 @@ class Constructors:
         >>> Comparisons.from_frame(data.items, data.to_frame()) == data
         True
         """
-        return cls.from_columns(tables.item_table(items), tables.frame_columns(answers), tables.row)
+        table = files.frame_table(answers)
+        return cls.from_columns(item_table(items), table.answers, table.where)
 
     @classmethod
     def read_csv(cls, items_path: files.PathType, answers_path: files.PathType) -> Self:
@@ -202,9 +204,8 @@ class Constructors:
         >>> Comparisons.read_csv(folder / "items.csv", folder / "answers.csv")
         Comparisons(1 answer about 2 items with 1 feature)
         """
-        columns, where = files.csv_columns(answers_path)
-        weight = {name: files.typed(columns[name]) for name in columns if name.lower() == "weight"}
-        return cls.from_columns(files.csv_items(items_path), columns | weight, where)
+        items, table = (files.read_table(path, "csv") for path in (items_path, answers_path))
+        return cls.from_columns(item_table(items), table.answers, table.where)
 
     @classmethod
     def read_parquet(cls, items_path: files.PathType, answers_path: files.PathType) -> Self:
@@ -229,8 +230,8 @@ class Constructors:
         >>> Comparisons.read_parquet(folder / "items.parquet", folder / "answers.parquet")
         Comparisons(1 answer about 2 items with 1 feature)
         """
-        frame, where = files.parquet_frame(answers_path)
-        return cls.from_columns(files.parquet_items(items_path), tables.frame_columns(frame), where)
+        items, table = (files.read_table(path, "parquet") for path in (items_path, answers_path))
+        return cls.from_columns(item_table(items), table.answers, table.where)
 
     @classmethod
     def from_preflib(cls, items: TableLike, path: files.PathType) -> Self:
@@ -256,7 +257,7 @@ class Constructors:
         >>> [part.tolist() for part in Comparisons.from_preflib([[0.0], [1.0]], path).oriented()]
         [[1], [0], [7.0]]
         """
-        table = checking.two_items(tables.item_table(items))
+        table = checking.two_items(item_table(items))
         wins, voters = preflib.wins(table, path)
         return cls._of(
             *table, *checking.all_won(wins, checking.positive_weights(voters, lambda i: f"preference {i}"))

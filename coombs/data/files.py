@@ -1,4 +1,4 @@
-"""Files of items and of answers as columns; how messages call their lines."""
+"""Files and frames read as named columns, which nothing else does; files written."""
 
 from __future__ import annotations
 
@@ -6,27 +6,24 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from io import BytesIO, StringIO
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs.data import naming
 from coombs.data.tables import (
     Columns,
     InputError,
-    ItemTable,
-    Where,
-    assemble,
     frame_columns,
-    holds_text,
+    frame_library,
     is_default,
-    item_table,
     pandas,
     refuse_repeats,
 )
@@ -34,29 +31,11 @@ from coombs.data.tables import (
 PathType: TypeAlias = str | PathLike[str]
 
 NAME_HEADERS = {"item", "name", "id", ""}
-# Columns by these names call something: what looks like a number in them is a name, and stays as it is.
+"""A first column that is called so holds the names of the items."""
+PARQUET_SUFFIXES = (".parquet", ".pq")
+"""How names of Parquet files end."""
 _LABEL_HEADERS = NAME_HEADERS | {"left", "right", "winner", "loser", "user"}
-# Columns of which the first or the last word is one of these are ids, if all of their cells differ.
-_ID_WORDS = {"id", "ids", "uid", "uuid", "guid"}
-_COUNTING_HEADERS = {
-    "",
-    "#",
-    "nr",
-    "nr.",
-    "no",
-    "no.",
-    "num",
-    "number",
-    "key",
-    "index",
-    "idx",
-    "row",
-    "unnamed: 0",
-}
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_WHOLE = re.compile(r"-?\d+")
-FEWEST_COUNTED = 5
-"""Rows from which on 1, 2, 3, ... is taken for a count of them, whatever the column is called."""
+"""Columns by these names call something: what looks like a number in them is a name, and stays as it is."""
 _BOOLEAN_WORDS = {"true": 1.0, "false": 0.0}
 _SEPARATORS = ",;\t"
 _DECIMAL = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
@@ -64,46 +43,83 @@ _DECIMAL = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
-class Roles(NamedTuple):
-    """The column that holds the names, and those that only number the items and are not learned from."""
+@dataclass(frozen=True)
+class NamedColumns:
+    """A table as named columns, wherever it comes from, with its cells as they are there: in CSV, as text.
 
-    names: str | None
-    numbering: tuple[str, ...]
-
-
-class CsvTable(NamedTuple):
-    """The columns of a CSV file as text, the lines that its rows end on, and how it is written."""
+    `index` holds what an index of pandas calls the rows; `lines` are those of a CSV file that rows end on.
+    `has_headers` is False where pandas made the names of the columns up.
+    """
 
     columns: Columns
-    lines: list[int]
-    separator: str
-    decimal_commas: bool
+    source: Literal["csv", "parquet", "pandas", "polars"]
+    file: str = ""
+    lines: Sequence[int] | None = None
+    index: NDArray[Any] | None = None
+    index_name: str = "item"
+    has_headers: bool = True
+    separator: str = ","
+    decimal_commas: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(next(iter(self.columns.values()), ()))
+
+    @cached_property
+    def typed(self) -> Columns:
+        """The columns with numbers for what reads as numbers, None for blanks, where cells are bare text."""
+        if self.source != "csv":
+            return self.columns
+        return {name: typed(column) for name, column in self.columns.items()}
+
+    @property
+    def answers(self) -> Columns:
+        """The columns of a table of answers: labels as they are, weights as numbers."""
+        return {
+            name: typed(column) if self.source == "csv" and name.strip().lower() == "weight" else column
+            for name, column in self.columns.items()
+        }
+
+    def where(self, row: int) -> str:
+        """How messages call a row."""
+        return f"{self.noun} {self.number(row)}" + (f" of {self.file}" if self.file else "")
+
+    @property
+    def noun(self) -> str:
+        """What a row is, in messages."""
+        return "row" if self.lines is None else "line"
+
+    def number(self, row: int) -> int:
+        """The number of a row, in messages."""
+        return row if self.lines is None else self.lines[row]
 
 
-def csv_items(path: PathType) -> ItemTable:
-    """The items in a CSV file, whose names stay the text that the file has."""
-    raw, where = csv_columns(path)
-    return _file_items(raw, {name: typed(column) for name, column in raw.items()}, where)
-
-
-def parquet_items(path: PathType) -> ItemTable:
-    """The items in a Parquet file; an index that pandas saved with them holds the names."""
-    frame, where = parquet_frame(path)
-    if not is_default(frame.index):
-        return item_table(frame)
-    columns = frame_columns(frame)
-    return _file_items(columns, columns, where)
-
-
-def csv_columns(path: PathType) -> tuple[Columns, Where]:
-    """The columns of a CSV file as text, and how messages call its rows."""
+def read_table(path: PathType, source: Literal["csv", "parquet"] | None = None) -> NamedColumns:
+    """The table in a file: Parquet or CSV as `source` says, or else by the end of its name."""
     name = path_text(path)
+    if source == "parquet" or (source is None and name.lower().endswith(PARQUET_SUFFIXES)):
+        return parquet_table(name, name)
     try:
         content = Path(name).read_bytes()
     except OSError as error:
         raise _unreadable(name, error) from error
-    table = csv_table(utf8(content, name), name)
-    return table.columns, lambda i: f"line {table.lines[i]} of {name}"
+    return csv_table(utf8(content, name), name)
+
+
+def frame_table(frame: Any) -> NamedColumns:
+    """The table in a pandas or polars frame."""
+    columns = frame_columns(frame)
+    if frame_library(frame) == "polars":
+        return NamedColumns(columns, "polars")
+    return NamedColumns(
+        columns,
+        "pandas",
+        # The 0, 1, 2, ... that pandas makes up names nothing.
+        index=None if is_default(frame.index) else frame.index.to_numpy(dtype=object),
+        index_name=str(frame.index.name or "item"),
+        has_headers=not is_default(frame.columns),
+    )
 
 
 def utf8(content: bytes, name: str) -> str:
@@ -114,7 +130,7 @@ def utf8(content: bytes, name: str) -> str:
         raise InputError(f"{name} is not UTF-8 text; in Excel: Save as → CSV UTF-8.") from error
 
 
-def csv_table(text: str, name: str) -> CsvTable:
+def csv_table(text: str, name: str) -> NamedColumns:
     """The table in the text of a CSV file; where no comma separates the header, semicolons or tabs do.
 
     In the latter case a comma in a number is its decimal point.
@@ -135,23 +151,17 @@ def csv_table(text: str, name: str) -> CsvTable:
     decimal = [j for j, head in enumerate(header) if separator != "," and _has_decimals(head, cells[:, j])]
     for j in decimal:
         cells[:, j] = [cell.replace(",", ".") if _DECIMAL.fullmatch(cell) else cell for cell in cells[:, j]]
-    return CsvTable({h: cells[:, j] for j, h in enumerate(header)}, lines, separator, bool(decimal))
+    columns = {head: cells[:, j] for j, head in enumerate(header)}
+    return NamedColumns(columns, "csv", name, lines, separator=separator, decimal_commas=bool(decimal))
 
 
-def parquet_frame(path: PathType) -> tuple[Any, Where]:
-    """The frame in a Parquet file, and how messages call its rows."""
-    name = path_text(path)
-    frame = read_parquet(name, name)
-    return frame, lambda i: f"row {i} of {name}"
-
-
-def read_parquet(source: str | BytesIO, name: str) -> Any:
-    """The frame in a Parquet file that messages call by this name."""
+def parquet_table(source: str | BytesIO, name: str) -> NamedColumns:
+    """The table in a Parquet file that messages call by this name."""
     with _readable_parquet(name):
         frame = pandas().read_parquet(source)
     if len(frame) == 0:
         raise InputError(f"{name} has no rows; it needs at least one.")
-    return frame
+    return replace(frame_table(frame), source="parquet", file=name)
 
 
 def parquet_shape(source: BytesIO, name: str) -> tuple[int, int]:
@@ -183,7 +193,7 @@ def numbered_lines(path: PathType) -> Iterator[tuple[int, str]]:
 
 
 def write_csv(path: PathType, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write rows whose text no spreadsheet runs, and `csv_columns` reads as it was."""
+    """Write rows whose text no spreadsheet runs, and `read_table` reads as it was."""
     with replacing(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         # All text is quoted: readers that pass over spaces after commas keep those inside of quotes.
         writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
@@ -231,68 +241,6 @@ def typed(column: NDArray[Any]) -> NDArray[Any]:
         return column.astype(np.float64)
     except ValueError:
         return np.array([_typed_cell(cell) for cell in column], dtype=object)
-
-
-def _file_items(raw: Columns, columns: Columns, where: Where) -> ItemTable:
-    """Items as files hold them."""
-    names, numbering = roles(raw, columns)
-    left = {name: column for name, column in columns.items() if name not in (names, *numbering)}
-    return assemble(None if names is None else raw[names], left, where)
-
-
-def roles(raw: Columns, columns: Columns, features: Sequence[str] = ()) -> Roles:
-    """Which column of a file holds the names, and which others only number the items; never a feature.
-
-    The first column is the names by its header or because it is text; otherwise one that numbers items is.
-
-    Examples
-    --------
-    >>> cars = {"price": np.array([4, 5]), "Car ID": np.array([17, 12])}
-    >>> roles(cars, cars)
-    Roles(names='Car ID', numbering=())
-    """
-    free = [name for name in columns if name not in set(features)]
-    named = [name for name in free if is_id_header(name) and _tells_apart(columns[name])]
-    counting = [name for name in free if name not in named and _counts(raw, name)]
-    numbers = [name for name, column in columns.items() if not holds_text(column)]
-    # Where there is nothing else to learn from, a column that counts is a feature.
-    found = [*named, *(counting if set(numbers) - {*named, *counting} else ())]
-    first = next(iter(columns))
-    called = first.strip().lower() in NAME_HEADERS or holds_text(columns[first])
-    names = first if called and first in free else next(iter(found), None)
-    return Roles(names, tuple(name for name in found if name != names and name in numbers))
-
-
-def is_id_header(header: str) -> bool:
-    """Whether a column is called as those that number things.
-
-    Examples
-    --------
-    >>> [is_id_header(name) for name in ("Item ID", "car_id", "carId", "uuid", "nr", "humid", "idle")]
-    [True, True, True, True, True, False, False]
-    """
-    words = [word.lower() for word in _WORDS.findall(header)]
-    return header.strip().lower() in _COUNTING_HEADERS or bool({*words[:1], *words[-1:]} & _ID_WORDS)
-
-
-def _tells_apart(column: NDArray[Any]) -> bool:
-    """Whether every cell is there, differs from all others, and is text or a whole number."""
-    texts = [naming.text(cell) for cell in column]
-    whole = holds_text(column) or all(map(_WHOLE.fullmatch, texts))
-    return whole and "" not in texts and len(set(texts)) == len(texts)
-
-
-def _counts(raw: Columns, name: str) -> bool:
-    """Whether a column is 0 to n - 1 or 1 to n in the order of the rows; the first column in any order.
-
-    Numbers with a decimal point measure something, also where they are whole.
-    """
-    cells = raw[name].tolist()
-    if len(cells) < FEWEST_COUNTED or not all(_WHOLE.fullmatch(str(cell)) for cell in cells):
-        return False
-    values = [int(cell) for cell in cells]
-    values = sorted(values) if name == next(iter(raw)) else values
-    return any(values == list(range(start, start + len(cells))) for start in (0, 1))
 
 
 def _typed_cell(cell: str) -> float | str | None:

@@ -38,7 +38,7 @@ class InputError(ValueError):
     Examples
     --------
     >>> try:
-    ...     item_table([[1.0, 2.0], [3.0, float("nan")]])
+    ...     array_table([[1.0, 2.0], [3.0, float("nan")]])
     ... except InputError as error:
     ...     print(error)
     Feature 1 of row 1 is nan; it must be a finite number.
@@ -98,15 +98,8 @@ def row(i: int) -> str:
     return f"row {i}"
 
 
-def item_table(items: TableLike, where: Where = row) -> ItemTable:
-    """The checked record of an items table; nothing else in the package checks items."""
-    if isinstance(items, ItemTable):
-        return items
-    library = frame_library(items)
-    if library == "pandas":
-        return _pandas_items(items)
-    if library == "polars":
-        return _polars_items(items)
+def array_table(items: TableLike, where: Where = row) -> ItemTable:
+    """The checked record of items in an array, which have no names."""
     matrix = _matrix(as_array(items, "items"), where)
     return ItemTable(_finite(matrix, None, where), None, None, False)
 
@@ -242,26 +235,6 @@ def frame_library(values: Any) -> str | None:
         if kind.__name__ == "DataFrame" and library in ("pandas", "polars"):
             return library
     return None
-
-
-def _pandas_items(frame: Any) -> ItemTable:
-    """Items in a pandas frame; default indices are no names."""
-    table = assemble(index_names(frame), frame_columns(frame), row)
-    return table._replace(features=None) if is_default(frame.columns) else table
-
-
-def index_names(frame: Any) -> NDArray[Any] | None:
-    """The names in the index of a pandas frame; its own 0, 1, 2, ... is none."""
-    return None if is_default(frame.index) else frame.index.to_numpy(dtype=object)
-
-
-def _polars_items(frame: Any) -> ItemTable:
-    """Items in a polars frame, which has no index: its one text column holds the names."""
-    columns = frame_columns(frame)
-    text = [name for name, column in columns.items() if holds_text(column)]
-    if len(text) > 1:
-        raise InputError(f"The items have {len(text)} text columns {text}; only the names may be text.")
-    return assemble(columns.pop(text[0]) if text else None, columns, row)
 
 
 def is_default(index: Any) -> bool:

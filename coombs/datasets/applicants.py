@@ -345,11 +345,9 @@ def _read(
 
 def _table(path: files.PathType, text: Sequence[str]) -> tuple[Columns, Where]:
     """The columns of a file, numbers read as such but in columns of text."""
-    if str(path).lower().endswith(".parquet"):
-        frame, where = files.parquet_frame(path)
-        return tables.frame_columns(frame), where
-    raw, where = files.csv_columns(path)
-    return {name: cells if name in text else files.typed(cells) for name, cells in raw.items()}, where
+    table = files.read_table(path)
+    columns = {name: (table.columns if name in text else table.typed)[name] for name in table.columns}
+    return columns, table.where
 
 
 def _numbers(cells: NDArray[Any], what: str, where: Where, within: tuple[float, float]) -> FloatArray:

@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coombs.data.answers import Answers
+from coombs.data.catalogue import item_table
 from coombs.data.comparisons import Comparisons, InputError
 from coombs.data.graph import gram_of_differences
 from coombs.data.scaling import Scaler, check_alike, check_largest
-from coombs.data.tables import item_table
 from coombs.estimators import parameters
 from coombs.model import Model
 from coombs.programs.program import Status

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs.data.tables import FloatArray, InputError, ItemTable, TableLike, item_table
+from coombs.data.catalogue import item_table
+from coombs.data.tables import FloatArray, InputError, ItemTable, TableLike
 from coombs.insights.statements import FeatureRange
 from coombs.words import feature_names
 

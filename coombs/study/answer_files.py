@@ -19,8 +19,6 @@ from coombs.storage.timestamps import read_time, time_text
 from coombs.study.history import History
 from coombs.study.study import ME, Study
 
-_PARQUET = (".parquet", ".pq")
-"""How names of Parquet files end."""
 _COLUMNS = {
     "user": "string",
     "left": "string",
@@ -64,7 +62,7 @@ def export_answers(study: Study, path: files.PathType, respondent: str | None = 
     "me","1","0","1","left",
     """
     suffix = _suffix(path)
-    if suffix in _PARQUET:
+    if suffix in files.PARQUET_SUFFIXES:
         frame = (
             tables.pandas().DataFrame(list(_rows(study, respondent)), columns=[*_COLUMNS]).astype(_COLUMNS)
         )
@@ -175,19 +173,10 @@ def _winner(choice: Choice, left: str, right: str) -> str:
 
 def _read(path: files.PathType) -> tuple[Columns, Where]:
     """The columns of a file of answers by their names in lower case, and how messages call its rows."""
-    suffix = _suffix(path)
-    if suffix == ".jsonl":
+    if _suffix(path) == ".jsonl":
         raise InputError(f"{files.path_text(path)} is a whole study; import_study makes it one again.")
-    if suffix in _PARQUET:
-        frame, where = files.parquet_frame(path)
-        columns = tables.frame_columns(frame)
-    else:
-        columns, where = files.csv_columns(path)
-    tables.refuse_repeats([name.strip().lower() for name in columns], "column of the answers")
-    columns = {name.strip().lower(): column for name, column in columns.items()}
-    if "weight" in columns and suffix not in _PARQUET:
-        columns["weight"] = files.typed(columns["weight"])
-    return columns, where
+    table = files.read_table(path)
+    return checking.lower_case(table.answers), table.where
 
 
 def _told(study: Study, columns: Columns, where: Where) -> list[Told]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from coombs.data.column_roles import TAKEN_FOR_NAMES
 from coombs.data.tables import FloatArray, InputError
 from coombs.web.uploads import ColumnRoles, Upload
 from coombs.words import count
@@ -31,7 +32,7 @@ _THOUSANDS = re.compile(r"\d,\d{3}(?!\d)")
 
 def problems(upload: Upload, roles: ColumnRoles) -> list[str]:
     """What must be corrected before there can be a study; a single row is the only problem told."""
-    if upload.n_rows < 2:
+    if upload.table.n_rows < 2:
         return _refusal(upload.check, roles)
     found = [*_all_alike(upload, roles), *_missing(upload, roles), *_unclear_names(upload, roles)]
     # What was found already would be refused once more when the items are put together.
@@ -40,7 +41,7 @@ def problems(upload: Upload, roles: ColumnRoles) -> list[str]:
 
 def warnings(upload: Upload, roles: ColumnRoles) -> list[str]:
     """What is good to know: how the file was read, columns left out, what cannot be told apart."""
-    if upload.n_rows < 2:
+    if upload.table.n_rows < 2:
         return []
     return [
         *_file(upload),
@@ -84,15 +85,15 @@ def _unclear_names(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
             f"Several items are called {_list(repeated)}: tick below to number them, "
             "or choose another column for the name."
         )
-    blank = np.flatnonzero(upload.columns[roles.names] == "").tolist()
+    blank = np.flatnonzero(upload.table.columns[roles.names] == "").tolist()
     if blank:
         yield f"There is no name in {_places(upload, blank)}; every item needs one."
 
 
 def _file(upload: Upload) -> Iterator[str]:
     """What stands between the columns, if that is no comma."""
-    marks = SEPARATORS.get(upload.separator)
-    if marks and upload.decimal_commas:
+    marks = SEPARATORS.get(upload.table.separator)
+    if marks and upload.table.decimal_commas:
         yield f"The file has {marks} between its columns and commas in its numbers; both were understood."
     elif marks:
         yield f"The file has {marks} between its columns, which was understood."
@@ -101,11 +102,11 @@ def _file(upload: Upload) -> Iterator[str]:
 def _other_columns(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
     """Columns that are not learned from, and why."""
     texts, unticked = [], []
-    for name in upload.columns:
+    for name in upload.table.columns:
         if name in upload.on_disk:
             yield (
                 f"{name} names files on your disk, which are not part of an upload; use web addresses, "
-                f"or start with: coombs serve {upload.file}"
+                f"or start with: coombs serve {upload.table.file}"
             )
         elif name in roles.columns:
             continue
@@ -127,7 +128,7 @@ def _other_columns(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
 
 def _perhaps_numbers(upload: Upload, name: str) -> str | None:
     """What to correct in a column of text that is mostly numbers."""
-    cells = upload.typed[name].tolist()
+    cells = upload.table.typed[name].tolist()
     wrong = [(i, cell) for i, cell in enumerate(cells) if isinstance(cell, str)]
     signed = [cell.strip() for _, cell in wrong if _NUMBER_WITH_SIGN.fullmatch(cell.strip())]
     if signed and len(signed) >= sum(cell is not None for cell in cells) / 2:
@@ -160,14 +161,14 @@ def _names(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
     if roles.names is None:
         yield "No column holds the names, so items are called by their numbers."
     elif roles.names in upload.numbering:
-        yield f"{roles.names} numbers the items: it is taken for their names and not learned from."
+        yield f"{roles.names} {TAKEN_FOR_NAMES}."
     elif roles.numbered and (repeated := upload.repeated(roles.names)):
         yield f"Items of the same name are numbered: {repeated[0]}, {repeated[0]} (2)."
 
 
 def _sizes(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
-    if upload.n_rows < FEW_ITEMS:
-        few = count(upload.n_rows, "item")
+    if upload.table.n_rows < FEW_ITEMS:
+        few = count(upload.table.n_rows, "item")
         yield f"There are only {few}: with so few, ranking them by hand may be quicker."
     if len(roles.features) > MANY_FEATURES:
         yield (
@@ -185,8 +186,8 @@ def _features(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
     varied = [name for name in chosen if name not in constant]
     if not varied:
         return
-    matrix = np.column_stack([upload.typed[name].astype(float) for name in varied])
-    if len(varied) > 1 and upload.n_rows > 2:
+    matrix = np.column_stack([upload.table.typed[name].astype(float) for name in varied])
+    if len(varied) > 1 and upload.table.n_rows > 2:
         correlation = np.corrcoef(matrix.T)
         for i, j in np.argwhere(np.triu(np.abs(correlation) > CORRELATED, 1))[:MOST_PLACES].tolist():
             way = "go up and down together" if correlation[i, j] > 0 else "move in opposite directions"
@@ -207,8 +208,8 @@ def _alike(upload: Upload, matrix: FloatArray) -> Iterator[str]:
 
 def _places(upload: Upload, rows: Sequence[int]) -> str:
     """As line 5, or lines 5 and 9."""
-    numbers = [str(upload.numbers[i]) for i in rows]
-    return f"{upload.noun}{'s' if len(rows) > 1 else ''} {_list(numbers, MOST_PLACES)}"
+    numbers = [str(upload.table.number(i)) for i in rows]
+    return f"{upload.table.noun}{'s' if len(rows) > 1 else ''} {_list(numbers, MOST_PLACES)}"
 
 
 def _list(words: Sequence[str], most: int = MOST_WORDS) -> str:

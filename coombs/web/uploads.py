@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data import files, naming, tables
-from coombs.data.catalogue import Catalogue
+from coombs.data.catalogue import Catalogue, details_of
+from coombs.data.column_roles import ItemColumn, is_id_header, item_columns, readable_names, refuse_unknown
+from coombs.data.files import NamedColumns
 from coombs.data.tables import Columns, InputError
 from coombs.web.item_cards import (
     IMAGE_ENDINGS,
@@ -40,7 +42,6 @@ MOST_NAMES = 500
 """People who get a link at once."""
 LONGEST_NAME = 120
 """Characters of a study's, a person's or a file's name."""
-NAME_COLUMNS = ("name", "title", "item")
 
 
 @dataclass(frozen=True)
@@ -65,106 +66,95 @@ class ColumnRoles:
 
 @dataclass(frozen=True)
 class Upload:
-    """The columns of an uploaded file as text, the numbers of its lines or rows, and how it is written."""
+    """An uploaded table, its cells as text."""
 
-    file: str
-    columns: Columns
-    numbers: Sequence[int]
-    noun: str = "line"
-    separator: str = ","
-    decimal_commas: bool = False
+    table: NamedColumns
     id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
 
-    @property
-    def n_rows(self) -> int:
-        """How many items there are."""
-        return len(next(iter(self.columns.values())))
-
-    def where(self, row: int) -> str:
-        """How messages call a row."""
-        return f"{self.noun} {self.numbers[row]} of {self.file}"
-
     @cached_property
-    def typed(self) -> Columns:
-        """The columns with numbers for what reads as numbers, None for blanks."""
-        return {name: files.typed(column) for name, column in self.columns.items()}
+    def item_columns(self) -> tuple[ItemColumn, ...]:
+        """What the columns probably are."""
+        return item_columns(self.table, names=readable_names(self.table))
 
     @cached_property
     def numeric(self) -> tuple[str, ...]:
         """Columns of numbers, gaps allowed."""
-        return tuple(name for name, column in self.typed.items() if _is_numeric(column))
+        return tuple(column.name for column in self.item_columns if column.kind == "number")
 
     @cached_property
     def numbering(self) -> tuple[str, ...]:
         """Columns of numbers that only number the items."""
-        names, others = files.roles(self.columns, self.typed)
-        return (*((names,) if names in self.numeric else ()), *others)
+        return tuple(column.name for column in self.item_columns if column.numbers_items)
 
     def gaps(self, name: str) -> list[int]:
         """Rows in which a column has no number."""
-        return [i for i, cell in enumerate(self.typed[name].tolist()) if not _is_number(cell)]
+        return [i for i, cell in enumerate(self.table.typed[name].tolist()) if not _is_number(cell)]
 
     def is_constant(self, name: str) -> bool:
         """Whether all cells that are not blank are alike."""
-        return len({cell for cell in self.typed[name].tolist() if cell is not None}) == 1
+        return len({cell for cell in self.table.typed[name].tolist() if cell is not None}) == 1
 
     def texts(self, rows: int) -> list[list[str]]:
         """The first rows."""
-        return [[str(column[i]) for column in self.columns.values()] for i in range(min(rows, self.n_rows))]
+        cells = [column[:rows].tolist() for column in self.table.columns.values()]
+        return [list(row) for row in zip(*cells, strict=True)]
 
     def repeated(self, name: str) -> list[str]:
         """What comes more than once in a column."""
-        return [cell for cell, times in Counter(self.columns[name].tolist()).items() if cell and times > 1]
+        times = Counter(self.table.columns[name].tolist())
+        return [cell for cell in times if cell and times[cell] > 1]
 
     @cached_property
     def on_disk(self) -> tuple[str, ...]:
         """Columns of pictures in files, which an upload does not bring."""
-        return tuple(name for name in self.columns if _are_files(self._cells(name)))
+        return tuple(name for name in self.table.columns if _are_files(self._cells(name)))
 
     def guess(self) -> ColumnRoles:
         """What the columns probably are."""
-        names = self._names()
+        names = next((column.name for column in self.item_columns if column.role == "names"), None)
         others = {
-            name: self._cells(name) for name in self.columns if name != names and name not in self.numeric
+            name: self._cells(name)
+            for name in self.table.columns
+            if name != names and name not in self.numeric
         }
         # Without any web address there is nothing to show.
         pictures = {name: cells for name, cells in others.items() if any(map(web_address, cells))}
         picture = picture_column(pictures)
         link = link_column({name: cells for name, cells in others.items() if name != picture})
         features = [
-            name
-            for name in self.numeric
-            if name not in (names, *self.numbering)
-            and not files.is_id_header(name)
-            and not self.gaps(name)
-            and not self.is_constant(name)
+            column.name
+            for column in self.item_columns
+            if (column.role, column.kind) == ("feature", "number")
+            and not is_id_header(column.name)
+            and not self.gaps(column.name)
+            and not self.is_constant(column.name)
         ]
         return ColumnRoles(tuple(features[:MOST_FEATURES]), names, picture, link)
 
     def catalogue(self, roles: ColumnRoles) -> Catalogue:
         """The items, or an InputError that says what to choose instead."""
         self.check(roles)
-        rows = np.arange(self.n_rows)
+        rows = np.arange(self.table.n_rows)
         if roles.complete:
             rows = np.setdiff1d(rows, [i for name in roles.features for i in self.gaps(name)])
         if len(rows) < 2:
             raise InputError("Fewer than two rows have all the features; leave out the columns with gaps.")
-        names = None if roles.names is None else self.columns[roles.names][rows]
+        names = None if roles.names is None else self.table.columns[roles.names][rows]
         if names is not None and roles.numbered:
             names = np.array(numbered(names.tolist()), dtype=object)
-        features = {name: self.typed[name][rows] for name in self.columns if name in roles.features}
-        table = tables.assemble(names, features, lambda i: self.where(int(rows[i])))
-        shown = self._details(roles)
-        details = tuple({name: str(column[i]) for name, column in shown.items()} for i in rows.tolist())
-        return Catalogue(table, details)
+        typed = self.table.typed
+        features = {name: typed[name][rows] for name in typed if name in roles.features}
+        table = tables.assemble(names, features, lambda i: self.table.where(int(rows[i])))
+        shown = {name: column[rows] for name, column in self._details(roles).items()}
+        return Catalogue(table, details_of(shown, len(rows)))
 
     def check(self, roles: ColumnRoles) -> None:
         """Refuse what no study can be made of, whatever the cells are."""
-        if self.n_rows < 2:
-            raise InputError(f"{self.file} has one row; two or more are needed, as things are compared.")
-        for name in roles.columns:
-            if name not in self.columns:
-                raise InputError(f"There is no column {name!r}; the columns are {', '.join(self.columns)}.")
+        if self.table.n_rows < 2:
+            raise InputError(
+                f"{self.table.file} has one row; two or more are needed, as things are compared."
+            )
+        refuse_unknown(roles.columns, list(self.table.columns))
         if not self.numeric:
             raise InputError("There is no column of numbers to learn from; add one, such as price or size.")
         if not roles.features:
@@ -175,28 +165,17 @@ class Upload:
             raise InputError(f"{roles.names!r} is chosen as a feature and as the name; one of the two.")
 
     def _cells(self, name: str) -> list[str]:
-        return [str(cell) for cell in self.columns[name][:SAMPLE_ROWS]]
-
-    def _names(self) -> str | None:
-        """The first column if it is text or called so; one called name goes before numbers and ids."""
-        first = next(iter(self.columns))
-        if first in self.numeric or files.is_id_header(first):
-            texts = [name for name, column in self.typed.items() if tables.holds_text(column)]
-            called = {name.strip().lower(): name for name in reversed(texts)}
-            better = [called[word] for word in NAME_COLUMNS if word in called]
-            if better:
-                return better[0]
-        return files.roles(self.columns, self.typed).names
+        return [str(cell) for cell in self.table.columns[name][:SAMPLE_ROWS]]
 
     def _details(self, roles: ColumnRoles) -> Columns:
         """The columns that are shown; the picture and the link by names that the cards know."""
         renamed: dict[str, str] = {}
-        for name in self.columns:
+        for name in self.table.columns:
             if name in roles.features or name == roles.names:
                 continue
             special = {roles.picture: PICTURE, roles.link: LINK}.get(name)
             renamed[name] = special or (f"{name} (text)" if name in (PICTURE, LINK) else name)
-        return {new: self.columns[old] for old, new in renamed.items()}
+        return {new: self.table.columns[old] for old, new in renamed.items()}
 
 
 def read_upload(content: bytes, file: str) -> Upload:
@@ -215,28 +194,22 @@ def _of_csv(content: bytes, file: str) -> Upload:
         raise InputError(f"{file} has zero bytes in it, so it is no text; save it as 'CSV UTF-8'.")
     _refuse_cells(max(map(text.count, ",;\t")) + text.count("\n"), file)
     table = files.csv_table(text, file)
-    _refuse_large(len(table.lines), len(table.columns), file)
-    return Upload(file, table.columns, table.lines, "line", table.separator, table.decimal_commas)
+    _refuse_large(table.n_rows, len(table.columns), file)
+    return Upload(table)
 
 
 def _of_parquet(content: bytes, file: str) -> Upload:
     try:
         rows, columns = files.parquet_shape(BytesIO(content), file)
         _refuse_large(rows, columns, file)
-        frame = files.read_parquet(BytesIO(content), file)
+        table = files.parquet_table(BytesIO(content), file)
     except ImportError as error:
         raise InputError(
             f'{file} is a Parquet file, which needs: pip install "coombs[frames]"; or bring it as CSV.'
         ) from error
-    return Upload(file, _text_columns(frame), range(rows), "row")
-
-
-def _text_columns(frame: Any) -> Columns:
-    """The columns of a frame as text; an index that was saved with them comes first."""
-    columns = tables.frame_columns(frame)
-    if not tables.is_default(frame.index):
-        columns = {str(frame.index.name or "item"): frame.index.to_numpy()} | columns
-    return {name: _texts(column) for name, column in columns.items()}
+    index = {} if table.index is None else {table.index_name: table.index}
+    texts = {name: _texts(column) for name, column in (index | table.columns).items()}
+    return Upload(NamedColumns(texts, "csv", file))
 
 
 def _texts(column: NDArray[Any]) -> NDArray[Any]:
@@ -296,12 +269,6 @@ def people_names(text: str) -> Sequence[str]:
         if len(name) > LONGEST_NAME or not name.isprintable():
             raise InputError(f"A person's name must be plain text of {LONGEST_NAME} characters at most.")
     return names
-
-
-def _is_numeric(column: NDArray[np.generic]) -> bool:
-    """Whether there are numbers, and nothing but numbers and gaps."""
-    cells = column.tolist()
-    return any(map(_is_number, cells)) and all(cell is None or isinstance(cell, float) for cell in cells)
 
 
 def _is_number(cell: object) -> bool:

@@ -20,6 +20,7 @@ from hypothesis.extra.numpy import arrays
 from coombs import Comparisons, InputError
 from coombs.data import files
 from coombs.data.catalogue import Catalogue, catalogue
+from coombs.data.column_roles import item_columns
 from coombs.data.tables import Columns
 
 COLUMNS: dict[str, list[Any]] = {
@@ -268,8 +269,8 @@ def test_the_header_says_what_separates_the_columns(
     text: str, header: list[str], write: Callable[[str], Path]
 ) -> None:
     """A comma goes before a semicolon, that before a tab; what is quoted separates nothing."""
-    columns, where = files.csv_columns(write(text))
-    assert list(columns) == header and where(0).startswith(f"line {text.count(chr(10))} of")
+    table = files.read_table(write(text))
+    assert list(table.columns) == header and table.where(0).startswith(f"line {text.count(chr(10))} of")
 
 
 def test_commas_in_numbers_are_not_guessed_in_a_file_with_commas(write: Callable[[str], Path]) -> None:
@@ -285,6 +286,33 @@ def test_features_that_are_no_list_are_refused_as_such(features: Any) -> None:
 
 def test_features_may_be_called_as_the_frame_calls_them() -> None:
     assert catalogue(pd.DataFrame([[1, 2], [3, 4]]), features=[0]).table.matrix.tolist() == [[1.0], [3.0]]
+
+
+def test_columns_that_pandas_numbers_itself_have_no_names() -> None:
+    """As those of the same array; where only some are features, they are told apart by their numbers."""
+    frame = pd.DataFrame([[1, 2], [3, 4]])
+    assert catalogue(frame).features == ["feature 0", "feature 1"]
+    assert catalogue(frame, features=[1]).features == ["1"]
+
+
+def test_every_column_has_a_role_and_a_sentence_that_says_why(write: Callable[[str], Path]) -> None:
+    table = files.read_table(write("flat,price,color,flat id\na,1,red,7\nb,2,,5\n"))
+    found = {column.name: (column.kind, column.role) for column in item_columns(table)}
+    assert found == {
+        "flat": ("text", "names"),
+        "price": ("number", "feature"),
+        "color": ("text", "detail"),
+        "flat id": ("number", "detail"),
+    }
+    for chosen in (None, ["price"]):
+        assert all(repr(column.name) in column.why for column in item_columns(table, chosen))
+
+
+def test_names_some_of_which_are_numbers_are_not_said_to_number_the_items(
+    write: Callable[[str], Path],
+) -> None:
+    found = catalogue(write("shoe,price\n574,90\nGel,120\n"))
+    assert found.names == ["574", "Gel"] and found.notes == ()
 
 
 @pytest.mark.parametrize(

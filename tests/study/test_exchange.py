@@ -18,6 +18,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from coombs.data import files
+from coombs.data.catalogue import item_table
 from coombs.data.comparisons import Comparisons, InputError
 from coombs.storage import AnswerRecord, Storage, StudyExistsError, open_storage
 from coombs.study import Study, create_study, import_study
@@ -596,10 +597,10 @@ def test_negative_numbers_are_read_and_written_as_numbers(tmp_path: Path) -> Non
     """Only text is guarded, and only an apostrophe is taken off."""
     files.write_csv(tmp_path / "items.csv", ["item", "x"], [["-a", -1.5], ["b", -2]])
     assert (tmp_path / "items.csv").read_text() == '"item","x"\n"\'-a",-1.5\n"b",-2\n'
-    table = files.csv_items(tmp_path / "items.csv")
+    table = item_table(files.read_table(tmp_path / "items.csv"))
     assert table.names is not None and table.names.tolist() == ["-a", "b"]
     assert table.matrix.tolist() == [[-1.5], [-2.0]]
-    plain = files.csv_items(write(tmp_path / "plain.csv", "x,y\n-1,+2\n-3e-1,-0.0\n"))
+    plain = item_table(files.read_table(write(tmp_path / "plain.csv", "x,y\n-1,+2\n-3e-1,-0.0\n")))
     assert plain.names is None and plain.matrix.tolist() == [[-1, 2], [-0.3, 0]]
 
 

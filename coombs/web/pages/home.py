@@ -57,22 +57,22 @@ def upload(
         if example:
             if example not in examples():
                 raise InputError(f"There is no example {example!r}.")
-            table = read_upload(examples()[example], f"{example}.csv")
+            draft = read_upload(examples()[example], f"{example}.csv")
         elif file is None or not file.filename:
             raise InputError("No file was chosen; choose a CSV or Parquet file, or take an example.")
         else:
-            table = read_upload(file.file.read(), file.filename)
+            draft = read_upload(file.file.read(), file.filename)
     except InputError as error:
         return _home(request, 422, str(error))
-    _uploads(request).put(table.id, table)
-    return go_to(f"/drafts/{table.id}")
+    _uploads(request).put(draft.id, draft)
+    return go_to(f"/drafts/{draft.id}")
 
 
 @router.get("/drafts/{number}", dependencies=[OWNER_ONLY])
 def look_over(request: Request, number: str) -> Response:
     """The table, and what its columns probably are."""
-    table = _upload(request, number)
-    return _preview(request, table, table.guess(), table.file.rpartition(".")[0] or table.file)
+    draft = _upload(request, number)
+    return _preview(request, draft, draft.guess(), draft.table.file.rpartition(".")[0] or draft.table.file)
 
 
 @router.post("/drafts/{number}", dependencies=[OWNER_ONLY])
@@ -89,36 +89,36 @@ def settle(
     create: Annotated[str, Form()] = "",
 ) -> Response:
     """Check the choices again, or make the study."""
-    table = _upload(request, number)
+    draft = _upload(request, number)
     columns = (names or None, picture or None, link or None)
     roles = ColumnRoles(tuple(feature or ()), *columns, complete, numbered)
     if not create:
-        return _preview(request, table, roles, name)
+        return _preview(request, draft, roles, name)
     try:
         called = study_name(name)
-        items = table.catalogue(roles)
+        items = draft.catalogue(roles)
         create_study(items, called, storage=cache_of(request).storage, load_if_exists=False)
     except InputError as error:
-        return _preview(request, table, roles, name, *described(error))
+        return _preview(request, draft, roles, name, *described(error))
     return go_to(study_path(called))
 
 
 def _preview(
-    request: Request, table: Upload, roles: ColumnRoles, name: str, status: int = 200, problem: str = ""
+    request: Request, draft: Upload, roles: ColumnRoles, name: str, status: int = 200, problem: str = ""
 ) -> Response:
-    if not set(roles.columns) <= table.columns.keys():
-        roles, problem, status = table.guess(), problem or "There is no such column.", 422
+    if not set(roles.columns) <= draft.table.columns.keys():
+        roles, problem, status = draft.guess(), problem or "There is no such column.", 422
     return render(
         request,
         "preview.html",
         status,
-        upload=table,
-        rows=table.texts(FIRST_ROWS),
+        upload=draft,
+        rows=draft.texts(FIRST_ROWS),
         roles=roles,
-        problems=upload_validation.problems(table, roles),
-        warnings=upload_validation.warnings(table, roles),
-        has_gaps=any(map(table.gaps, table.numeric)),
-        has_repeats=roles.names is not None and bool(table.repeated(roles.names)),
+        problems=upload_validation.problems(draft, roles),
+        warnings=upload_validation.warnings(draft, roles),
+        has_gaps=any(map(draft.gaps, draft.numeric)),
+        has_repeats=roles.names is not None and bool(draft.repeated(roles.names)),
         name=name,
         problem=problem,
     )
@@ -158,7 +158,7 @@ def _uploads(request: Request) -> LRUCache[Upload]:
 
 
 def _upload(request: Request, number: str) -> Upload:
-    table = _uploads(request).get(number)
-    if table is None:
+    draft = _uploads(request).get(number)
+    if draft is None:
         raise HTTPException(404, "This upload is no longer here; choose the file again.")
-    return table
+    return draft
