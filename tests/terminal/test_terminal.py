@@ -26,13 +26,13 @@ from hypothesis import strategies as st
 from coombs import cli
 from coombs.data.catalogue import Catalogue
 from coombs.data.tables import ItemTable
+from coombs.render import text
 from coombs.render.blocks import Points, Section, TableBlock
-from coombs.render.text import page
 from coombs.study import Question, StudyProgress, load_study
 from coombs.terminal.comparison_rows import comparison_rows
 from coombs.terminal.display import Display
 from coombs.terminal.keys import KeyReader, LineReader, UnknownInput, single_keys
-from coombs.terminal.page import come_back, fitted
+from coombs.terminal.page import come_back
 from coombs.terminal.screen import help_screen, pause_screen, question_screen
 from coombs.terminal_text import cells, cut, pad, terminal_safe, wrap
 from coombs.words import numbers
@@ -201,11 +201,11 @@ def test_an_explanation_is_fitted_to_the_terminal() -> None:
     """Sentences flow anew, points keep their indent, the first columns and headings stay."""
     row, point = ("a", "row", "of", "a", "table"), "a point that goes on and on"
     sections = [Section("Title", ["one two three four five", TableBlock("lllll", row, []), Points([point])])]
-    assert fitted(sections, Display(12)) == [
+    assert text.lines(sections, 12) == [
         *("Title", "-----", "one two", "three four", "five", "  a  row  of", "  (and 2 co…"),
         *("- a point", "  that goes", "  on and on"),
     ]
-    assert fitted(sections, Display(80)) == page(sections).splitlines()
+    assert text.lines(sections, 80) == text.page(sections).splitlines()
 
 
 def test_passwords_are_not_shown() -> None:
