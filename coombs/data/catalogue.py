@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data import files, naming, tables
-from coombs.data.tables import Columns, InputError, ItemTable, TableLike, Where
+from coombs.data.tables import Columns, FloatArray, InputError, ItemTable, TableLike, Where
 
 Details = tuple[Mapping[str, str], ...]
 
@@ -47,6 +47,11 @@ class Catalogue:
         if table.features is None:
             return [f"feature {j}" for j in range(table.matrix.shape[1])]
         return [str(name) for name in table.features]
+
+    @cached_property
+    def feature_range(self) -> tuple[FloatArray, FloatArray]:
+        """The lowest and the highest value of each feature."""
+        return self.table.matrix.min(axis=0), self.table.matrix.max(axis=0)
 
 
 def catalogue(items: TableLike | str | PathLike[str], features: Sequence[str] | None = None) -> Catalogue:

@@ -29,11 +29,10 @@ from coombs.data.tables import ItemTable
 from coombs.render import text
 from coombs.render.blocks import Points, Section, TableBlock
 from coombs.study import Question, StudyProgress, load_study
-from coombs.terminal.comparison_rows import comparison_rows
 from coombs.terminal.display import Display
 from coombs.terminal.keys import KeyReader, LineReader, UnknownInput, single_keys
 from coombs.terminal.page import come_back
-from coombs.terminal.screen import help_screen, pause_screen, question_screen
+from coombs.terminal.screen import help_screen, pause_screen, printable_rows, question_screen
 from coombs.terminal_text import cells, cut, pad, terminal_safe, wrap
 from coombs.words import numbers
 
@@ -190,7 +189,7 @@ def test_numbers_are_the_users_and_are_told_apart() -> None:
 
 def test_details_that_both_lack_are_left_out() -> None:
     """A blank beside a text is not."""
-    assert [row.label for row in comparison_rows(flats(("", ""), ("", "x")), (0, 1))] == [
+    assert [row.label for row in printable_rows(flats(("", ""), ("", "x")), (0, 1))] == [
         "rent",
         "size",
         "text 1",
