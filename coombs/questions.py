@@ -141,9 +141,7 @@ def best(model: Any, pairs: Index, every: int = 1, k: int = TOP) -> tuple[FloatA
 
     Parameters
     ----------
-    model : a fitted `IdealPoint`, or live draws
-    pairs : (n, 2) positions of items
-    every : only every so many draws are looked at, for speed
+    model, pairs, every : as for `information`
     k : how many items count as the best
 
     Returns
@@ -179,10 +177,7 @@ def random(model: Any, pairs: Index, every: int = 1, k: int = TOP) -> tuple[Floa
 
     Parameters
     ----------
-    model : a fitted `IdealPoint`, or live draws
-    pairs : (n, 2) positions of items
-    every : only every so many draws are looked at, for speed
-    k : how many items count as the best; nothing to this strategy
+    model, pairs, every, k : as for `information`
 
     Returns
     -------
