@@ -29,8 +29,6 @@ READABLE = (1, 2, 3)
 """Versions that are read."""
 OPTIONAL = ("scales", "slope", "centre")
 """Vectors that a model may have."""
-NUMBERS = ("metric", "ideal_point", *OPTIONAL)
-"""All of its arrays."""
 UNSEEN = 1e-6
 """Eigenvalues of the metric below this share of the largest count as zero."""
 SHOWN = 4
@@ -78,12 +76,7 @@ class Model:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
             return NotImplemented
-        same = all(_same(getattr(self, name), getattr(other, name)) for name in NUMBERS)
-        if (self.bumps is None) != (other.bumps is None):
-            return False
-        if self.bumps is not None and other.bumps is not None:
-            same = same and self.bumps.to_dict() == other.bumps.to_dict()
-        return same and self.offset == other.offset and self.feature_names == other.feature_names
+        return self._score_fields() == other._score_fields()
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -288,23 +281,21 @@ class Model:
         >>> json.loads(Model(np.eye(2), np.zeros(2)).to_json())["ideal_point"]
         [0.0, 0.0]
         """
-        return json.dumps(
-            {
-                "format": FORMAT,
-                "version": VERSION if self.bumps is None else SMOOTH_VERSION,
-                "feature_names": None if self.feature_names is None else list(self.feature_names),
-                "ideal_point": None if np.isnan(self.ideal_point).any() else self.ideal_point.tolist(),
-                "metric": self.metric.tolist(),
-                **{
-                    name: None if (value := getattr(self, name)) is None else value.tolist()
-                    for name in OPTIONAL
-                },
-                **({} if self.bumps is None else {"bumps": self.bumps.to_dict(), "offset": self.offset}),
-                **({} if self.n_people is None else {"n_people": self.n_people}),
-                **({} if self.findings is None else {"findings": self.findings}),
-            },
-            indent=1,
-        )
+        header = {"format": FORMAT, "version": VERSION if self.bumps is None else SMOOTH_VERSION}
+        rest = {"n_people": self.n_people, "findings": self.findings}
+        known = {name: value for name, value in rest.items() if value is not None}
+        return json.dumps(header | self._score_fields() | known, indent=1)
+
+    def _score_fields(self) -> dict[str, Any]:
+        """What the score of an item follows from, in plain types: models with the same are equal."""
+        optional = {name: getattr(self, name) for name in OPTIONAL}
+        return {
+            "feature_names": None if self.feature_names is None else list(self.feature_names),
+            "ideal_point": None if np.isnan(self.ideal_point).any() else self.ideal_point.tolist(),
+            "metric": self.metric.tolist(),
+            **{name: None if value is None else value.tolist() for name, value in optional.items()},
+            **({} if self.bumps is None else {"bumps": self.bumps.to_dict(), "offset": self.offset}),
+        }
 
     @classmethod
     def from_json(cls, text: str) -> Model:
@@ -380,13 +371,6 @@ class Model:
         return cls(
             metric, point, names, **rest, n_people=people, findings=findings, bumps=bumps, offset=offset
         )
-
-
-def _same(one: FloatArray | None, other: FloatArray | None) -> bool:
-    """Whether both are missing, or hold the same numbers, NaN being one."""
-    if one is None or other is None:
-        return one is other
-    return np.array_equal(one, other, equal_nan=True)
 
 
 def _checked_names(names: Any, d: int) -> tuple[str, ...] | None:

@@ -141,9 +141,7 @@ def best(model: Any, pairs: Index, every: int = 1, k: int = TOP) -> tuple[FloatA
 
     Parameters
     ----------
-    model : a fitted `IdealPoint`, or live draws
-    pairs : (n, 2) positions of items
-    every : only every so many draws are looked at, for speed
+    model, pairs, every : as for `information`
     k : how many items count as the best
 
     Returns
@@ -179,10 +177,7 @@ def random(model: Any, pairs: Index, every: int = 1, k: int = TOP) -> tuple[Floa
 
     Parameters
     ----------
-    model : a fitted `IdealPoint`, or live draws
-    pairs : (n, 2) positions of items
-    every : only every so many draws are looked at, for speed
-    k : how many items count as the best; nothing to this strategy
+    model, pairs, every, k : as for `information`
 
     Returns
     -------
@@ -271,10 +266,13 @@ def choose(
             pairs = pairs[np.argpartition(-worth, SHORT_LIST)[:SHORT_LIST]]
         worth = score(votes, pairs, 1, k)[0] if len(pairs) else np.zeros(0)
         chosen = rng.permuted(pairs[_different(votes, pairs, worth, count)], axis=1)
-    if not len(chosen):
-        return ()
-    gains, probabilities = information(votes, chosen)
-    return tuple(map(Choice, *chosen.T.tolist(), gains.tolist(), probabilities.tolist()))
+    return _choices(votes, chosen) if len(chosen) else ()
+
+
+def _choices(votes: Votes, pairs: Index) -> tuple[Choice, ...]:
+    """Pairs as questions, with what each would tell."""
+    gains, probabilities = information(votes, pairs)
+    return tuple(map(Choice, *pairs.T.tolist(), gains.tolist(), probabilities.tolist()))
 
 
 def confirmation(votes: Votes, n_items: int, asked: Pairs, rng: np.random.Generator) -> Choice | None:
@@ -285,12 +283,8 @@ def confirmation(votes: Votes, n_items: int, asked: Pairs, rng: np.random.Genera
     mean = _probabilities(votes, pairs, SCREEN).mean(axis=1)
     sure = np.maximum(mean, 1 - mean)
     likely = np.flatnonzero(sure >= min(FORESEEABLE, np.quantile(sure, 0.9)))
-    pair = rng.permuted(pairs[[int(rng.choice(likely))]], axis=1)
-    gains, probabilities = information(votes, pair)
-    if max(probabilities[0], 1 - probabilities[0]) < LEAST_FORESEEABLE:
-        return None
-    first, second = pair[0].tolist()
-    return Choice(first, second, float(gains[0]), float(probabilities[0]))
+    (chosen,) = _choices(votes, rng.permuted(pairs[[int(rng.choice(likely))]], axis=1))
+    return chosen if max(chosen.probability, 1 - chosen.probability) >= LEAST_FORESEEABLE else None
 
 
 def _different(votes: Votes, pairs: Index, worth: FloatArray, count: int) -> list[int]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from coombs.render.blocks import Section
-from coombs.render.text import section_lines
+from coombs.render.text import WIDTH, section_lines
+from coombs.terminal.display import Display
 from coombs.terminal_text import terminal_safe
 
 if TYPE_CHECKING:
@@ -27,12 +27,8 @@ def page(sections: Iterable[Section]) -> None:
 
 
 def _lines(section: Section) -> list[str]:
-    lines = list(section_lines(section))
-    if sys.stdout.isatty() and max(map(len, lines), default=0) > shutil.get_terminal_size().columns:
-        from coombs.terminal.display import Display
-        from coombs.terminal.page import fitted
-
-        lines = fitted([section], Display.of(sys.stdout))
+    display = Display.of(sys.stdout) if sys.stdout.isatty() else Display(WIDTH)
+    lines = list(section_lines(section, min(display.width, WIDTH), display.ellipsis))
     return [HEADING.format(lines[0]), *lines[1:]] if section.title and has_colour() else lines
 
 

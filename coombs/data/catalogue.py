@@ -12,7 +12,7 @@ from typing import Any
 from coombs.data import files, naming, tables
 from coombs.data.column_roles import ItemColumn, item_columns
 from coombs.data.files import NamedColumns
-from coombs.data.tables import Columns, InputError, ItemTable, TableLike
+from coombs.data.tables import Columns, FloatArray, InputError, ItemTable, TableLike
 
 Details = tuple[Mapping[str, str], ...]
 
@@ -45,6 +45,11 @@ class Catalogue:
         if table.features is None:
             return [f"feature {j}" for j in range(table.matrix.shape[1])]
         return [str(name) for name in table.features]
+
+    @cached_property
+    def feature_range(self) -> tuple[FloatArray, FloatArray]:
+        """The lowest and the highest value of each feature."""
+        return self.table.matrix.min(axis=0), self.table.matrix.max(axis=0)
 
 
 def catalogue(items: TableLike | str | PathLike[str], features: Sequence[str] | None = None) -> Catalogue:

@@ -231,7 +231,7 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
 
         Returns
         -------
-        (n, 2) probabilities of -1 and +1
+        (n, 2) probabilities of -1, that the second is preferred, and of +1, that the first is
 
         Examples
         --------

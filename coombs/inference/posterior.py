@@ -111,8 +111,7 @@ class Posterior:
 
         Parameters
         ----------
-        items : (n, d) features
-        effects : (S, n) effects of these items, or None
+        items, effects : as for `scores`
 
         Returns
         -------
@@ -140,8 +139,7 @@ class Posterior:
 
         Parameters
         ----------
-        items : (n, d) features
-        effects : (S, n) effects of these items, or None
+        items, effects : as for `scores`
         level : the mean distance, of all draws or (S,) of each
 
         Returns
@@ -197,8 +195,7 @@ class Posterior:
 
         Parameters
         ----------
-        items : (n, d) features
-        effects : (S, n) effects of these items, or None
+        items, effects : as for `scores`
         level : the interval's probability, between 0 and 1
 
         Returns
@@ -224,8 +221,7 @@ class Posterior:
 
         Parameters
         ----------
-        items : (n, d) features
-        effects : (S, n) effects of these items, or None
+        items, effects : as for `scores`
 
         Returns
         -------

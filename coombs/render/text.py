@@ -1,13 +1,12 @@
-"""Sections as plain text."""
+"""Sections as plain text: of a readable width, or as wide as a terminal is."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
-from coombs.render.blocks import Block, Points, Section, TableBlock
-from coombs.terminal_text import terminal_safe
+from coombs.render.blocks import Points, Section, TableBlock
+from coombs.terminal_text import cells, cut, pad, terminal_safe, wrap
 
 WIDTH = 96
 """Characters of a line."""
@@ -19,24 +18,39 @@ NARROWEST = 12
 
 def page(sections: Iterable[Section]) -> str:
     """Sections as plain text."""
-    return "\n\n".join("\n".join(section_lines(section)) for section in sections)
+    return "\n".join(lines(sections))
 
 
-def section_lines(section: Section) -> Iterator[str]:
+def lines(sections: Iterable[Section], width: int = WIDTH, ellipsis: str = "…") -> list[str]:
+    """Sections, a blank line between them, in lines that a terminal of that width holds."""
+    found: list[str] = []
+    for section in sections:
+        found += [""] if found else []
+        found += section_lines(section, width, ellipsis)
+    return found
+
+
+def section_lines(section: Section, width: int = WIDTH, ellipsis: str = "…") -> Iterator[str]:
     """A heading, underlined, and what stands under it."""
     if section.title:
-        yield from (terminal_safe(section.title), "-" * len(section.title))
+        title = terminal_safe(section.title)
+        yield from wrap(title, width)
+        yield "-" * min(cells(title), width)
     for block in section.blocks:
-        yield from block_lines(block)
+        if isinstance(block, TableBlock):
+            yield from (cut(line, width, ellipsis) for line in table_lines(block, width))
+        else:
+            yield from _sentence_lines(block, min(width, WIDTH))
 
 
-def block_lines(block: Block) -> list[str]:
-    """A paragraph or a list in lines of a readable length, or a table."""
-    if isinstance(block, TableBlock):
-        return table_lines(block)
-    if isinstance(block, Points):
-        return [line for sentence in block.sentences for line in _wrapped(sentence, "- ", "  ")]
-    return _wrapped(block)
+def _sentence_lines(block: str | Points, width: int) -> Iterator[str]:
+    """A paragraph or a list, in lines of a readable length."""
+    if isinstance(block, str):
+        yield from wrap(terminal_safe(block), width)
+        return
+    for sentence in block.sentences:
+        for k, line in enumerate(wrap(terminal_safe(sentence), width - 2)):
+            yield f"{'  ' if k else '- '}{line}"
 
 
 def table_lines(table: TableBlock, width: int = WIDTH) -> list[str]:
@@ -45,31 +59,28 @@ def table_lines(table: TableBlock, width: int = WIDTH) -> list[str]:
         columns = [
             _column(*column, longest=longest) for column in zip(table.heading, *table.rows, strict=True)
         ]
-        widths = [max(len(line) for cell in column for line in cell) for column in columns]
+        widths = [max(cells(line) for cell in column for line in cell) for column in columns]
         fit = sum(sum(widths[:k]) + 2 * k <= width for k in range(1, len(widths) + 1))
         if fit == len(widths):
             break
     shape = list(zip(widths, table.align, strict=True))[: max(fit, 1)]
-    lines = [line for row in zip(*columns, strict=True) for line in _row(row, shape)]
+    rows = [line for row in zip(*columns, strict=True) for line in _row(row, shape)]
     left_out = len(columns) - len(shape)
     more = f"  (and {left_out} {'column' if left_out == 1 else 'columns'} more)"
-    return [*lines, more] if left_out else lines
-
-
-def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
-    return textwrap.wrap(terminal_safe(text), WIDTH, initial_indent=first, subsequent_indent=rest)
+    return [*rows, more] if left_out else rows
 
 
 def _column(heading: str, *body: str, longest: int) -> list[list[str]]:
     """Lines of each cell; where room is scarce, the heading is no wider than it must be."""
-    cells = [textwrap.wrap(terminal_safe(cell), longest) or [""] for cell in body]
-    width = max((len(line) for cell in cells for line in cell), default=0)
+    wrapped = [wrap(terminal_safe(cell), longest) or [""] for cell in body]
+    width = max((cells(line) for cell in wrapped for line in cell), default=0)
     width = longest if longest == max(LONGEST) else max(width, NARROWEST)
-    return [textwrap.wrap(terminal_safe(heading), width) or [""], *cells]
+    return [wrap(terminal_safe(heading), width) or [""], *wrapped]
 
 
 def _row(row: Sequence[list[str]], shape: list[tuple[int, str]]) -> Iterator[str]:
     for line in zip_longest(*row[: len(shape)], fillvalue=""):
-        cells = zip(line, shape, strict=True)
-        padded = (cell.rjust(width) if align == "r" else cell.ljust(width) for cell, (width, align) in cells)
+        padded = (
+            pad(cell, width, right=align == "r") for cell, (width, align) in zip(line, shape, strict=True)
+        )
         yield "  " + "  ".join(padded).rstrip()

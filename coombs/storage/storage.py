@@ -246,9 +246,7 @@ class Storage(StudyStorage):
 
         Parameters
         ----------
-        respondent_id : of the person
-        after : only those with a larger id
-        latest : at most so many, the last ones
+        respondent_id, after, latest : as for `questions`
 
         Returns
         -------
@@ -295,9 +293,8 @@ class Storage(StudyStorage):
         --------
         >>> from coombs import create_study
         >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
-        >>> storage, ann = study.storage, study.respondent("Ann").record
-        >>> storage.close()
-        >>> len(storage.studies())
+        >>> study.storage.close()
+        >>> len(study.storage.studies())
         1
         """
         self.database.close()

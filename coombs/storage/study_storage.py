@@ -54,7 +54,6 @@ class StudyStorage:
         >>> storage = open_storage("memory:")
         >>> items = [Item("small", (1.0,)), Item("large", (2.0,))]
         >>> study = storage.create_study("pizza", ["size"], items, {})
-        >>> ann = storage.add_respondent(study.id, "Ann", token="secret")
         >>> study.feature_names
         ('size',)
         """
@@ -83,8 +82,7 @@ class StudyStorage:
         --------
         >>> from coombs import create_study
         >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
-        >>> storage, ann = study.storage, study.respondent("Ann").record
-        >>> storage.study("pizza").feature_names
+        >>> study.storage.study("pizza").feature_names
         ('feature 0',)
         """
         select = f"SELECT id, {rows.STUDY} FROM studies WHERE name = ?"
@@ -103,9 +101,8 @@ class StudyStorage:
         --------
         >>> from coombs import create_study
         >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
-        >>> storage, ann = study.storage, study.respondent("Ann").record
-        >>> [one.n_respondents for one in storage.studies()]
-        [1]
+        >>> [one.n_respondents for one in study.storage.studies()]
+        [0]
         """
         found = self.database.rows(
             "SELECT name, created,"
@@ -133,9 +130,8 @@ class StudyStorage:
         --------
         >>> from coombs import create_study
         >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
-        >>> storage, ann = study.storage, study.respondent("Ann").record
-        >>> storage.delete_study("pizza")
-        >>> storage.studies()
+        >>> study.storage.delete_study("pizza")
+        >>> study.storage.studies()
         []
         """
         with self.database.batch():
@@ -156,8 +152,7 @@ class StudyStorage:
         --------
         >>> from coombs import create_study
         >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
-        >>> storage, ann = study.storage, study.respondent("Ann").record
-        >>> [item.name for item in storage.items(study.record.id)]
+        >>> [item.name for item in study.storage.items(study.record.id)]
         ['0', '1']
         """
         select = "SELECT name, features, details FROM items WHERE study_id = ? ORDER BY position"

@@ -147,8 +147,7 @@ class AskTell(ABC):
 
         Parameters
         ----------
-        k : number of best items (default: the setting `top`)
-        certainty : probability wanted (default: the setting `certainty`)
+        k, certainty : as for `progress`
         questions : so many answers are enough, however certain it is
 
         Returns

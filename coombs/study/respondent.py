@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from coombs import questions
 from coombs.data import tables
 from coombs.data.comparisons import Comparisons
 from coombs.data.tables import InputError
@@ -21,6 +20,7 @@ from coombs.study.ask_tell import Answer, Question, StudyProgress
 from coombs.study.history import StoredHistory, unordered
 from coombs.study.interface import AskTell
 from coombs.study.online_model import Learn, OnlineModel, RemainingQuestions, Snapshot, learn
+from coombs.study.question_choice import new_question
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
 
@@ -153,53 +153,22 @@ class Respondent(AskTell):
             return self._question(record), found
 
     def _ask_new(self, snapshot: Snapshot | None, again: bool = True) -> QuestionRecord | None:
-        """A question that was never asked, stored; None where there is none.
-
-        Where the snapshot names no new pair, choose `again`, or take a random one.
-        """
-        goal = self.study.settings.goal(self.study.n_items)
+        """A question that was never asked, stored; None where there is none."""
+        settings, n_items = self.study.settings, self.study.n_items
+        goal = settings.goal(n_items)
         far = self._far(snapshot, *goal)[1] if goal == self.study.stored_goal else None
         for refused in range(self.study.n_pairs):
             if refused == REFUSED:
                 self._history.asked |= self._storage.pairs(self.record.id)
-            chosen = self._next(snapshot, again)
+            chosen = new_question(settings, n_items, self._history, snapshot, self._rng, again)
             if chosen is None:
                 return None
-            left, right, purpose, predicted = chosen
-            record = self._storage.add_question(self.record.id, left, right, purpose, predicted, progress=far)
+            record = self._storage.add_question(self.record.id, *chosen, progress=far)
             if record is not None:
                 self._history.note(record)
                 return record
-            self._history.asked.add(unordered(left, right))
+            self._history.asked.add(unordered(chosen.left, chosen.right))
         return None
-
-    def _next(self, snapshot: Snapshot | None, again: bool) -> tuple[int, int, str, float | None] | None:
-        """Left, right, the purpose, and the probability of left, if there is a pair to ask about."""
-        study, asked = self.study, self._history.pairs
-        if snapshot is None:
-            pairs = questions.random_pairs(study.n_items, asked, self._rng).tolist()
-            return (*pairs[0], "random", None) if pairs else None
-        new = next((one for one in snapshot.choices if unordered(*one[:2]) not in asked), None)
-        probe = self._rng.random() < study.settings.probes
-        if not probe and self._needs_confirmation():
-            sure = questions.confirmation(snapshot.belief, study.n_items, asked, self._rng)
-            if sure is not None:
-                return sure.first, sure.second, "confirmation", sure.probability
-        at_random = probe or (new is None and not again)
-        strategy = "random" if at_random else study.settings.strategy
-        if at_random or new is None:
-            k, _ = study.settings.goal(study.n_items)
-            found = questions.choose(snapshot.belief, strategy, study.n_items, asked, self._rng, k)
-            new = found[0] if found else None
-        if new is None:
-            return None
-        return new.first, new.second, "probe" if probe else strategy, new.probability
-
-    def _needs_confirmation(self) -> bool:
-        """Whether it is time for a question with a foreseeable answer, where questions are chosen at all."""
-        settings = self.study.settings
-        chooses = bool(settings.probes) and settings.strategy != "random"
-        return chooses and self._history.needs_confirmation
 
     def last_answer(self) -> Answer | None:
         """Return the latest answer that stands, by what was read last or told since.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, wraps
 from os import PathLike
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from coombs.data import notebook
 from coombs.data.catalogue import Catalogue
@@ -15,16 +16,31 @@ from coombs.data.scaling import Scaler
 from coombs.data.tables import FloatArray, InputError
 from coombs.storage import Storage
 from coombs.storage.records import StudyRecord, new_token
-from coombs.study.ask_tell import Answer, Question, StudyProgress
+from coombs.study.ask_tell import Answer, Question
 from coombs.study.interface import AskTell
 from coombs.study.respondent import Respondent
-from coombs.study.result import Result
 from coombs.study.settings import Settings
 from coombs.terminal_text import terminal_safe
 from coombs.words import count
 
 ME = "me"
 """The respondent of a study that has only one."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _of_respondent(method: Callable[Concatenate[Respondent, P], T]) -> Callable[Concatenate[Study, P], T]:
+    """The method for a study: of whoever the question or answer in its arguments is of, otherwise of "me"."""
+
+    @wraps(method)
+    def call(study: Study, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        given = (one for one in (*args, *kwargs.values()) if isinstance(one, Question | Answer))
+        return method(study.respondent(next((one.respondent for one in given), ME)), *args, **kwargs)
+
+    # The help stands in AskTell, which `wraps` does not look at.
+    call.__doc__ = inspect.getdoc(method)
+    return call
 
 
 class Study(AskTell):
@@ -145,35 +161,14 @@ class Study(AskTell):
         """
         return {record.name: count for record, count in self.storage.respondents(self.record.id)}
 
-    def ask(self) -> Question | None:
-        return self.respondent().ask()
-
-    def tell(
-        self, question: Question | int | Sequence[Any], choice: str | None = None, *, weight: float = 1.0
-    ) -> Answer:
-        name = question.respondent if isinstance(question, Question) else ME
-        return self.respondent(name).tell(question, choice, weight=weight)
-
-    def current(self) -> Question | None:
-        return self.respondent().current()
-
-    def undo(self, answer: Answer | int | None = None) -> Answer | None:
-        name = answer.respondent if isinstance(answer, Answer) else ME
-        return self.respondent(name).undo(answer)
-
-    def history(self) -> tuple[Answer, ...]:
-        return self.respondent().history()
-
-    def progress(self, k: int | None = None, certainty: float | None = None) -> StudyProgress:
-        return self.respondent().progress(k, certainty)
-
-    def done(
-        self, k: int | None = None, certainty: float | None = None, *, questions: int | None = None
-    ) -> bool:
-        return self.respondent().done(k, certainty, questions=questions)
-
-    def result(self) -> Result:
-        return self.respondent().result()
+    ask = _of_respondent(Respondent.ask)
+    tell = _of_respondent(Respondent.tell)
+    current = _of_respondent(Respondent.current)
+    undo = _of_respondent(Respondent.undo)
+    history = _of_respondent(Respondent.history)
+    progress = _of_respondent(Respondent.progress)
+    done = _of_respondent(Respondent.done)
+    result = _of_respondent(Respondent.result)
 
     def comparisons(self) -> Comparisons:
         people = [self.respondent(name) for name, count in self.respondents().items() if count]

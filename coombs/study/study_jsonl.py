@@ -94,11 +94,9 @@ def import_study(
     >>> import pathlib, tempfile
     >>> from coombs import create_study
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "study.jsonl"
-    >>> study = create_study([[0.0], [1.0]], storage="memory:")
-    >>> _ = study.tell((1, 0))
-    >>> export_study(study, path)
-    >>> import_study(path, storage="memory:").history()[0].winner
-    '1'
+    >>> create_study([[0.0], [1.0]], "tea", storage="memory:").export(path)
+    >>> import_study(path, storage="memory:").name
+    'tea'
     """
     called = files.path_text(path)
     lines = [(number, line) for number, line in files.numbered_lines(path) if line.strip()]

@@ -1,46 +1,18 @@
-"""What is left on the terminal at the end: the result, and how to come back."""
+"""What is said at the end: the result for another program, and how to come back."""
 
 from __future__ import annotations
 
 import math
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from coombs.data import naming
-from coombs.render.blocks import Block, Points, Section, TableBlock
-from coombs.render.text import block_lines, table_lines
 from coombs.storage import is_memory
 from coombs.study import Respondent, Result, StudyProgress
-from coombs.terminal.display import Display
-from coombs.terminal_text import cells, cut, terminal_safe, wrap
-
-
-def fitted(sections: Iterable[Section], look: Display) -> list[str]:
-    """Sections, however narrow the terminal: sentences flow anew, and of tables the first columns stay."""
-    lines: list[str] = []
-    for section in sections:
-        lines += [""] if lines else []
-        if section.title:
-            lines += wrap(section.title, look.width)
-            lines.append("-" * min(cells(section.title), look.width))
-        for block in section.blocks:
-            lines += _fitted(block, look)
-    return lines
-
-
-def _fitted(block: Block, look: Display) -> list[str]:
-    if isinstance(block, TableBlock):
-        return [cut(line, look.width, look.ellipsis) for line in table_lines(block, look.width)]
-    lines = block_lines(block)
-    if all(cells(line) <= look.width for line in lines):
-        return lines
-    if isinstance(block, Points):
-        points = [wrap(terminal_safe(sentence), look.width - 2) for sentence in block.sentences]
-        return [f"{'- ' if k == 0 else '  '}{line}" for point in points for k, line in enumerate(point)]
-    return wrap(terminal_safe(block), look.width)
+from coombs.terminal_text import terminal_safe
 
 
 def summary(respondent: Respondent, result: Result | None, found: StudyProgress) -> dict[str, Any]:

@@ -14,13 +14,14 @@ from typing import Any, TextIO, TypeAlias
 
 from coombs.data import naming
 from coombs.data.catalogue import Catalogue, catalogue
+from coombs.render import text
 from coombs.render.blocks import Section
 from coombs.storage import AnsweredError, Storage, StudyExistsError, open_storage
 from coombs.study import Answer, Progress, Question, Respondent, Result, Settings, Study, create_study
 from coombs.study.study import ME
 from coombs.terminal.display import Display, Draw, alternate_screen, size, write_screen
 from coombs.terminal.keys import Action, KeyReader, LineReader, UnknownInput, single_keys
-from coombs.terminal.page import come_back, fitted, summary
+from coombs.terminal.page import come_back, summary
 from coombs.terminal.screen import help_screen, pause_screen, question_screen
 from coombs.words import count
 
@@ -213,7 +214,8 @@ def _finish(plan: Plan, respondent: Respondent, screen: TextIO) -> None:
         print(json.dumps(summary(respondent, result, progress)))
     else:
         # The explanation has those sentences among its own.
-        sentences = [*fitted(page, Display.of(screen)), ""] if page else []
+        display = Display.of(screen)
+        sentences = [*text.lines(page, display.width, display.ellipsis), ""] if page else []
     more = "--questions" if plan.is_done(progress) else ""
     print(*sentences, come_back(plan.storage, plan.command, more), sep="\n", file=screen)
 

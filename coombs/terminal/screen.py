@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from coombs.data import naming
 from coombs.data.catalogue import Catalogue
+from coombs.insights.comparison_rows import ComparisonRow, comparison_rows
 from coombs.study import Question, StudyProgress
-from coombs.terminal.comparison_rows import ComparisonRow, comparison_rows
 from coombs.terminal.display import BOLD, CYAN, DIM, GREEN, MAGENTA, Display
 from coombs.terminal_text import cells, cut, pad, terminal_safe, wrap
 from coombs.words import count
@@ -32,6 +32,8 @@ NUMBER_WIDTH = 5
 """Cells of a number at least, so that columns seldom move from one question to the next."""
 MOST_LINES = 3
 """Lines of a text about an item, or of a notice."""
+LONGEST_DETAIL = 2_000
+"""Characters of a text about an item that are looked at; more help nobody."""
 COLOURS = (CYAN, MAGENTA)
 """Of A and of B."""
 KEYS = (
@@ -82,13 +84,23 @@ def question_screen(
     if display.height - len(head) - len(foot) < least:
         head = notice_lines(notice, display)[:1]
     names = terminal_safe(naming.text(question.left)), terminal_safe(naming.text(question.right))
-    shown, room = comparison_rows(items, question.positions), display.height - len(head) - len(foot)
+    shown, room = printable_rows(items, question.positions), display.height - len(head) - len(foot)
     if display.width >= NARROW:
         body = _side_by_side(names, shown, display, room)
     else:
         upper, lower = (_alone(side, names[side], shown, display, (room - 1) // 2) for side in (0, 1))
         body = [*upper, "", *lower]
     return [*head, *body, *foot][: display.height]
+
+
+def printable_rows(items: Catalogue, positions: tuple[int, int]) -> list[ComparisonRow]:
+    """What is known of two items, safe to print, without details that both lack."""
+    rows = []
+    for label, (left, right), shares in comparison_rows(items, positions):
+        texts = terminal_safe(left[:LONGEST_DETAIL]), terminal_safe(right[:LONGEST_DETAIL])
+        if shares is not None or any(texts):
+            rows.append(ComparisonRow(terminal_safe(label), texts, shares))
+    return rows
 
 
 def pause_screen(

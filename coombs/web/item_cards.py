@@ -8,10 +8,9 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-import numpy as np
-
 from coombs.data.catalogue import Catalogue
-from coombs.words import grouped, numbers
+from coombs.insights.comparison_rows import ComparisonRow, comparison_rows
+from coombs.words import grouped
 
 PICTURE = "picture"
 """The detail that is shown as a picture; so is one that looks like it."""
@@ -50,9 +49,6 @@ class Cards:
 
     def __init__(self, items: Catalogue, local: bool = False) -> None:
         self.items, self.local = items, local
-        matrix = items.table.matrix
-        self._lowest, highest = matrix.min(axis=0), matrix.max(axis=0)
-        self._range = np.where(highest > self._lowest, highest - self._lowest, 1.0)
         names = list(items.details[0]) if items.details else []
         cells = {name: [row.get(name, "") for row in items.details[:SAMPLE_ROWS]] for name in names}
         self.picture_column = picture_column(cells)
@@ -61,20 +57,19 @@ class Cards:
 
     def pair(self, first: int, second: int) -> tuple[Card, Card]:
         """Two cards; what differs between them is marked."""
-        values = self.items.table.matrix[[first, second]]
-        shares = ((values - self._lowest) / self._range).tolist()
-        texts = [numbers(*both) for both in values.T.tolist()]
-        return self._card(first, 0, texts, shares[0]), self._card(second, 1, texts, shares[1])
+        rows = comparison_rows(self.items, (first, second))
+        return self._card(first, 0, rows), self._card(second, 1, rows)
 
-    def _card(self, position: int, side: int, texts: list[tuple[str, str]], shares: list[float]) -> Card:
-        details = self.items.details[position]
+    def _card(self, position: int, side: int, rows: Sequence[ComparisonRow]) -> Card:
         features = tuple(
-            CardFeature(label, grouped(both[side]), both[0] != both[1], share)
-            for label, both, share in zip(self.items.features, texts, shares, strict=True)
+            CardFeature(row.label, grouped(row.texts[side]), row.differs, row.shares[side])
+            for row in rows
+            if row.shares is not None
         )
         hidden = (self.picture_column, self.link_column)
-        rest = tuple((name, text) for name, text in details.items() if text and name not in hidden)
-        picture = self._picture(details.get(self.picture_column or "", ""))
+        details = [(row.label, row.texts[side]) for row in rows if row.shares is None]
+        rest = tuple((name, text) for name, text in details if text and name not in hidden)
+        picture = self._picture(self.items.details[position].get(self.picture_column or "", ""))
         return Card(self.items.names[position], position, picture, self.link(position), features, rest)
 
     def link(self, position: int) -> str | None:

@@ -26,14 +26,13 @@ from hypothesis import strategies as st
 from coombs import cli
 from coombs.data.catalogue import Catalogue
 from coombs.data.tables import ItemTable
+from coombs.render import text
 from coombs.render.blocks import Points, Section, TableBlock
-from coombs.render.text import page
 from coombs.study import Question, StudyProgress, load_study
-from coombs.terminal.comparison_rows import comparison_rows
 from coombs.terminal.display import Display
 from coombs.terminal.keys import KeyReader, LineReader, UnknownInput, single_keys
-from coombs.terminal.page import come_back, fitted
-from coombs.terminal.screen import help_screen, pause_screen, question_screen
+from coombs.terminal.page import come_back
+from coombs.terminal.screen import help_screen, pause_screen, printable_rows, question_screen
 from coombs.terminal_text import cells, cut, pad, terminal_safe, wrap
 from coombs.words import numbers
 
@@ -190,7 +189,7 @@ def test_numbers_are_the_users_and_are_told_apart() -> None:
 
 def test_details_that_both_lack_are_left_out() -> None:
     """A blank beside a text is not."""
-    assert [row.label for row in comparison_rows(flats(("", ""), ("", "x")), (0, 1))] == [
+    assert [row.label for row in printable_rows(flats(("", ""), ("", "x")), (0, 1))] == [
         "rent",
         "size",
         "text 1",
@@ -201,11 +200,11 @@ def test_an_explanation_is_fitted_to_the_terminal() -> None:
     """Sentences flow anew, points keep their indent, the first columns and headings stay."""
     row, point = ("a", "row", "of", "a", "table"), "a point that goes on and on"
     sections = [Section("Title", ["one two three four five", TableBlock("lllll", row, []), Points([point])])]
-    assert fitted(sections, Display(12)) == [
+    assert text.lines(sections, 12) == [
         *("Title", "-----", "one two", "three four", "five", "  a  row  of", "  (and 2 co…"),
         *("- a point", "  that goes", "  on and on"),
     ]
-    assert fitted(sections, Display(80)) == page(sections).splitlines()
+    assert text.lines(sections, 80) == text.page(sections).splitlines()
 
 
 def test_passwords_are_not_shown() -> None:
