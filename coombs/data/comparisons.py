@@ -1,4 +1,4 @@
-"""The one datum: answers "I prefer A to B" about items with known features, checked once, here."""
+"""The data: answers "I prefer A to B" about items with known features, checked once, here."""
 
 from __future__ import annotations
 

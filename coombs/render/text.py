@@ -10,8 +10,10 @@ from coombs.terminal_text import cells, cut, pad, terminal_safe, wrap
 
 WIDTH = 96
 """Characters of a line."""
-LONGEST = (60, 28)
-"""Characters of a cell of a table; and if the table is too wide with these."""
+WIDE_CELL = 60
+"""Characters of a line in a cell of a table, at most."""
+NARROW_CELL = 28
+"""The same where the table is too wide with those."""
 NARROWEST = 12
 """Characters of a heading of a table where room is scarce, at least."""
 
@@ -55,7 +57,7 @@ def _sentence_lines(block: str | Points, width: int) -> Iterator[str]:
 
 def table_lines(table: TableBlock, width: int = WIDTH) -> list[str]:
     """Aligned columns, as many as a line holds; long cells go over several lines."""
-    for longest in LONGEST:
+    for longest in (WIDE_CELL, NARROW_CELL):
         columns = [
             _column(*column, longest=longest) for column in zip(table.heading, *table.rows, strict=True)
         ]
@@ -74,7 +76,7 @@ def _column(heading: str, *body: str, longest: int) -> list[list[str]]:
     """Lines of each cell; where room is scarce, the heading is no wider than it must be."""
     wrapped = [wrap(terminal_safe(cell), longest) or [""] for cell in body]
     width = max((cells(line) for cell in wrapped for line in cell), default=0)
-    width = longest if longest == max(LONGEST) else max(width, NARROWEST)
+    width = longest if longest == WIDE_CELL else max(width, NARROWEST)
     return [wrap(terminal_safe(heading), width) or [""], *wrapped]
 
 

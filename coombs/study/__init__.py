@@ -1,7 +1,6 @@
 """Ask, tell, undo, result: studies in which people answer questions that are chosen for them."""
 
 from coombs.storage import StudyExistsError, UnknownStudyError
-from coombs.study.ask_tell import Answer, Question, StudyProgress
 from coombs.study.respondent import Respondent
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
@@ -9,6 +8,7 @@ from coombs.study.settings import Settings
 from coombs.study.stored_studies import create_study, delete_study, list_studies, load_study
 from coombs.study.study import Study
 from coombs.study.study_jsonl import import_study
+from coombs.study.study_records import Answer, Question, StudyProgress
 
 Progress = StudyProgress
 """The former name."""

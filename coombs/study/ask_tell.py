@@ -1,152 +1,198 @@
-"""What a study gives out: frozen records in the user's names, which have the type they came in."""
+"""What a study and each of its respondents are asked for: documented here, for both."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from coombs.data import naming, notebook
-from coombs.storage.records import Choice
-from coombs.terminal_text import terminal_safe
-from coombs.words import count
+from coombs.data.comparisons import Comparisons
+from coombs.study.study_records import Answer, Question, StudyProgress
 
-VAGUE = 0.2
-"""Probabilities below this are not told: they go up and down by chance."""
+if TYPE_CHECKING:
+    from coombs.study.result import Result
 
 
-@dataclass(frozen=True, repr=False)
-class Question:
-    """Two items by name and by position, and why they are asked about.
+class AskTell(ABC):
+    """Questions, answers and the result of one person: of a respondent, or of the study's own "me"."""
 
-    Parameters
-    ----------
-    id : of the question
-    respondent : who is asked
-    left, right : the items' names
-    positions : of the two
-    purpose : a strategy's name, "probe" (a random pair, kept as a test), "confirmation" (its answer is
-        foreseeable) or "check" (asked again on purpose)
-    probability : that of left, as predicted before the answer; None where nothing was learned yet
-    asked : when, in UTC
+    @abstractmethod
+    def ask(self) -> Question | None:
+        """Return a new question, or the one whose answer was undone.
 
-    Examples
-    --------
-    >>> from coombs import create_study
-    >>> question = create_study([[0.0], [1.0], [2.0]], storage="memory:").ask()
-    >>> question.respondent, len(question.positions)
-    ('me', 2)
-    """
+        Two calls never give the same new pair, whichever processes make them.
 
-    id: int
-    respondent: str
-    left: Any
-    right: Any
-    positions: tuple[int, int]
-    purpose: str
-    probability: float | None
-    asked: datetime
+        Returns
+        -------
+        Question, or None where every pair has been answered
 
-    def __repr__(self) -> str:
-        left, right, who = (
-            terminal_safe(naming.text(one)) for one in (self.left, self.right, self.respondent)
-        )
-        return f"Question({self.id}: {left!r} or {right!r}? For {who!r}, {self.purpose})"
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> study.ask().left in ("0", "1", "2")
+        True
+        """
 
-    def _repr_html_(self) -> str:
-        """The two items as a table for notebooks."""
-        rows = [[naming.text(self.left), naming.text(self.right)]]
-        return notebook.table(repr(self), ["left", "right"], rows, 1, "question")
+    @abstractmethod
+    def tell(
+        self, question: Question | int | Sequence[Any], choice: str | None = None, *, weight: float = 1.0
+    ) -> Answer:
+        """Keep an answer: when this returns, it is stored.
 
+        A question has one answer: telling the same again changes nothing; to change it, `undo` it first.
 
-@dataclass(frozen=True)
-class Answer:
-    """What was said about two items, to a question or unasked.
+        Parameters
+        ----------
+        question : what `ask` gave, its id, or a pair of items by name or position for an answer never asked
+            for: (winner, loser), or any two with a `choice`
+        choice : "left", "right", "tie" or "skip"
+        weight : what the answer counts; 1 is one answer
 
-    Parameters
-    ----------
-    id : of the answer
-    respondent : who said it
-    question : the question's id; None for an answer never asked for
-    left, right : the items' names
-    positions : of the two
-    choice : "left", "right", "tie" or "skip"
-    weight : what the answer counts
-    told : when, in UTC
-    purpose, probability : those of the question
+        Returns
+        -------
+        Answer
 
-    Examples
-    --------
-    >>> from coombs import create_study
-    >>> answer = create_study([[0.0], [1.0]], storage="memory:").tell((1, 0))
-    >>> answer.choice, answer.winner
-    ('left', '1')
-    """
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> study.tell((1, 0)).winner
+        '1'
+        >>> study.tell(study.ask(), "tie").choice
+        'tie'
+        """
 
-    id: int
-    respondent: str
-    question: int | None
-    left: Any
-    right: Any
-    positions: tuple[int, int]
-    choice: Choice
-    weight: float
-    told: datetime
-    purpose: str | None = None
-    probability: float | None = None
+    @abstractmethod
+    def current(self) -> Question | None:
+        """Return the question that waits for an answer, or a new one if none does.
 
-    @property
-    def winner(self) -> Any:
-        """The item that was preferred; None for a tie or a skip."""
-        return {"left": self.left, "right": self.right}.get(self.choice)
+        Returns
+        -------
+        Question, or None where every pair has been answered
 
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> study.ask() == study.current()
+        True
+        """
 
-@dataclass(frozen=True)
-class StudyProgress:
-    """How much is known, and how much another question would tell.
+    @abstractmethod
+    def undo(self, answer: Answer | int | None = None) -> Answer | None:
+        """Take back an answer, by default the last one; its question will be asked again.
 
-    Parameters
-    ----------
-    n_answers : standing answers, skips not counted
-    top : the k items that are most likely the best, best first; none while nothing was learned yet
-    probability : that the best k are just these
-    share : of these that are among the best k, on average
-    gain : what the answer to the next question tells, in bits; 0 where there is nothing left to ask
-    questions_left : about so many more until `probability` reaches the goal: by rule of thumb at first, by
-        how it went so far later; None while nothing was learned yet
-    goal : that probability
-    fraction : of the way to the goal, from 0 to 1; it never goes back, unless answers are undone. It is
-        stored with each question, so that all processes show the same
-    reached : whether the goal was reached, now or at an earlier answer
+        Parameters
+        ----------
+        answer : an Answer of `history`, its id, or None for the last one
 
-    Examples
-    --------
-    >>> from coombs.study import StudyProgress
-    >>> print(StudyProgress(9, ("tea",), 0.5, 0.5, 0.3, 4, 0.8))
-    top 1 is 50 % certain, about 4 more
-    """
+        Returns
+        -------
+        Answer that no longer stands, or None if there was none
 
-    n_answers: int
-    top: tuple[Any, ...]
-    probability: float
-    share: float
-    gain: float
-    questions_left: int | None
-    goal: float
-    fraction: float = 0.0
-    reached: bool = False
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> answer = study.tell((1, 0))
+        >>> study.undo() == answer, study.history()
+        (True, ())
+        """
 
-    @property
-    def far(self) -> float:
-        """The former name of `fraction`."""
-        return self.fraction
+    @abstractmethod
+    def history(self) -> tuple[Answer, ...]:
+        """Return all standing answers in the order they were given.
 
-    def __str__(self) -> str:
-        if not self.top:
-            read = f"reading your {count(self.n_answers, 'answer')}"
-            return read if self.n_answers else "nothing is certain yet"
-        left = f", about {self.questions_left} more" if self.questions_left else ""
-        certain = (
-            f"{100 * self.probability:.0f} % certain" if self.probability >= VAGUE else "not certain yet"
-        )
-        return f"top {len(self.top)} is {certain}{left}"
+        Returns
+        -------
+        tuple of Answer
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> _ = study.tell((1, 0))
+        >>> [answer.winner for answer in study.history()]
+        ['1']
+        """
+
+    @abstractmethod
+    def progress(self, k: int | None = None, certainty: float | None = None) -> StudyProgress:
+        """Return how sure the best k items are, and about how many more questions it takes.
+
+        Parameters
+        ----------
+        k : number of best items (default: the setting `top`)
+        certainty : probability wanted (default: the setting `certainty`)
+
+        Returns
+        -------
+        StudyProgress
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> _ = study.tell((1, 0))
+        >>> study.progress(k=1).n_answers
+        1
+        """
+
+    @abstractmethod
+    def done(
+        self, k: int | None = None, certainty: float | None = None, *, questions: int | None = None
+    ) -> bool:
+        """Return whether the best k items are certain enough, or nothing is left to ask.
+
+        Parameters
+        ----------
+        k, certainty : as for `progress`
+        questions : so many answers are enough, however certain it is
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> _ = study.tell((1, 0))
+        >>> study.done(questions=1)
+        True
+        """
+
+    @abstractmethod
+    def result(self) -> Result:
+        """Return what the answers say: a fit to all of them.
+
+        Returns
+        -------
+        Result: the ranking, the ideal, what trades off against what
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> _ = study.tell((1, 0))
+        >>> study.result().n_answers
+        1
+        """
+
+    @abstractmethod
+    def comparisons(self) -> Comparisons:
+        """Return the standing answers, skips left out, for any estimator.
+
+        Returns
+        -------
+        Comparisons, with the respondents' names as users
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> _ = study.tell((1, 0))
+        >>> study.comparisons()
+        Comparisons(1 answer about 3 items with 1 feature, by 1 user)
+        """

@@ -14,7 +14,7 @@ from coombs.data.tables import FloatArray
 from coombs.inference.belief import Belief
 from coombs.inference.live import AveragedBelief
 from coombs.storage.records import AnswerRecord
-from coombs.study.ask_tell import VAGUE
+from coombs.study.study_records import VAGUE
 
 KEPT = 3
 """Earlier states that are kept, so that undone answers cost little."""

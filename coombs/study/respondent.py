@@ -16,13 +16,13 @@ from coombs.data import tables
 from coombs.data.comparisons import Comparisons
 from coombs.data.tables import InputError
 from coombs.storage.records import AnswerRecord, Choice, QuestionRecord, RespondentRecord
-from coombs.study.ask_tell import Answer, Question, StudyProgress
+from coombs.study.ask_tell import AskTell
 from coombs.study.history import StoredHistory, unordered
-from coombs.study.interface import AskTell
 from coombs.study.online_model import Learn, OnlineModel, RemainingQuestions, Snapshot, learn
 from coombs.study.question_choice import new_question
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
+from coombs.study.study_records import Answer, Question, StudyProgress
 
 if TYPE_CHECKING:
     from coombs.storage import Storage

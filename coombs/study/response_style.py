@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 from scipy.special import betainc
 
 from coombs.storage.records import Choice
-from coombs.study.ask_tell import Answer
+from coombs.study.study_records import Answer
 
 SIGNIFICANCE = 0.001
 """The probability, two-sided, below which a share of sides is not random."""

@@ -18,8 +18,8 @@ from coombs.words import NO_PATTERN, count
 if TYPE_CHECKING:
     from coombs.estimators.ideal_point import IdealPoint
     from coombs.insights import Explanation
-    from coombs.study.ask_tell import Answer
     from coombs.study.respondent import Respondent
+    from coombs.study.study_records import Answer
 
 
 @dataclass(frozen=True)

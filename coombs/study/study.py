@@ -16,10 +16,10 @@ from coombs.data.scaling import Scaler
 from coombs.data.tables import FloatArray, InputError
 from coombs.storage import Storage
 from coombs.storage.records import StudyRecord, new_token
-from coombs.study.ask_tell import Answer, Question
-from coombs.study.interface import AskTell
+from coombs.study.ask_tell import AskTell
 from coombs.study.respondent import Respondent
 from coombs.study.settings import Settings
+from coombs.study.study_records import Answer, Question
 from coombs.terminal_text import terminal_safe
 from coombs.words import count
 

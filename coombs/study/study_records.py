@@ -1,0 +1,152 @@
+"""What a study gives out: frozen records in the user's names, which have the type they came in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from coombs.data import naming, notebook
+from coombs.storage.records import Choice
+from coombs.terminal_text import terminal_safe
+from coombs.words import count
+
+VAGUE = 0.2
+"""Probabilities below this are not told: they go up and down by chance."""
+
+
+@dataclass(frozen=True, repr=False)
+class Question:
+    """Two items by name and by position, and why they are asked about.
+
+    Parameters
+    ----------
+    id : of the question
+    respondent : who is asked
+    left, right : the items' names
+    positions : of the two
+    purpose : a strategy's name, "probe" (a random pair, kept as a test), "confirmation" (its answer is
+        foreseeable) or "check" (asked again on purpose)
+    probability : that of left, as predicted before the answer; None where nothing was learned yet
+    asked : when, in UTC
+
+    Examples
+    --------
+    >>> from coombs import create_study
+    >>> question = create_study([[0.0], [1.0], [2.0]], storage="memory:").ask()
+    >>> question.respondent, len(question.positions)
+    ('me', 2)
+    """
+
+    id: int
+    respondent: str
+    left: Any
+    right: Any
+    positions: tuple[int, int]
+    purpose: str
+    probability: float | None
+    asked: datetime
+
+    def __repr__(self) -> str:
+        left, right, who = (
+            terminal_safe(naming.text(one)) for one in (self.left, self.right, self.respondent)
+        )
+        return f"Question({self.id}: {left!r} or {right!r}? For {who!r}, {self.purpose})"
+
+    def _repr_html_(self) -> str:
+        """The two items as a table for notebooks."""
+        rows = [[naming.text(self.left), naming.text(self.right)]]
+        return notebook.table(repr(self), ["left", "right"], rows, 1, "question")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was said about two items, to a question or unasked.
+
+    Parameters
+    ----------
+    id : of the answer
+    respondent : who said it
+    question : the question's id; None for an answer never asked for
+    left, right : the items' names
+    positions : of the two
+    choice : "left", "right", "tie" or "skip"
+    weight : what the answer counts
+    told : when, in UTC
+    purpose, probability : those of the question
+
+    Examples
+    --------
+    >>> from coombs import create_study
+    >>> answer = create_study([[0.0], [1.0]], storage="memory:").tell((1, 0))
+    >>> answer.choice, answer.winner
+    ('left', '1')
+    """
+
+    id: int
+    respondent: str
+    question: int | None
+    left: Any
+    right: Any
+    positions: tuple[int, int]
+    choice: Choice
+    weight: float
+    told: datetime
+    purpose: str | None = None
+    probability: float | None = None
+
+    @property
+    def winner(self) -> Any:
+        """The item that was preferred; None for a tie or a skip."""
+        return {"left": self.left, "right": self.right}.get(self.choice)
+
+
+@dataclass(frozen=True)
+class StudyProgress:
+    """How much is known, and how much another question would tell.
+
+    Parameters
+    ----------
+    n_answers : standing answers, skips not counted
+    top : the k items that are most likely the best, best first; none while nothing was learned yet
+    probability : that the best k are just these
+    share : of these that are among the best k, on average
+    gain : what the answer to the next question tells, in bits; 0 where there is nothing left to ask
+    questions_left : about so many more until `probability` reaches the goal: by rule of thumb at first, by
+        how it went so far later; None while nothing was learned yet
+    goal : that probability
+    fraction : of the way to the goal, from 0 to 1; it never goes back, unless answers are undone. It is
+        stored with each question, so that all processes show the same
+    reached : whether the goal was reached, now or at an earlier answer
+
+    Examples
+    --------
+    >>> from coombs.study import StudyProgress
+    >>> print(StudyProgress(9, ("tea",), 0.5, 0.5, 0.3, 4, 0.8))
+    top 1 is 50 % certain, about 4 more
+    """
+
+    n_answers: int
+    top: tuple[Any, ...]
+    probability: float
+    share: float
+    gain: float
+    questions_left: int | None
+    goal: float
+    fraction: float = 0.0
+    reached: bool = False
+
+    @property
+    def far(self) -> float:
+        """The former name of `fraction`."""
+        return self.fraction
+
+    def __str__(self) -> str:
+        if not self.top:
+            read = f"reading your {count(self.n_answers, 'answer')}"
+            return read if self.n_answers else "nothing is certain yet"
+        left = f", about {self.questions_left} more" if self.questions_left else ""
+        certain = (
+            f"{100 * self.probability:.0f} % certain" if self.probability >= VAGUE else "not certain yet"
+        )
+        return f"top {len(self.top)} is {certain}{left}"
