@@ -39,7 +39,8 @@ def main() -> None:
             cells = []
             for who in WHO:
                 found = run(trial, [(who, n, d, chosen, seed) for seed in range(given.people)], given.jobs)
-                cells.append(f"{np.mean([f for f, _ in found]):.2f} ({np.mean([a for _, a in found]):.3f})")
+                share, accuracy = np.mean([f for f, _ in found]), np.nanmean([a for _, a in found])
+                cells.append(f"{share:.2f} ({accuracy:.3f})")
             lines.append(f"| {'chosen' if chosen else 'random'} | {n}, {d} | " + " | ".join(cells) + " |")
             print(lines[-1], flush=True)
     write("noise.md", lines)

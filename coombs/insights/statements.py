@@ -121,6 +121,11 @@ class FeatureVerdict:
     verdict: str
     shape: str = ""
 
+    @property
+    def says_something(self) -> bool:
+        """Whether anything is known of what is wanted, be it only that less is better on average."""
+        return self.verdict != NOT_KNOWN or bool(self.shape)
+
     def in_few_words(self, feature: FeatureRange) -> str:
         """As more is better; ideal about 3 (2 to 5); less is better, with a drop near 900."""
         if self.verdict in (*SHAPES, WORST) and self.shape:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,9 +140,9 @@ class FittedResult:
 
     @property
     def decides(self) -> list[Matter]:
-        """The two features that decide most, of those of which it is known what is wanted."""
-        known = {one.feature for one in self.explanation.ideal if one.verdict != NOT_KNOWN}
-        return [matter for matter in self.matters if matter.feature in known][:2]
+        """The two features that decide most, as far as it is known what is wanted of them."""
+        known = {one.feature for one in self.explanation.ideal if one.says_something}
+        return list(takewhile(lambda matter: matter.feature in known, self.matters))[:2]
 
     @property
     def is_more(self) -> bool:

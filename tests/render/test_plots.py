@@ -28,7 +28,7 @@ matplotlib = pytest.importorskip("matplotlib")
 
 from coombs import plots  # noqa: E402
 from coombs.insights import explain  # noqa: E402
-from coombs.insights.statements import FeatureVerdict  # noqa: E402
+from coombs.insights.statements import NOT_KNOWN, FeatureVerdict  # noqa: E402
 from coombs.insights.surface import swap_shares  # noqa: E402
 from coombs.insights.what_matters import Ranking, WhatMatters  # noqa: E402
 from coombs.render.captions import mark_caption  # noqa: E402
@@ -607,13 +607,20 @@ def test_what_decides_most_is_a_feature_of_which_it_is_known_what_is_wanted():
     """The report's first sentences name no feature that its table calls not known."""
     ranking = Ranking(np.arange(2), ("a", "b"), np.arange(2.0), None, 2, 0.9)
     names, shares = ("rent", "size"), np.array([0.7, 0.3])
-    wishes = ("not known yet", "more is better")
+    wishes = ("more is better", "not known yet")
     matters = WhatMatters(
         names, np.arange(2), shares, None, wishes, np.empty(0), np.empty((0, 2)), names, 0.9
     )
-    verdicts = [
-        FeatureVerdict(name, None, None, None, share, verdict)
-        for name, share, verdict in zip(names, shares, ("not known", "more is better"), strict=True)
-    ]
-    text = _summary(ranking, matters, verdicts)
-    assert "What decides most: size (30 %)." in text and "rent" not in text
+
+    def summary(*said: tuple[str, str]) -> str:
+        verdicts = [
+            FeatureVerdict(name, None, None, None, share, verdict, shape)
+            for name, share, (verdict, shape) in zip(names, shares, said, strict=True)
+        ]
+        return _summary(ranking, matters, verdicts)
+
+    known, unknown, leaning = ("more is better", ""), (NOT_KNOWN, ""), (NOT_KNOWN, "less rather than more")
+    assert "What decides most: rent (70 %)." in summary(known, unknown)
+    assert "What decides most: rent (70 %), size (30 %)." in summary(leaning, known)
+    # What decides more than anything named would be left out.
+    assert "decides" not in summary(unknown, known)
