@@ -39,6 +39,12 @@ GOES_WITH = "goes with"
 """A trade-off in which a change of one feature moves the best value of the other."""
 MOST_LOADINGS = 6
 """Parts of a combination of features that are told in words."""
+RATHER_MORE = "more rather than less"
+"""Said of a feature of which it is not known what is best, but that more is better on average."""
+RATHER_LESS = "less rather than more"
+"""The same the other way round."""
+LEANINGS = {RATHER_MORE: MORE, RATHER_LESS: LESS}
+"""What these would be if they were sure."""
 
 
 @dataclass(frozen=True)

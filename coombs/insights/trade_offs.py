@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coombs.insights.statements import LESS, MORE, SWEET_SPOT, FeatureRange, FeatureVerdict, TradeOff
+from coombs.insights.statements import (
+    LEANINGS,
+    LESS,
+    MORE,
+    SWEET_SPOT,
+    FeatureRange,
+    FeatureVerdict,
+    TradeOff,
+)
 from coombs.words import round_number
 
 if TYPE_CHECKING:
@@ -21,6 +29,8 @@ SMALL_STEP = 1e-3
 """Of the differences that slopes are taken from, in spreads of the features."""
 SURE = 0.95
 """Probability from which on the sign of a slope at an item is known."""
+VERY_SURE = 0.995
+"""The same of a feature of which only an average direction is known."""
 MOST_TRADE_OFFS = 6
 """Trade-offs that are told, at most."""
 STRONGEST = 5
@@ -101,8 +111,10 @@ def trade_offs_at(
 
 def _is_known(slope: float, draws: FloatArray, one: FeatureVerdict) -> bool:
     """Whether it is known what is better there, and the verdict says nothing else."""
-    against = {MORE: slope > 0, LESS: slope < 0}.get(one.verdict, one.verdict != SWEET_SPOT)
-    return bool(not against and (np.sign(draws) == np.sign(slope)).mean() >= SURE)
+    said = LEANINGS.get(one.shape, one.verdict)
+    against = {MORE: slope > 0, LESS: slope < 0}.get(said, said != SWEET_SPOT)
+    sure = VERY_SURE if one.shape in LEANINGS else SURE
+    return bool(not against and (np.sign(draws) == np.sign(slope)).mean() >= sure)
 
 
 def _trade_off(
@@ -124,7 +136,8 @@ def _trade_off(
             continue
         if not slopes.has_draws:
             return TradeOff(one.name, gain, other.name, cost)
-        low, high = np.quantile(np.abs(ratios * gain), [(1 - level) / 2, (1 + level) / 2])
+        # Half as much is left out, as only those are told whose draws agree.
+        low, high = np.quantile(np.abs(ratios * gain), [(1 - level) / 4, (3 + level) / 4])
         if not abs(cost) / VAGUE_RATIO < low <= high < abs(cost) * VAGUE_RATIO:
             return None
         sign = float(np.sign(cost))

@@ -23,11 +23,14 @@ from coombs.insights.statements import (
     CONSTANT,
     DROP,
     HARDLY,
+    LEANINGS,
     LESS,
     LEVELS_ABOVE,
     LEVELS_BELOW,
     MORE,
     NOT_KNOWN,
+    RATHER_LESS,
+    RATHER_MORE,
     RISE,
     SWEET_SPOT,
     WORST,
@@ -56,12 +59,6 @@ FOUND = (MORE, LESS, SWEET_SPOT, WORST)
 """Verdicts in the order of the shapes of `coombs.estimators.description`."""
 AGREED = 0.9
 """Share of an average's draws that must agree with a verdict on its ideal-point description."""
-RATHER_MORE = "more rather than less"
-"""Said of a feature of which it is not known what is best, but that more is better on average."""
-RATHER_LESS = "less rather than more"
-"""The same the other way round."""
-LEANINGS = {RATHER_MORE: MORE, RATHER_LESS: LESS}
-"""What these would be if they were sure."""
 AGREES = {DROP: LESS, LEVELS_BELOW: LESS, RISE: MORE, LEVELS_ABOVE: MORE}
 """The verdict that a shape agrees with; two peaks agree with none."""
 

@@ -22,7 +22,8 @@ from coombs.inference.kind import IDEAL_DISTANCE, LOG_IDEAL
 from coombs.inference.posterior import Posterior
 from coombs.insights import explain
 from coombs.insights.explanation import Explanation
-from coombs.insights.statements import FeatureRange
+from coombs.insights.statements import NOT_KNOWN, RATHER_LESS, FeatureRange, FeatureVerdict
+from coombs.insights.trade_offs import _is_known
 from coombs.insights.verdicts import _best_values
 from coombs.model import Model
 from coombs.render.html import report
@@ -852,3 +853,14 @@ def test_the_interval_of_a_best_value_is_not_the_priors() -> None:
     assert interval[0] <= 38.5 and interval[1] >= 61.5
     narrow = draws.ideal_interval(0.8)[0]
     assert interval[0] < narrow[0] - 3 and interval[1] > narrow[1] + 3
+
+
+@pytest.mark.parametrize(("slope", "is_told"), [(1.0, True), (-1.0, False)])
+def test_a_trade_off_goes_the_way_of_an_average_direction(slope: float, is_told: bool) -> None:
+    """Where only that is known of a feature, and hardly a draw may disagree at the item."""
+    verdict = FeatureVerdict("rent", None, None, None, 0.5, NOT_KNOWN, RATHER_LESS)
+    draws = np.full(1_000, slope)
+    assert _is_known(slope, draws, verdict) is is_told
+    draws[:10] *= -1
+    assert not _is_known(slope, draws, verdict)
+    assert not _is_known(slope, np.full(1_000, slope), replace(verdict, shape=""))
