@@ -14,9 +14,9 @@ from coombs.cli.serve import HOST, PORT, open_page
 REPORT = "coombs-demo.html"
 
 
-@command("demo", "learn what a simulated person wants", "coombs demo --questions 40 --report demo.html")
+@command("demo", "learn what a simulated person wants", "coombs demo --questions 60 --report demo.html")
 @click.option("--serve", "in_browser", is_flag=True, help="answer yourself, in a browser; nothing is kept")
-@click.option("--questions", metavar="N", type=positive, default=40, help="how many (default: 40)")
+@click.option("--questions", metavar="N", type=positive, default=60, help="how many (default: 60)")
 @seed_option
 @click.option("--report", metavar="FILE", type=FILE, default=REPORT, help=f"HTML report (default: {REPORT})")
 def demo(in_browser: bool, questions: int, seed: int, report: str) -> None:

@@ -74,14 +74,15 @@ def fit(**given: Any) -> None:
     lazy_imports.make_lazy()
     check_output_paths(options.out, options.report)
     estimator = _estimator(options)
-    data = _one_user(read_answers(options.items, options.answers, options.features), options)
+    everybody, options.chosen = read_answers(options.items, options.answers, options.features)
+    data = _one_user(everybody, options)
     est, people = _fitted(estimator, data), len(_users(data)) or None
     if options.out:
-        write_text(options.out, _model_json(est, data))
+        write_text(options.out, _model_json(est, data, options.chosen))
     if options.report:
         from coombs.render.html import report
 
-        report(est, options.report, people=people)
+        report(est, options.report, people=people, chosen=options.chosen)
     (_print_json if options.as_json else _print_page)(est, data, options)
 
 
@@ -100,15 +101,20 @@ def _estimator(options: SimpleNamespace) -> PairEstimator:
     return made(standardize=True)  # type: ignore[no-any-return]
 
 
-def read_answers(items: str, answers: str, features: Sequence[str] | None = None) -> Comparisons:
-    """The answers in a file about the items in another, whose text columns are passed over."""
+def read_answers(items: str, answers: str, features: Sequence[str] | None = None) -> tuple[Comparisons, bool]:
+    """The answers in a file about the items in another, whose text columns are passed over.
+
+    And whether a study has chosen the questions by the answers before them, as its exports say.
+    """
     from coombs.data import files
     from coombs.data.catalogue import catalogue
 
     goods, table = catalogue(items, features), files.read_table(answers)
     for note in goods.notes:
         show.careful(f"{note} --features names the columns to learn from.")
-    return coombs.Comparisons.from_columns(goods.table, table.answers, table.where)
+    purposes = set(map(str, table.answers.get("purpose", ())))
+    data = coombs.Comparisons.from_columns(goods.table, table.answers, table.where)
+    return data, bool(purposes & {"information", "best", "confirmation"})
 
 
 def _one_user(data: Comparisons, options: SimpleNamespace) -> Comparisons:
@@ -140,7 +146,7 @@ def _fitted(est: PairEstimator, data: Comparisons) -> PairEstimator:
 
 def _explained(est: IdealPoint, options: SimpleNamespace) -> Explanation:
     """In words; with `--compare` every kind of preference is put to the test."""
-    return est.explain(top=options.top, compare=options.compare)
+    return est.explain(top=options.top, compare=options.compare, chosen=options.chosen)
 
 
 def _print_page(est: Any, data: Comparisons, options: SimpleNamespace) -> None:
@@ -219,16 +225,16 @@ def _print_json(est: Any, data: Comparisons, options: SimpleNamespace) -> None:
                 | {"rank_low": ends[i][0], "rank_high": ends[i][1]}
                 for one, i in ranking
             ],
-            "model": json.loads(_model_json(est, data)),
+            "model": json.loads(_model_json(est, data, options.chosen)),
             "explanation": explained,
             "written": {"model": options.out, "report": options.report},
         }
     )
 
 
-def _model_json(est: PairEstimator, data: Comparisons) -> str:
+def _model_json(est: PairEstimator, data: Comparisons, chosen: bool) -> str:
     """The model, which says how many people it is of."""
-    found = est.explain().findings() if hasattr(est, "explain") else None
+    found = est.explain(chosen=chosen).findings() if hasattr(est, "explain") else None
     return replace(est.model_, n_people=len(_users(data)) or None, findings=found).to_json()
 
 

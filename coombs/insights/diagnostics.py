@@ -122,7 +122,8 @@ def _pieces(case: Case) -> Iterator[NotKnown]:
         yield NotKnown("pieces", f"{groups} between them{rest}.")
     if alone:
         were = "was" if alone == 1 else "were"
-        rest = "; only their features rank them" if case.has_pattern is not False else ""
+        its = "its features rank it" if alone == 1 else "their features rank them"
+        rest = f"; only {its}" if case.has_pattern is not False else ""
         yield NotKnown("never compared", f"{alone} of {case.data.n_items} items {were} never compared{rest}.")
 
 

@@ -35,6 +35,8 @@ LEVEL = 1 / 3
 """Gain over the best third of the range, over that of the worst third, where a curve levels off, at most."""
 PAST_PEAK = 0.2
 """Part of the height by which a curve that levels off may fall before or after."""
+FALL = 0.05
+"""The same where the draws are sure that it falls."""
 REACHED = 0.85
 """Part of the height from which on it is level."""
 DIP = 0.25
@@ -117,6 +119,10 @@ def _levels_off(draws: FloatArray) -> Found:
     reached = int((mean - mean[0] >= REACHED * (mean.max() - mean[0])).argmax())
     kind, place = (LEVELS_ABOVE, reached) if is_more else (LEVELS_BELOW, n - 1 - reached)
     if mean.max() - mean[-1] > PAST_PEAK * height or mean[0] - mean.min() > PAST_PEAK * height:
+        return kind, (place,), 0.0
+    fall = up[:, int(mean.argmax())] - up[:, -1]
+    if fall.mean() > FALL * height and (fall > 0).mean() >= SURE:
+        # It surely falls again: that is a peak.
         return kind, (place,), 0.0
     first, last = up[:, third] - up[:, 0], up[:, -1] - up[:, -1 - third]
     return kind, (place,), float(((first > 0) & (last < LEVEL * first)).mean())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 
 from coombs.words import ordinal, percent, plain, short, weighted_sum, within
 
@@ -143,6 +145,19 @@ class FeatureVerdict:
             return f"{what} about {feature.text(self.value)}{between and f' ({between})'}"
         said = "not known yet" if self.verdict == NOT_KNOWN else self.verdict
         return f"{said}; {self.shape}" if self.shape else said
+
+
+def decide_most(
+    shares: Iterable[tuple[str, float]], verdicts: Iterable[FeatureVerdict]
+) -> list[tuple[str, float]]:
+    """The two features that decide most, the largest share first, as far as it is known what is wanted.
+
+    None if features of which nothing is known, as copies of each other, decide more together.
+    """
+    known = {one.feature for one in verdicts if one.says_something}
+    every = list(shares)
+    unknown = sum(share for name, share in every if name not in known)
+    return [one for one in takewhile(lambda one: one[0] in known, every) if one[1] > unknown][:2]
 
 
 @dataclass(frozen=True)

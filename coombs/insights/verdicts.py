@@ -57,6 +57,8 @@ SAMPLE = 200
 """Items at which slopes are looked at."""
 FOUND = (MORE, LESS, SWEET_SPOT, WORST)
 """Verdicts in the order of the shapes of `coombs.estimators.description`."""
+TURNED = 0.15
+"""Part of its height by which an average's taste may turn back where more, or less, is said to be better."""
 AGREED = 0.9
 """Share of an average's draws that must agree with a verdict on its ideal-point description."""
 AGREES = {DROP: LESS, LEVELS_BELOW: LESS, RISE: MORE, LEVELS_ABOVE: MORE}
@@ -199,10 +201,20 @@ def _share_that_agrees(one: FeatureVerdict, verdict: str, curve: TasteCurve) -> 
     ends = np.quantile(curve.points, [TAIL, 1 - TAIL])
     low, high = curve.draws[:, np.searchsorted(curve.xs, ends).clip(max=len(curve.xs) - 1)].T
     if one.value is None:
+        if one.verdict in (MORE, LESS) and _turns_back(verdict, curve, ends):
+            return 0.0
         return float((high > low if verdict == MORE else low > high).mean())
     at = curve.draws[:, min(int(np.searchsorted(curve.xs, one.value)), len(curve.xs) - 1)]
     is_best = (at > low) & (at > high)
     return float((is_best if one.verdict == SWEET_SPOT else (at < low) & (at < high)).mean())
+
+
+def _turns_back(verdict: str, curve: TasteCurve, ends: FloatArray) -> bool:
+    """Whether the mean curve goes against the verdict by a part of its height that is more than chance."""
+    begin, end = np.searchsorted(curve.xs, ends)
+    mean = curve.draws[:, begin : end + 1].mean(axis=0)
+    path = mean if verdict == MORE else mean[::-1]
+    return float((np.maximum.accumulate(path) - path).max()) > TURNED * float(np.ptp(mean))
 
 
 def _probabilities(

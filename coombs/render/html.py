@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from html import escape
 from io import BytesIO
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +22,7 @@ from coombs.insights.curves import is_averaged, taste_curves_data
 from coombs.insights.level_sets import feature_matrix_data, level_sets_data
 from coombs.insights.selection import items_of
 from coombs.insights.shapes import shapes_of
+from coombs.insights.statements import decide_most
 from coombs.insights.verdicts import judged
 from coombs.insights.what_matters import Ranking, WhatMatters, ranking_data, what_matters_data
 from coombs.render.blocks import Section, TableBlock
@@ -187,9 +187,7 @@ def _summary(ranking: Ranking, matters: WhatMatters, verdicts: Sequence[FeatureV
     """What is best, and what decides most, as far as it is known what is wanted of it."""
     n, d = ranking.n_items, len(matters.features)
     best = ", ".join(f"<strong>{escape(name)}</strong>" for name in ranking.names[:3])
-    known = {one.feature for one in verdicts if one.says_something}
-    every = zip(matters.features, matters.importance, strict=True)
-    shares = list(takewhile(lambda one: one[0] in known, every))[:3]
+    shares = decide_most(zip(matters.features, matters.importance, strict=True), verdicts)
     most = ", ".join(f"{escape(name)} ({percent(share)})" for name, share in shares if share >= 0.005)
     decides = f" What decides most: {most}." if most and d > 1 else ""
     worst = 1 if ranking.interval is None else int(ranking.interval[0, 1])

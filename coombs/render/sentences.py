@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from coombs.insights.explanation import FINDINGS, FIT, MODEL
-from coombs.insights.statements import NOT_KNOWN, SWEET_SPOT, WORST
+from coombs.insights.statements import NOT_KNOWN, SHAPES, SWEET_SPOT, WORST
 from coombs.render.blocks import Block, Points, Section, TableBlock
 from coombs.words import LESS_IS_BETTER, NO_PATTERN, count, no_more, percent, plain, short, together
 
@@ -169,7 +169,7 @@ def _cells(feature: FeatureRange, one: FeatureVerdict) -> tuple[str, str, str, s
     """The verdict, with where a worst value is; the best value, its interval, and the items' range."""
     is_worst_at = one.verdict == WORST and one.value is not None
     wanted = f"{one.verdict}, about {feature.text(one.value)}" if is_worst_at else one.verdict
-    if one.verdict == NOT_KNOWN and one.shape:
+    if one.verdict in (NOT_KNOWN, *SHAPES) and one.shape:
         wanted = one.shape
     is_best, is_known = one.verdict == SWEET_SPOT, one.low is not None and one.high is not None
     between = f"{feature.text(one.low)} to {feature.text(one.high)}" if is_best and is_known else "-"

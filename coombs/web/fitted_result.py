@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from coombs.data import naming
 from coombs.data.tables import FloatArray
 from coombs.insights.selection import item_names
-from coombs.insights.statements import NOT_KNOWN, SWEET_SPOT
+from coombs.insights.statements import NOT_KNOWN, SWEET_SPOT, decide_most
 from coombs.insights.what_matters import what_matters_data
 from coombs.study import Answer, Respondent
 from coombs.words import grouped, number, percent, plain, within
@@ -141,8 +140,8 @@ class FittedResult:
     @property
     def decides(self) -> list[Matter]:
         """The two features that decide most, as far as it is known what is wanted of them."""
-        known = {one.feature for one in self.explanation.ideal if one.says_something}
-        return list(takewhile(lambda matter: matter.feature in known, self.matters))[:2]
+        shares = decide_most([(one.feature, one.share) for one in self.matters], self.explanation.ideal)
+        return self.matters[: len(shares)]
 
     @property
     def is_more(self) -> bool:

@@ -163,7 +163,7 @@ def test_fit_says_what_was_learned_and_writes_the_model(run: Run, shop: Path) ->
     assert "(linear)" not in out
     model = Model.from_json(Path("taste.json").read_text())
     truth = Model.from_json((shop / "truth.json").read_text())
-    items = read_answers("shop/items.csv", "shop/answers.csv").item_table
+    items = read_answers("shop/items.csv", "shop/answers.csv")[0].item_table
     assert model.feature_names == ("feature 1", "feature 2")
     assert kendall_tau_distance(model.distance(items), truth.distance(items)) < 0.15
 
@@ -529,7 +529,7 @@ def test_simulate_writes_what_fit_and_rank_read(run: Run) -> None:
         "simulate", "a/b", "--items", "12", "--features", "3", "--answers", "20", "--noise", "none"
     )
     assert code == 0 and out.startswith("a/b/items.csv: 12 items with 3 features\n")
-    data = read_answers("a/b/items.csv", "a/b/answers.csv")
+    data, _ = read_answers("a/b/items.csv", "a/b/answers.csv")
     truth = Model.from_json(Path("a/b/truth.json").read_text())
     winners, losers, _ = data.oriented()
     distance = truth.distance(data.item_table)
@@ -570,16 +570,29 @@ def test_the_catalogue_ships_with_the_package() -> None:
     assert np.linalg.eigvalsh(TRUTH.metric).min() > 0
 
 
+def test_answers_that_a_study_chose_are_no_test(run: Run, tmp_path: Path) -> None:
+    """An export says which questions were chosen; the fit then speaks as the study does."""
+    rows = [f"{i},{i % 7},{(3 * i) % 11}" for i in range(12)]
+    Path("items.csv").write_text("\n".join(["item,price,size", *rows]) + "\n")
+    pairs = [(i, j) for i in range(12) for j in range(i) if i % 7 != j % 7][:40]
+    answers = [f"{i},{j},{i if i % 7 < j % 7 else j}" for i, j in pairs]
+    for purpose in ("information", "probe"):
+        rows = [f"{answer},{purpose}" for answer in answers]
+        Path(f"{purpose}.csv").write_text("\n".join(["left,right,winner,purpose", *rows]) + "\n")
+    assert "should be predicted" in run("fit", "items.csv", "information.csv")[1]
+    assert "are predicted from the others" in run("fit", "items.csv", "probe.csv")[1]
+
+
 def test_demo_learns_what_the_simulated_person_wants(run: Run) -> None:
     """The ranking is near the truth; the report is where it says."""
     pytest.importorskip("matplotlib")
     code, out, err = run("demo", "--report", "demo.html")
     assert code == 0 and not err
-    assert "has answered 40 questions about 64 flats.\n" in out
+    assert "has answered 60 questions about 64 flats.\n" in out
     wrong = re.search(r"in the wrong order +([\d.]+)%", out)
     # 8 with a deviation of 2 over the paths that questions may take; half of them for a ranking at random.
     assert wrong is not None and float(wrong[1]) < 25
-    # Whether 40 answers are a pattern hangs on the path that the questions take.
+    # Whether 60 answers are a pattern hangs on the path that the questions take.
     pictures = "" if "No pattern found yet" in out else " with pictures"
     assert out.endswith(f"\nReport{pictures}: demo.html\n") and Path("demo.html").exists()
     assert len(out.splitlines()) < 100

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from coombs import Comparisons, ConvexIdealPoint, IdealPoint, InputError, SingleStep
-from coombs.data.tables import ItemTable
+from coombs.data.tables import FloatArray, ItemTable
+from coombs.insights.curves import TasteCurve
 from coombs.insights.explanation import Explanation
-from coombs.insights.statements import FeatureVerdict, Shape
-from coombs.insights.verdicts import _agreed
+from coombs.insights.shapes import _levels_off
+from coombs.insights.statements import LESS, MORE, NOT_KNOWN, FeatureVerdict, Shape, decide_most
+from coombs.insights.verdicts import _agreed, _share_that_agrees
 from coombs.model import Model
 from coombs.simulate import draw_pairs
 
@@ -313,3 +315,35 @@ def test_a_verdict_that_the_average_speaks_against_is_not_given(
 def test_a_score_is_never_read_the_wrong_way_round(told: dict[str, Explanation]) -> None:
     ranking = str(told["linear"]).split("Ranking")[1]
     assert "score (less is better)" in " ".join(ranking.split())
+
+
+def drawn(mean: FloatArray) -> TasteCurve:
+    """A curve over 0 to 1 of which the draws are sure."""
+    noise = 0.02 * np.random.default_rng(0).standard_normal((200, 1)) * np.ptp(mean)
+    xs = np.linspace(0, 1, len(mean))
+    return TasteCurve("price", xs, mean + noise, None, xs, 0.9)
+
+
+@pytest.mark.parametrize(("mean", "share"), [("falling", 1.0), ("turning", 0.0)])
+def test_less_is_not_better_where_the_taste_turns_back(mean: str, share: float) -> None:
+    """Its ends alone do not tell: a V may be higher at the left than at the right."""
+    xs = np.linspace(0, 1, 41)
+    curve = drawn({"falling": -xs, "turning": np.abs(xs - 0.65)}[mean])
+    less = FeatureVerdict("price", None, None, None, 1.0, LESS)
+    assert _share_that_agrees(less, LESS, curve) == share
+
+
+@pytest.mark.parametrize(("fall", "is_level"), [(0.0, True), (0.15, False)])
+def test_a_taste_that_surely_falls_again_does_not_level_off(fall: float, is_level: bool) -> None:
+    """It has a peak, however small beside the whole height."""
+    xs = np.linspace(0, 1, 60)
+    mean = np.minimum(xs / 0.4, 1.0) - fall * np.maximum(xs - 0.6, 0) / 0.4
+    assert (_levels_off(drawn(mean).draws)[2] > 0.95) is is_level
+
+
+def test_what_decides_most_is_not_told_beside_copies_that_decide_more() -> None:
+    """Of three copies of a price nothing is known one by one, and together they outweigh the flag."""
+    verdicts = [FeatureVerdict(name, None, None, None, 0.0, NOT_KNOWN) for name in ("price", "cents")]
+    verdicts.append(FeatureVerdict("flag", None, None, None, 0.0, MORE))
+    assert decide_most([("flag", 0.4), ("price", 0.3), ("cents", 0.3)], verdicts) == []
+    assert decide_most([("flag", 0.8), ("price", 0.1), ("cents", 0.1)], verdicts) == [("flag", 0.8)]
