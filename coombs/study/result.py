@@ -235,7 +235,9 @@ class Result:
         return pandas().DataFrame(columns)
 
     def sections(self) -> list[Section]:
-        """Return the explanation with how many random questions were predicted, or why there is none.
+        """Return the explanation, how many random questions were predicted and how it was answered.
+
+        Or why there is no explanation.
 
         Returns
         -------
@@ -253,8 +255,10 @@ class Result:
 
         if not self.has_pattern:
             return [Section(NO_PATTERN, self.no_pattern())]
+        style = self.response_style.sentences()
+        answered = [Section("", [" ".join(style)])] if style else []
         if not self.n_probes:
-            return sections(self.told)
+            return [*sections(self.told), *answered]
         share = 100 * self.probes_right / self.n_probes
         probes = (
             f"Of the answers to {count(self.n_probes, 'random question')}, {share:.0f} % were predicted "
@@ -262,7 +266,7 @@ class Result:
             "Most other questions were chosen because their answers were open, so that fewer of those are "
             "predicted.",
         )
-        return [*sections(self.told), Section("", probes)]
+        return [*sections(self.told), Section("", probes), *answered]
 
     def __str__(self) -> str:
         return page(self.sections())

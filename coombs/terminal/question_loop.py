@@ -15,9 +15,8 @@ from typing import Any, TextIO, TypeAlias
 from coombs.data import naming
 from coombs.data.catalogue import Catalogue, catalogue
 from coombs.render import text
-from coombs.render.blocks import Section
 from coombs.storage import AnsweredError, Storage, StudyExistsError, open_storage
-from coombs.study import Answer, Progress, Question, Respondent, Result, Settings, Study, create_study
+from coombs.study import Answer, Progress, Question, Respondent, Settings, Study, create_study
 from coombs.study.study import ME
 from coombs.terminal.display import Display, Draw, alternate_screen, size, write_screen
 from coombs.terminal.keys import Action, KeyReader, LineReader, UnknownInput, single_keys
@@ -208,7 +207,7 @@ def _finish(plan: Plan, respondent: Respondent, screen: TextIO) -> None:
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", UserWarning)
         result = respondent.result() if progress.n_answers else None
-        page = [] if result is None or plan.as_json else _told(result)
+        page = [] if result is None or plan.as_json else result.sections()
     if plan.as_json:
         sentences = [f"Careful: {one.message}" for one in raised]
         print(json.dumps(summary(respondent, result, progress)))
@@ -218,9 +217,3 @@ def _finish(plan: Plan, respondent: Respondent, screen: TextIO) -> None:
         sentences = [*text.lines(page, display.width, display.ellipsis), ""] if page else []
     more = "--questions" if plan.is_done(progress) else ""
     print(*sentences, come_back(plan.storage, plan.command, more), sep="\n", file=screen)
-
-
-def _told(result: Result) -> list[Section]:
-    """The result, and how it was answered, unless the result says that already."""
-    notes = result.response_style.sentences() if result.has_pattern else ()
-    return [*result.sections(), *([Section("", [" ".join(notes)])] if notes else [])]

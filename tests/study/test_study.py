@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -1099,3 +1100,16 @@ def test_the_report_of_a_study_says_the_same_as_its_result(tmp_path: Path) -> No
     page = Path(result.report(tmp_path / "report.html")).read_text()
     assert "predicted from the others" not in page
     assert f"log loss {told.trust.log_loss:.3f}" in page
+
+
+def test_a_result_says_how_it_was_answered() -> None:
+    """In text as on the page, also where there is a pattern."""
+    study = create_study(np.arange(12.0)[:, None], storage="memory:", metric="none")
+    for _ in range(30):
+        question = study.ask()
+        study.tell(question, "left" if question.positions[0] > question.positions[1] else "right")
+    result = study.result()
+    assert result.has_pattern
+    assert "which is too short to read two items" in str(result)
+    calm = replace(result, response_style=replace(result.response_style, is_hasty=False))
+    assert "too short" not in str(calm)
