@@ -39,6 +39,7 @@ class WorkerPool:
         self._first_pid: Future[int] = Future()
         self._late: Future[ModelUpdate] | None = None
         self._lock = threading.Lock()
+        self._ending = threading.Lock()
         self._closed = False
 
     def learn(self, task: UpdateTask) -> ModelUpdate:
@@ -89,6 +90,9 @@ class WorkerPool:
         # All that waits for this pool is told that it broke. Python 3.14 has pool.kill_workers().
         for process in list((pool._processes or {}).values()):
             process.kill()
+        # Waits for the pool's own thread: at exit, Python 3.11 may otherwise write to the pipe that it closes.
+        with self._ending:
+            pool.shutdown()
 
     def close(self) -> None:
         """End the processes, also those in the middle of a task; none is started again."""
