@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from coombs.estimators.euclidean import EuclideanCompass as EuclideanCompass
     from coombs.estimators.euclidean import EuclideanSingleStep as EuclideanSingleStep
     from coombs.estimators.ideal_point import IdealPoint as IdealPoint
+    from coombs.estimators.saved import load as load
     from coombs.estimators.single_step import SingleStep as SingleStep
     from coombs.inference.posterior import Posterior as Posterior
     from coombs.model import Model as Model
@@ -44,6 +45,7 @@ _HOME = {
     "delete_study": "study",
     "import_study": "study",
     "list_studies": "study",
+    "load": "estimators.saved",
     "load_study": "study",
     "report": "render.html",
 }

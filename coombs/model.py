@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data import notebook
-from coombs.data.catalogue import item_table
-from coombs.data.tables import FloatArray, InputError, TableLike
+from coombs.data.catalogue import table_for
+from coombs.data.encoding import Encoding
+from coombs.data.strict_json import read_json
+from coombs.data.tables import FloatArray, InputError, ItemTable, TableLike
 from coombs.inference.kernel import Bumps
+from coombs.model_fields import VECTORS, checked_fields
 from coombs.terminal_text import terminal_safe
 from coombs.words import count, plain
 
@@ -25,10 +28,10 @@ VERSION = 2
 """Of the file's format."""
 SMOOTH_VERSION = 3
 """Of a model with a smooth part, which older versions of coombs do not know."""
-READABLE = (1, 2, 3)
+ENCODED_VERSION = 4
+"""Of a model of a table whose columns are not all plain numbers, or of scores with a constant."""
+READABLE = (1, 2, 3, 4)
 """Versions that are read."""
-OPTIONAL = ("scales", "slope", "centre")
-"""Vectors that a model may have."""
 UNSEEN = 1e-6
 """Eigenvalues of the metric below this share of the largest count as zero."""
 SHOWN = 4
@@ -50,6 +53,8 @@ class Model:
     n_people : how many people's answers it was learned from, or None where that is not known
     bumps, offset : a smooth function of the features, or None, and a constant that are added to the score
     findings : what the answers bear out (`Explanation.findings`), so that the model says the same as the fit
+    item_scores : of items without features, d being 0, the score of each by name, less being better
+    encoding : how the columns of a table of items become features, or None where they are the same numbers
 
     Examples
     --------
@@ -72,6 +77,8 @@ class Model:
     findings: dict[str, Any] | None = None
     bumps: Bumps | None = None
     offset: float = 0.0
+    item_scores: dict[str, float] | None = None
+    encoding: Encoding | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
@@ -81,6 +88,8 @@ class Model:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
+        if self.item_scores is not None:
+            return f"Model({count(len(self.item_scores), 'item')} by name, without features)"
         values = [plain(value) for value in self.ideal_point[:SHOWN]]
         if self.feature_names is not None:
             names = map(terminal_safe, self.feature_names)
@@ -122,12 +131,47 @@ class Model:
         >>> Model(np.eye(2), np.zeros(2)).distance([[3.0, 0.0], [1.0, 1.0]]).tolist()
         [9.0, 2.0]
         """
-        matrix = self._matrix(items)
+        return self._distances(self._table(items))
+
+    def _distances(self, table: ItemTable) -> FloatArray:
+        """Of a checked table's items; by name where they have no features."""
+        if self.item_scores is not None:
+            return self._scores_of(table.texts, self.item_scores)
+        return self.scores_of(table.matrix)
+
+    def scores_of(self, matrix: FloatArray) -> FloatArray:
+        """Return the same of items that are the features themselves, as the fit has them.
+
+        Parameters
+        ----------
+        matrix : (n, d) numbers, in the order of `feature_names`
+
+        Returns
+        -------
+        (n,) squared distances, or scores
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from coombs import Model
+        >>> Model(np.eye(2), np.zeros(2)).scores_of(np.array([[3.0, 0.0]])).tolist()
+        [9.0]
+        """
         away = matrix - (self.ideal_point if self.centre is None else self.centre)
         result: FloatArray = np.einsum("ij,ij->i", away @ self.metric, away)
         if self.slope is not None:
             result += away @ self.slope
-        return result if self.bumps is None else result + self.bumps(matrix) + self.offset
+        if self.bumps is not None:
+            result += self.bumps(matrix)
+        return result + self.offset if self.offset else result
+
+    def _scores_of(self, names: list[str], scores: dict[str, float]) -> FloatArray:
+        """Of items without features, by name."""
+        unknown = next((name for name in names if name not in scores), None)
+        if unknown is not None:
+            known = ", ".join(map(repr, list(scores)[:SHOWN])) + ", ..." * (len(scores) > SHOWN)
+            raise InputError(f"Nothing is known of item {unknown!r}; the model ranks {known} by their names.")
+        return np.array([scores[name] for name in names])
 
     def rank(self, items: TableLike) -> NDArray[Any]:
         """Return the items from best to worst.
@@ -147,8 +191,8 @@ class Model:
         >>> Model(np.eye(2), np.zeros(2)).rank([[3.0, 0.0], [1.0, 1.0]]).tolist()
         [1, 0]
         """
-        table = item_table(items)
-        order = np.argsort(self.distance(table), kind="stable")
+        table = self._table(items)
+        order = np.argsort(self._distances(table), kind="stable")
         return order if table.names is None else table.names[order]
 
     def transform(self, items: TableLike) -> FloatArray:
@@ -258,13 +302,17 @@ class Model:
         metric = self._scaled_metric()
         gram = np.eye(len(metric)) if compared is None else compared
         values, vectors = np.linalg.eigh(metric @ gram @ metric)
-        unseen = vectors[:, values <= UNSEEN**2 * max(values.max(), np.finfo(float).tiny)]
+        unseen = vectors[:, values <= UNSEEN**2 * max(values.max(initial=0.0), np.finfo(float).tiny)]
         basis, _ = np.linalg.qr(unseen if self.scales is None else unseen * self.scales[:, None])
         return basis
 
     def _matrix(self, items: TableLike) -> FloatArray:
         """Items as numbers, with the features that were learned from, in their order."""
-        return item_table(items).in_order(self.feature_names, len(self.ideal_point)).matrix
+        return self._table(items).matrix
+
+    def _table(self, items: TableLike) -> ItemTable:
+        """The same, with the items' names."""
+        return table_for(items, self.feature_names, len(self.ideal_point), self.encoding)
 
     def to_json(self) -> str:
         """Return the model as JSON text, which `from_json` reads.
@@ -281,20 +329,26 @@ class Model:
         >>> json.loads(Model(np.eye(2), np.zeros(2)).to_json())["ideal_point"]
         [0.0, 0.0]
         """
-        header = {"format": FORMAT, "version": VERSION if self.bumps is None else SMOOTH_VERSION}
+        version = VERSION if self.bumps is None else SMOOTH_VERSION
+        if self.encoding is not None or (self.bumps is None and self.offset):
+            version = ENCODED_VERSION
+        header = {"format": FORMAT, "version": version}
         rest = {"n_people": self.n_people, "findings": self.findings}
         known = {name: value for name, value in rest.items() if value is not None}
         return json.dumps(header | self._score_fields() | known, indent=1)
 
     def _score_fields(self) -> dict[str, Any]:
         """What the score of an item follows from, in plain types: models with the same are equal."""
-        optional = {name: getattr(self, name) for name in OPTIONAL}
+        optional = {name: getattr(self, name) for name in VECTORS}
         return {
             "feature_names": None if self.feature_names is None else list(self.feature_names),
             "ideal_point": None if np.isnan(self.ideal_point).any() else self.ideal_point.tolist(),
             "metric": self.metric.tolist(),
             **{name: None if value is None else value.tolist() for name, value in optional.items()},
-            **({} if self.bumps is None else {"bumps": self.bumps.to_dict(), "offset": self.offset}),
+            **({} if self.bumps is None else {"bumps": self.bumps.to_dict()}),
+            **({"offset": self.offset} if self.offset or self.bumps is not None else {}),
+            **({} if self.encoding is None else {"encoding": self.encoding.to_dict()}),
+            **({} if self.item_scores is None else {"item_scores": self.item_scores}),
         }
 
     @classmethod
@@ -317,66 +371,25 @@ class Model:
         >>> Model.from_json(model.to_json()) == model
         True
         """
-        try:
-            data = json.loads(text)
-        except (ValueError, TypeError, RecursionError) as error:
-            raise InputError(f"The model is not JSON ({error}); give a file that to_json wrote.") from error
+        data = read_json(text, "The model", "give text that to_json wrote")
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise InputError(f"The JSON is not a coombs model; its format must be {FORMAT!r}.")
-        if data.get("version") not in READABLE:
+        version = data.get("version")
+        if type(version) is not int or version not in READABLE:
             versions = f"{READABLE[0]} to {READABLE[-1]}"
-            raise InputError(f"The model has version {data.get('version')!r}; this coombs reads {versions}.")
-        return cls._from_fields(data)
+            raise InputError(f"The model has version {version!r}; this coombs reads {versions}.")
+        known = ("format", "version", *(field.name for field in fields(cls)))
+        model = cls(**checked_fields(data, known))
+        if not model._has_scores():
+            raise InputError("The model's numbers are so large that its scores overflow; use other units.")
+        return model
 
-    @classmethod
-    def _from_fields(cls, data: dict[str, Any]) -> Model:
-        """The model in the fields of a checked header, its numbers checked here."""
-        try:
-            metric = np.array(data["metric"], dtype=float)
-            d = len(metric)
-            point = data["ideal_point"]
-            point = np.full(d, np.nan) if point is None else np.array(point, dtype=float)
-            values = {name: data.get(name) for name in OPTIONAL}
-            rest = {name: None if v is None else np.array(v, dtype=float) for name, v in values.items()}
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise InputError(f"The model's numbers cannot be read ({error}).") from error
-        given = [point, *(value for value in rest.values() if value is not None)]
-        if metric.shape != (d, d) or any(value.shape != (d,) for value in given):
-            raise InputError("The model's metric, ideal point, scales, slope and centre are not of one size.")
-        if (rest["slope"] is None) != (rest["centre"] is None) or (
-            rest["slope"] is None and np.isnan(point).any()
-        ):
-            raise InputError("The model must have an ideal point, or a slope and a centre.")
-        if not all(np.isfinite(value).all() for value in (metric, *given[data["ideal_point"] is None :])):
-            raise InputError("The model's numbers must be finite.")
-        if not np.allclose(metric, metric.T, rtol=1e-9, atol=0):
-            raise InputError("The model's metric must be symmetric.")
-        scales = rest["scales"]
-        if scales is not None and not (scales > 0).all():
-            raise InputError("The model's scales must be positive numbers.")
-        people = data.get("n_people")
-        if people is not None and (type(people) is not int or people < 1):
-            raise InputError(f"The model's n_people is {people!r}; it must be a whole number from 1.")
-        findings = data.get("findings")
-        if findings is not None and not isinstance(findings, dict):
-            raise InputError("The model's findings must be an object, as `coombs fit` writes them.")
-        names, bumps = _checked_names(data.get("feature_names"), d), data.get("bumps")
-        try:
-            bumps = None if bumps is None else Bumps.from_dict(bumps, d)
-            offset = float(data.get("offset", 0.0))
-            if not np.isfinite(offset):
-                raise ValueError("the offset must be finite")
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise InputError(f"The model's bumps cannot be read ({error}).") from error
-        return cls(
-            metric, point, names, **rest, n_people=people, findings=findings, bumps=bumps, offset=offset
-        )
-
-
-def _checked_names(names: Any, d: int) -> tuple[str, ...] | None:
-    """Feature names out of a JSON file."""
-    if names is None:
-        return None
-    if not isinstance(names, list) or len(names) != d or not all(isinstance(name, str) for name in names):
-        raise InputError(f"The model's feature names must be a list of {d} texts.")
-    return tuple(names)
+    def _has_scores(self) -> bool:
+        """Whether scores are numbers, at the model's own places and one scale from them."""
+        d = len(self.ideal_point)
+        middle = self.ideal_point if self.centre is None else self.centre
+        sizes = np.ones(d) if self.scales is None else self.scales
+        places = [np.zeros((1, d)), middle[None], middle + np.diag(sizes), middle - np.diag(sizes)]
+        places += [] if self.bumps is None else [self.bumps.kernel.support]
+        with np.errstate(all="ignore"):
+            return bool(np.isfinite(self.scores_of(np.concatenate(places))).all())

@@ -19,7 +19,10 @@ README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 NEEDED = ("matplotlib", "pandas", "pyarrow", "polars", "fastapi")
 START = ROOT / "docs" / "start.md"
-WRITTEN = {START: ("report.html", "model.json"), ROOT / "docs" / "estimators.md": ("taste.html", "taste.png")}
+WRITTEN = {
+    START: ("report.html", "model.json"),
+    ROOT / "docs" / "estimators.md": ("taste.html", "taste.png", "taste.json"),
+}
 SLOW = ("demo", "ask", "serve", "bench", "reproduce")
 """Commands that wait for a person or take long: that they can be called so is enough. Those of docs/cli.md
 run in test_cli.py."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import FrozenInstanceError
+from contextlib import suppress
+from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import numpy as np
 import pytest
+from damage import ODD, damaged, places
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import mahalanobis
 
-from coombs import InputError, Model, SingleStep
+from coombs import IdealPoint, InputError, Model, SingleStep
 from coombs.data.tables import FloatArray
 from coombs.simulate import make_preferences
 
@@ -164,18 +166,22 @@ def test_unseen_directions_change_units_with_the_features(exponents: list[float]
 # JSON
 
 
+SIZES = st.floats(-1e25, 1e25, allow_subnormal=False)
+
+
 @settings(deadline=None)
 @given(
-    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=5, max_size=5),
+    st.lists(SIZES, min_size=5, max_size=5),
     st.none() | st.lists(st.text(), min_size=2, max_size=2, unique=True),
-    st.none() | st.lists(st.floats(1e-300, 1e300), min_size=2, max_size=2),
+    st.none() | st.lists(st.floats(1e-20, 1e20), min_size=2, max_size=2),
 )
 def test_json_gives_the_model_back_to_the_last_bit(
     numbers: list[float], names: list[str] | None, scales: list[float] | None
 ) -> None:
-    """Any finite numbers, any names, with and without scales."""
+    """Numbers of any size that a fit has, any names, with and without scales."""
+    root = np.array(numbers)[[[0, 1], [2, 2]]]
     model = Model(
-        np.array(numbers)[[[0, 1], [1, 2]]],
+        root.T @ root,
         np.array(numbers[3:]),
         None if names is None else tuple(names),
         None if scales is None else np.array(scales),
@@ -246,7 +252,7 @@ def changed(**values: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (changed(version=4), "version 4; this coombs reads 1 to 3"),
+        (changed(version=5), "version 5; this coombs reads 1 to 4"),
         (changed(version=...), "version None"),
         (changed(metric=...), "cannot be read .*metric"),
         (changed(ideal_point=...), "cannot be read .*ideal_point"),
@@ -259,8 +265,24 @@ def changed(**values: Any) -> str:
         (changed(ideal_point=0), "not of one size"),
         (changed(feature_names=["a"]), "a list of 2 texts"),
         (changed(scales=[1]), "not of one size"),
-        (changed(metric=[[float("nan"), 0], [0, 1]]), "finite"),
-        (changed(ideal_point=[float("inf"), 0]), "finite"),
+        (changed(metric=[[float("nan"), 0], [0, 1]]), "numbers must be finite"),
+        (changed(ideal_point=[float("inf"), 0]), "numbers must be finite"),
+        (changed().replace("0.0]", "1e999]"), "numbers must be finite"),
+        (changed(version=True), "version True; this coombs reads 1 to 4"),
+        (changed(version=2.0), "version 2.0"),
+        (changed(metric=[[1e308, 0], [0, 1]]), "metric has a number beyond"),
+        (changed(ideal_point=[1e308, 0]), "ideal_point has a number beyond"),
+        (changed(metric=[[1e110, 0], [0, 1]], ideal_point=[1e110, 0]), "scores overflow"),
+        (changed(metric=[[1e90, 0], [0, 1]], scales=[1e90, 1]), "too large for its scales"),
+        (changed(metric=[[1, 2], [2, 1]]), "positive semidefinite"),
+        (changed(metric=[["1", 0], [0, 1]]), "metric must hold numbers"),
+        (changed(metric=[[True, 0], [0, 1]]), "metric must hold numbers"),
+        (changed(scales=[1e-200, 1]), "scales have a number below"),
+        (changed(feature_names=["a", "a"]), "More than one feature of the model is named 'a'"),
+        (changed(slop=[1, 1]), "a field 'slop', which this coombs does not know"),
+        (changed(n_people=10**30), "n_people is"),
+        (changed()[:-1] + ', "metric": [[2, 0], [0, 2]]}', "has 'metric' twice"),
+        (changed(findings=json.loads("[" * 60 + "]" * 60)), "lists or objects within each other"),
     ],
 )
 def test_a_model_with_a_field_that_cannot_be_is_refused(text: str, message: str) -> None:
@@ -285,6 +307,30 @@ def test_a_model_that_no_estimator_learned_is_refused(text: str) -> None:
     """Names that are no list, numbers past floats, a metric that is not symmetric, sizes that are none."""
     with pytest.raises(InputError):
         Model.from_json(text)
+
+
+# Damaged files
+
+
+@pytest.fixture(scope="module")
+def with_findings() -> Any:
+    """What `coombs fit --out` writes: a smooth part, and the words of the fit."""
+    person = make_preferences(n_items=12, n_features=2, n_comparisons=30, random_state=0)
+    est = IdealPoint(person.items).fit(person.pairs, person.y)
+    return json.loads(replace(est.model_, n_people=1, findings=est.explain().findings()).to_json())
+
+
+@settings(deadline=None, max_examples=400)
+@given(data=st.data())
+def test_a_damaged_model_is_refused_in_a_sentence_or_behaves(with_findings: Any, data: st.DataObject) -> None:
+    """Whatever single value of the file is another one, or is missing."""
+    path = data.draw(st.sampled_from(places(with_findings)))
+    text = json.dumps(damaged(with_findings, path, data.draw(ODD)))
+    with suppress(InputError):
+        model = Model.from_json(text)
+        assert np.isfinite(model.distance(np.zeros((2, len(model.ideal_point))))).all()
+        assert model.rank(np.zeros((2, len(model.ideal_point)))).tolist() == [0, 1]
+        assert str(model.explain()) and repr(model) and model._repr_html_()
 
 
 # Items that do not fit

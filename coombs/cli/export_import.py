@@ -38,12 +38,13 @@ def export_study(file: str, name: str | None, storage: str) -> None:
 )
 @storage_option
 def import_study(file: str, name: str | None, storage: str) -> None:
-    """Add the answers of a CSV or Parquet file to a study, or make the study of a JSONL file again; all of it
-    or nothing.
+    """Add the answers of a CSV, Excel, JSON or Parquet file to a study, or make the study of a JSONL file of
+    `coombs export` again; all of it or nothing.
     """
+    from coombs.study.study_jsonl import holds_study
     from coombs.words import count
 
-    if file.lower().endswith(".jsonl"):
+    if file.lower().endswith(".jsonl") and holds_study(file):
         study = coombs.import_study(file, storage=storage, name=name)
         print(f"Study {study.name!r}: {_answers(study)}")
     else:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 import coombs
 from coombs.cli import lazy_imports, show
-from coombs.cli.model_files import check_output_paths, write_text
+from coombs.cli.model_files import check_output_paths, model_of, write_text
 from coombs.cli.options import FILE, argument, command, features_option, json_option, positive, seed_option
 from coombs.cli.rank import feature_names, ranked, ranking_table
 from coombs.render.blocks import Section
@@ -43,10 +42,18 @@ NO_TEST = "How sure any of this is: the paper's estimators do not say; --estimat
     "learn from answers in a file",
     "coombs fit shop/items.csv shop/answers.csv --out taste.json",
     "Answers have the columns left, right, winner (an item, left, right, tie or skip), or winner, "
-    "loser; user and weight if there are any. `coombs export` writes such files.",
+    "loser; or those of choices (option1, option2, ..., chosen), best and worst, rankings (rank1, ...), "
+    "ratings (item, rating) or probabilities (left, right, p); user and weight if there are any. What was "
+    "recognised is said. `coombs export` writes such files. One file alone has "
+    "questions that describe what they are about: a row for each profile (columns task and chosen) or for "
+    "each question (price_1, price_2 and winner).",
 )
-@argument("items", "CSV or Parquet file, an item a row, a feature a column")
-@argument("answers", "CSV or Parquet file, an answer a row")
+@argument("items", "CSV, Excel, JSON or Parquet file, an item a row, a feature a column")
+@argument(
+    "answers",
+    "CSV, Excel, JSON or Parquet file, an answer a row; none if the one file describes both",
+    required=False,
+)
 @features_option
 @click.option(
     "--metric",
@@ -61,24 +68,29 @@ NO_TEST = "How sure any of this is: the paper's estimators do not say; --estimat
 )
 @seed_option
 @click.option("--user", metavar="NAME", help="whose answers (default: everybody's together)")
+@click.option("--half-life", metavar="DAYS", type=float, help="days after which an answer counts for half")
 @click.option("--top", metavar="K", type=positive, default=10, help="best items to list (default: 10)")
 @click.option("--compare", is_flag=True, help="say how well each kind of preference predicts: seconds more")
 @click.option("--out", metavar="FILE", type=FILE, help="write the model, JSON, for rank and explain")
+@click.option("--save", metavar="FILE", type=FILE, help="write the whole fit, JSON, for coombs.load")
 @click.option("--report", metavar="FILE", type=FILE, help="write an HTML page with pictures")
 @json_option
 def fit(**given: Any) -> None:
-    """Learn an ideal point and a metric from answers, and say in words what was learned. Text columns of the
-    items are passed over.
-    """
+    """Learn an ideal point and a metric from answers, and say in words what was learned."""
     options = SimpleNamespace(**given)
     lazy_imports.make_lazy()
-    check_output_paths(options.out, options.report)
+    check_output_paths(options.out, options.save, options.report)
     estimator = _estimator(options)
-    everybody, options.chosen = read_answers(options.items, options.answers, options.features)
+    everybody, options.chosen, is_soft = read_answers(
+        options.items, options.answers, options.features, options.half_life
+    )
     data = _one_user(everybody, options)
+    options.shapes = _shapes(data, is_soft)
     est, people = _fitted(estimator, data), len(_users(data)) or None
     if options.out:
-        write_text(options.out, _model_json(est, data, options.chosen))
+        write_text(options.out, model_of(est, chosen=options.chosen).to_json())
+    if options.save:
+        est.save(options.save)
     if options.report:
         from coombs.render.html import report
 
@@ -101,20 +113,55 @@ def _estimator(options: SimpleNamespace) -> PairEstimator:
     return made(standardize=True)  # type: ignore[no-any-return]
 
 
-def read_answers(items: str, answers: str, features: Sequence[str] | None = None) -> tuple[Comparisons, bool]:
-    """The answers in a file about the items in another, whose text columns are passed over.
+class ReadAnswers(NamedTuple):
+    """Answers; whether a study chose their questions by earlier ones; whether they are probabilities."""
 
-    And whether a study has chosen the questions by the answers before them, as its exports say.
-    """
-    from coombs.data import files
+    data: Comparisons
+    chosen: bool
+    is_soft: bool
+
+
+def read_answers(
+    items: str,
+    answers: str | None,
+    features: Sequence[str] | None = None,
+    half_life: float | None = None,
+) -> ReadAnswers:
+    """The answers in a file about the items in another; both may be in one file."""
+    from coombs.data import checking, files
     from coombs.data.catalogue import catalogue
 
+    if answers is None and half_life is not None:
+        raise coombs.InputError("--half-life is for answers in a file of their own, with a column timestamp.")
+    if answers is None:
+        return ReadAnswers(_read_described(items, features), chosen=False, is_soft=False)
     goods, table = catalogue(items, features), files.read_table(answers)
-    for note in goods.notes:
-        show.careful(f"{note} --features names the columns to learn from.")
+    for i, note in enumerate(goods.notes):
+        change = " --features names the columns to learn from." if goods.features and not i else ""
+        show.careful(f"{note}{change}")
+    for note in table.notes:
+        show.careful(note)
     purposes = set(map(str, table.answers.get("purpose", ())))
-    data = coombs.Comparisons.from_columns(goods.table, table.answers, table.where)
-    return data, bool(purposes & {"information", "best", "confirmation"})
+    data = coombs.Comparisons.from_columns(goods.table, table.answers_with(half_life), table.where)
+    is_chosen = bool(purposes & {"information", "best", "confirmation"})
+    return ReadAnswers(data, is_chosen, not data.shapes and checking.gives_probabilities(table.answers))
+
+
+def _read_described(path: str, features: Sequence[str] | None) -> Comparisons:
+    """The answers in a file that describes what they are about, once it is said what was recognised."""
+    from coombs.data import files, profiles
+
+    table = files.read_table(path)
+    if not profiles.is_described(table):
+        raise coombs.InputError(
+            f"{path} has no answers in it ({', '.join(table.columns)}); give a file of answers as well, or a "
+            "file whose answers describe what they are about (columns task and chosen, or price_1, price_2 "
+            "and winner)."
+        )
+    found = profiles.described_choices(table, features)
+    for note in found.notes:
+        show.note(note)
+    return coombs.Comparisons.of_described(found)
 
 
 def _one_user(data: Comparisons, options: SimpleNamespace) -> Comparisons:
@@ -123,9 +170,9 @@ def _one_user(data: Comparisons, options: SimpleNamespace) -> Comparisons:
 
     if options.user is None:
         return data
-    if data.users is None:
-        raise coombs.InputError(f"{options.answers} has no column user; leave --user away.")
-    chosen = [naming.text(user) == options.user for user in data.users]
+    if (users := data.answer_users) is None:
+        raise coombs.InputError(f"{options.answers or options.items} has no column user; leave --user away.")
+    chosen = [naming.text(user) == options.user for user in users]
     if not any(chosen):
         raise coombs.InputError(f"There is no user {options.user!r}; the users are {_some(_users(data))}.")
     return data[chosen]
@@ -149,12 +196,32 @@ def _explained(est: IdealPoint, options: SimpleNamespace) -> Explanation:
     return est.explain(top=options.top, compare=options.compare, chosen=options.chosen)
 
 
+def _shapes(data: Comparisons, is_soft: bool) -> dict[str, int]:
+    """How many answers have each shape; a probability is one, though it counts as an answer each way."""
+    if is_soft:
+        return {"probability": len(data) // 2}
+    return data.shapes or {"pair": len(data)}
+
+
+def _recognised(shapes: dict[str, int], people: int) -> str:
+    """What was found in the file, as a sentence."""
+    from coombs.data.orders import NOUNS
+    from coombs.words import count
+
+    found = " and ".join(
+        f"{n} pairs with a probability each" if name == "probability" else count(n, NOUNS[name])
+        for name, n in shapes.items()
+    )
+    return f"Recognised: {found}{f', by {people} people' if people > 1 else ''}."
+
+
 def _print_page(est: Any, data: Comparisons, options: SimpleNamespace) -> None:
     """For people."""
     from coombs.render.sentences import sections
     from coombs.words import together
 
     users = _users(data)
+    print(f"{_recognised(options.shapes, len(users))}\n")
     if options.user is not None:
         print(f"The answers of {terminal_safe(options.user)}.\n")
     elif len(users) > 1:
@@ -168,10 +235,13 @@ def _print_page(est: Any, data: Comparisons, options: SimpleNamespace) -> None:
     else:
         show.page(_paper_sections(est, data, options.top))
     if options.out:
-        only = "" if getattr(est, "item_effects_", None) is None else ", without the effects of single items"
+        has_more = getattr(est, "item_effects_", None) is not None and data.n_features
+        only = ", without the effects of single items" if has_more else ""
         print(f"\nModel: {options.out}{only}")
+    if options.save:
+        print(f"{'' if options.out else chr(10)}Estimator: {options.save}")
     if options.report:
-        print(f"{'' if options.out else chr(10)}Report: {options.report}")
+        print(f"{'' if options.out or options.save else chr(10)}Report: {options.report}")
 
 
 def _paper_sections(est: PairEstimator, data: Comparisons, top: int) -> list[Section]:
@@ -193,20 +263,20 @@ def _print_json(est: Any, data: Comparisons, options: SimpleNamespace) -> None:
     """For programs."""
     import json
 
-    from coombs.insights.statements import SWEET_SPOT
+    from coombs.words import feature_names as feature_columns
 
     ours, table = options.estimator == "ideal-point", data.item_table
     distances = est.distance(table)
     ends = est.rank_interval(table) if ours else [[None, None]] * data.n_items
     ranking = zip(ranked(table, distances), distances.argsort(kind="stable"), strict=True)
     features = feature_names(est.model_)
-    explained = _explained(est, options).to_dict() if ours else est.model_.explain().to_dict()
-    has_pattern = explained["has_pattern"]
-    ideal = dict(zip(features, est.ideal_point_.tolist(), strict=True))
+    told = _explained(est, options) if ours else est.model_.explain()
+    explained, has_pattern = told.to_dict(), told.has_pattern
+    names = feature_columns(est.model_.feature_names, len(est.ideal_point_))
+    ideal: dict[str, Any] = dict(zip(names, est.ideal_point_.tolist(), strict=True))
     if ours:
         # As in words, a value of what has one.
-        values = (one["value"] if one["verdict"] == SWEET_SPOT else None for one in explained["ideal"])
-        ideal = dict(zip(features, values, strict=True))
+        ideal = {f.name: one.wanted(f) for f, one in zip(told.features, told.ideal, strict=True)}
     show.as_json(
         {
             "estimator": options.estimator,
@@ -215,6 +285,7 @@ def _print_json(est: Any, data: Comparisons, options: SimpleNamespace) -> None:
             "user": options.user,
             "users": _users(data),
             "n_answers": len(data),
+            "shapes": options.shapes,
             "n_items": data.n_items,
             "features": features,
             "has_pattern": has_pattern,
@@ -225,21 +296,15 @@ def _print_json(est: Any, data: Comparisons, options: SimpleNamespace) -> None:
                 | {"rank_low": ends[i][0], "rank_high": ends[i][1]}
                 for one, i in ranking
             ],
-            "model": json.loads(_model_json(est, data, options.chosen)),
+            "model": json.loads(model_of(est, chosen=options.chosen).to_json()),
             "explanation": explained,
-            "written": {"model": options.out, "report": options.report},
+            "written": {"model": options.out, "estimator": options.save, "report": options.report},
         }
     )
 
 
-def _model_json(est: PairEstimator, data: Comparisons, chosen: bool) -> str:
-    """The model, which says how many people it is of."""
-    found = est.explain(chosen=chosen).findings() if hasattr(est, "explain") else None
-    return replace(est.model_, n_people=len(_users(data)) or None, findings=found).to_json()
-
-
 def _users(data: Comparisons) -> list[Any]:
-    return [] if data.users is None else list(dict.fromkeys(data.users.tolist()))
+    return [] if data.answer_users is None else list(dict.fromkeys(data.answer_users.tolist()))
 
 
 def _some(users: list[Any]) -> str:

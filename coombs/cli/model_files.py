@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import coombs
+from coombs.cli import show
 
 if TYPE_CHECKING:
+    from coombs.estimators.base import PairEstimator
     from coombs.model import Model
 
 LARGEST_MODEL = 50_000_000
 """Bytes of a file that may be a model: one of a thousand features has half of them."""
+ESTIMATOR = b'"coombs-estimator"'
+"""What the file of a fitted estimator begins with, as its format."""
+BEGINNING = 100
+"""Bytes in which that is."""
 
 
 def read_model(path: str) -> Model:
-    """The model in a file, whatever else may be there."""
+    """The model in a file, whatever else may be there; of a fitted estimator, what it says and ranks by."""
     try:
         with open(path, "rb") as file:
-            data = file.read(LARGEST_MODEL + 1)
+            data = file.read(BEGINNING)
+            if ESTIMATOR in data:
+                return _model_in(coombs.load(path))
+            data += file.read(LARGEST_MODEL + 1)
     except FileNotFoundError as error:
         raise coombs.InputError(
             f"There is no file {path}; give a model that coombs fit --out wrote."
@@ -33,6 +43,21 @@ def read_model(path: str) -> Model:
         raise coombs.InputError(f"{path} is not text; give a model that coombs fit --out wrote.") from error
     except coombs.InputError as error:
         raise coombs.InputError(f"{path}: {error}") from error
+
+
+def _model_in(est: PairEstimator) -> Model:
+    """The model of an estimator that was saved."""
+    if est.item_effects_ is not None:
+        show.careful("This is the model of the features, without the effects of single items.")
+    return model_of(est)
+
+
+def model_of(est: PairEstimator, *, chosen: bool = False) -> Model:
+    """The model of a fitted estimator, with how many people it is of and what the answers bear out."""
+    users = est._data.users
+    found = est.explain(chosen=chosen).findings() if hasattr(est, "explain") else None
+    people = None if users is None else len(set(users.tolist()))
+    return replace(est.model_, n_people=people, findings=found)
 
 
 def check_output_paths(*paths: str | None) -> None:

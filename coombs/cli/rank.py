@@ -22,7 +22,7 @@ MOST_ITEMS = 20
 
 @command("rank", "rank items by a saved model", "coombs rank taste.json shop/items.csv --top 5")
 @argument("model", "JSON file")
-@argument("items", "CSV or Parquet file, an item a row")
+@argument("items", "CSV, Excel, JSON or Parquet file, an item a row")
 @click.option(
     "--top",
     metavar="K",
@@ -69,11 +69,14 @@ def _write_csv(path: str, ranking: list[dict[str, Any]], columns: list[str]) -> 
 
 def _read_items(path: str, model: Model) -> ItemTable:
     """The items in a file with the features that a model was learned from, in the model's order."""
-    from coombs.data.catalogue import catalogue
+    from coombs.data.catalogue import catalogue, table_for
+    from coombs.data.files import read_table
 
     names = model.feature_names
+    if model.encoding is not None:
+        return table_for(read_table(path), names, len(model.ideal_point), model.encoding)
     try:
-        table = catalogue(path, names).table
+        table = catalogue(path, names, dict.fromkeys(names or (), "number")).table
     except coombs.InputError as error:
         if names is None or not str(error).startswith("There is no column"):
             raise
@@ -96,21 +99,26 @@ def _distances(model: Model, table: ItemTable) -> FloatArray:
 
 
 def feature_names(model: Model) -> list[str]:
-    """What the features are called."""
+    """What the features are called; of a model of a table, its columns."""
     from coombs import words
 
+    if model.encoding is not None:
+        return model.encoding.table_names
     return list(words.feature_names(model.feature_names, len(model.ideal_point)))
 
 
 def ranked(table: ItemTable, distances: FloatArray) -> list[dict[str, Any]]:
     """All items, the best first."""
+    from coombs.data.catalogue import shown_cells
+
     names = range(len(distances)) if table.names is None else table.names
+    cells = list(shown_cells(table).values())
     return [
         {
             "rank": place,
             "item": names[i],
             "distance": float(distances[i]),
-            "features": table.matrix[i].tolist(),
+            "features": [column[i] for column in cells],
         }
         for place, i in enumerate(distances.argsort(kind="stable"), start=1)
     ]
@@ -120,19 +128,18 @@ def ranking_table(
     ranking: list[dict[str, Any]], table: ItemTable, features: list[str], measure: str = "distance"
 ) -> TableBlock:
     """The best items with their features."""
+    import numpy as np
+
     from coombs import words
     from coombs.data import naming
+    from coombs.data.catalogue import shown_cells
 
-    digits = [words.decimals(column) for column in table.matrix.T]
+    columns = shown_cells(table).values()
+    known = [[cell for cell in cells if not isinstance(cell, str)] for cells in columns]
+    digits = [words.decimals(np.array(cells)) if cells else 0 for cells in known]
     rows = []
     for one in ranking:
         values = zip(one["features"], digits, strict=True)
-        rows.append(
-            (
-                str(one["rank"]),
-                naming.text(one["item"]),
-                f"{one['distance']:.3g}",
-                *(f"{v:.{k}f}" for v, k in values),
-            )
-        )
+        texts = (v if isinstance(v, str) else f"{v:.{k}f}" for v, k in values)
+        rows.append((str(one["rank"]), naming.text(one["item"]), f"{one['distance']:.3g}", *texts))
     return TableBlock("rlr" + "r" * len(features), ("rank", "item", measure, *features), rows)

@@ -22,7 +22,7 @@ def _port(text: str | int) -> int:
 
 
 @command("serve", "answer and see the result in a browser", "coombs serve shop/items.csv --no-browser")
-@argument("items", "CSV or Parquet file; without it, the page asks for one", required=False)
+@argument("items", "CSV, Excel, JSON or Parquet file; without it, the page asks for one", required=False)
 @click.option("--name", metavar="STUDY", help="name of the study (default: the file's)")
 @storage_option
 @click.option("--host", metavar="ADDRESS", default=HOST, help=f"address to listen at (default: {HOST})")

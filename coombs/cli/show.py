@@ -42,6 +42,11 @@ def careful(sentence: Any) -> None:
     print(f"coombs: careful: {terminal_safe(' '.join(str(sentence).split()))}", file=sys.stderr)
 
 
+def note(sentence: str) -> None:
+    """Say on stderr what was recognised."""
+    print(f"coombs: {terminal_safe(sentence)}", file=sys.stderr)
+
+
 def together(model: Model) -> None:
     """Say first if a model is of several people, taken for one."""
     from coombs import words

@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from types import NoneType
 from typing import Any
 
-from coombs.data import files, naming, tables
-from coombs.data.column_roles import ItemColumn, item_columns
-from coombs.data.files import NamedColumns
-from coombs.data.tables import Columns, FloatArray, InputError, ItemTable, TableLike
+import numpy as np
+from numpy.typing import NDArray
 
+from coombs.data import files, naming, tables
+from coombs.data.cells import yes_no
+from coombs.data.column_roles import MOST_LEVELS, ItemColumn, Roles, item_columns
+from coombs.data.encoding import (
+    CATEGORY,
+    LOG,
+    NOT_KNOWN,
+    NUMBER,
+    YES_NO,
+    Encoding,
+    FeatureColumn,
+    Mark,
+    is_gap,
+    level_texts,
+)
+from coombs.data.files import NamedColumns
+from coombs.data.name_lists import header_note
+from coombs.data.profiles import is_described
+from coombs.data.tables import Columns, FloatArray, InputError, ItemTable, TableLike, Where
+from coombs.words import decimals
+
+MOST_MARKED = 60
+"""Items with gaps of which each has an effect of its own; of more, a column says that a cell is not known."""
 Details = tuple[Mapping[str, str], ...]
 
 
@@ -21,7 +44,7 @@ Details = tuple[Mapping[str, str], ...]
 class Catalogue:
     """Checked items, and of each the columns that are not features, as text.
 
-    `notes` are sentences about columns of a file that were not taken for features.
+    `notes` are sentences about columns: what was done with each, and which were not taken for features.
     """
 
     table: ItemTable
@@ -47,36 +70,75 @@ class Catalogue:
         return [str(name) for name in table.features]
 
     @cached_property
+    def columns(self) -> list[str]:
+        """What the columns of the table are called that are learned from: a category is one."""
+        return list(shown_cells(self.table))
+
+    @cached_property
     def feature_range(self) -> tuple[FloatArray, FloatArray]:
         """The lowest and the highest value of each feature."""
         return self.table.matrix.min(axis=0), self.table.matrix.max(axis=0)
 
 
-def catalogue(items: TableLike | str | PathLike[str], features: Sequence[str] | None = None) -> Catalogue:
+def catalogue(
+    items: TableLike | str | PathLike[str],
+    features: Sequence[str] | None = None,
+    roles: Roles | None = None,
+) -> Catalogue:
     """Items out of an array, a frame, or a CSV or Parquet file.
 
-    Columns of numbers are features; columns of text are details, such as a picture or a link. In files a
-    column that only numbers the items (an id, or 1, 2, 3, ...) is their names, or a detail.
-    `features` names the columns to learn from; the others are details then.
+    Columns of numbers, dates, yes and no, and categories are features; other text is a detail, such as a
+    picture or a link. In files a column that only numbers the items (an id, or 1, 2, 3, ...) is their names,
+    or a detail. `features` names the columns to learn from, as "town" or "town:category"; the others are
+    details then. `roles` says of single columns what they are.
     """
     if isinstance(items, Catalogue):
         return items
     if isinstance(features, str) or not isinstance(features, Sequence | NoneType):
         raise InputError(f"features is {features!r}; it must be a list of columns' names.")
     features = None if features is None else [str(name) for name in features]
-    if isinstance(items, str | PathLike):
-        table = files.read_table(items)
-    elif tables.frame_library(items):
-        table = files.frame_table(items)
-    elif features is not None:
-        raise InputError("features names columns; these items are an array, which has no names.")
-    else:
+    table = _named_columns(items)
+    if table is None:
+        if features is not None or roles:
+            what = "roles" if features is None else "features"
+            raise InputError(f"{what} names columns; these items are an array, which has no names.")
         found = tables.array_table(items)
         return Catalogue(found, ({},) * len(found.matrix))
-    columns = item_columns(table, features)
-    checked = _checked(table, columns, [column.name for column in columns if column.role == "feature"])
+    features, roles = _with_roles(features, roles, table)
+    columns = item_columns(table, features, roles=roles)
+    checked = _checked(table, columns)
     shown = {column.name: table.columns[column.name] for column in columns if column.role == "detail"}
-    return Catalogue(checked, details_of(shown, len(checked.matrix)), tuple(_notes(columns, features)))
+    told = [one for one in table.sentences if "kept as text" not in one]
+    told += [*_notes(columns, features), *_told(checked, columns, table)]
+    told += [*filter(None, [header_note(table)]), *_answers_note(table)]
+    return Catalogue(checked, details_of(shown, len(checked.matrix)), tuple(told))
+
+
+def _with_roles(
+    features: Sequence[str] | None, roles: Roles | None, table: NamedColumns
+) -> tuple[Sequence[str] | None, Roles | None]:
+    """Columns to learn from and roles, of features some of which may say their role: town:category."""
+    split = [
+        (name, "") if name in table.columns else tuple(name.rpartition(":")[::2]) for name in features or ()
+    ]
+    told: Roles = {
+        name: role.split("<") if "<" in role else role
+        for name, role in split
+        if role and name in table.columns
+    }
+    if features is None or not told:
+        return features, roles
+    plain = [name if name in told else whole for whole, (name, _) in zip(features, split, strict=True)]
+    return plain, {**told, **(roles or {})}
+
+
+def _named_columns(items: TableLike | str | PathLike[str]) -> NamedColumns | None:
+    """Items in a file or a frame as named columns; None for an array."""
+    if isinstance(items, NamedColumns):
+        return items
+    if isinstance(items, str | PathLike):
+        return files.read_table(items)
+    return files.frame_table(items) if tables.frame_library(items) else None
 
 
 def _notes(columns: Sequence[ItemColumn], features: Sequence[str] | None) -> Iterator[str]:
@@ -87,21 +149,173 @@ def _notes(columns: Sequence[ItemColumn], features: Sequence[str] | None) -> Ite
             yield column.why
 
 
-def item_table(items: TableLike | NamedColumns) -> ItemTable:
-    """The checked record of items that are only learned from; a column of text is refused unless it is names.
+def _told(table: ItemTable, columns: Sequence[ItemColumn], source: NamedColumns) -> Iterator[str]:
+    """What was done with each column, where it is not only that numbers are learned from."""
+    why = {name: f" ({one.phrase})" for name, one in source.readings.items() if "kept as text" in one.phrase}
+    details = [one.name for one in columns if one.role == "detail"]
+    shown = [f"{name}: shown, not learned from{why.get(name, '')}" for name in details]
+    if table.encoding is None and why.keys() & set(details):
+        yield f"{'; '.join(shown)}."
+    if table.encoding is not None:
+        learned = [f"{one.description}{why.get(one.name, '')}" for one in table.encoding.columns]
+        yield f"{'; '.join([*learned, *shown])}."
+        for one in table.encoding.columns:
+            if one.role == CATEGORY and len(one.levels) == len(table.matrix) > 2:
+                yield f"All cells of {one.name} differ: as a category it tells no more than the names do."
+        if marked := len(table.encoding.marked):
+            some, them = ("item has", "it") if marked == 1 else ("items have", "them")
+            yield f"{marked} {some} a cell that is not known: only answers about {them} say what it is worth."
 
-    Nothing could show what it says, and it would be lost without a word.
+
+def _answers_note(table: NamedColumns) -> Iterator[str]:
+    """What is to be said of a file that somebody may have taken for a file of items."""
+    names = {name.strip().lower() for name in table.columns}
+    told = (
+        {"left", "right"},
+        {"winner", "loser"},
+        {"chosen", "rejected"},
+        {"user", "item"},
+        {"best", "worst"},
+    )
+    if table.file and (is_described(table) or any(map(names.issuperset, told))):
+        yield f"{table.file} looks like answers, not like items: coombs fit learns from such a file."
+
+
+def item_table(items: TableLike | NamedColumns, roles: Roles | None = None) -> ItemTable:
+    """The checked record of items that are only learned from.
+
+    Text that is a detail is left out with a warning: nothing could show what it says.
     """
     if isinstance(items, ItemTable):
         return items
-    if not isinstance(items, NamedColumns):
-        if not tables.frame_library(items):
-            return tables.array_table(items)
-        items = files.frame_table(items)
-    columns = item_columns(items)
-    learned = [column for column in columns if column.role != "names"]
-    wanted = [column.name for column in learned if column.role == "feature" or column.kind == "text"]
-    return _checked(items, columns, wanted)
+    table = _named_columns(items)
+    if table is None:
+        return tables.array_table(items)
+    columns = item_columns(table, roles=roles)
+    asked = {str(name) for name in roles or {}}
+    passed = [
+        one.name for one in columns if one.role == "detail" and one.kind == "text" and one.name not in asked
+    ]
+    checked = _checked(table, columns)
+    if passed:
+        warnings.warn(
+            f"Not learned from, as nearly every cell is another text: {', '.join(passed)}. "
+            'Say roles={"...": "category"} to learn from a column, "ignore" to leave it out.',
+            UserWarning,
+            stacklevel=3,
+        )
+    return checked
+
+
+def table_for(
+    items: TableLike | NamedColumns,
+    features: Sequence[str] | None,
+    n_features: int,
+    encoding: Encoding | None,
+) -> ItemTable:
+    """Items as a model takes them that was learned from these features, or by this encoding.
+
+    A level that was not learned from counts as an average one, with a warning that names it.
+    """
+    if isinstance(items, ItemTable):
+        if items.encoding == encoding:
+            return items.in_order(features, n_features)
+        if items.features is None:
+            return _positional(items.matrix, items, encoding)
+        columns = _cells_of(items)
+        names: NDArray[Any] | None = items.names
+        where: Where = items.where
+    else:
+        table = _named_columns(items)
+        if table is None:
+            if encoding is None:
+                return tables.array_table(items).in_order(features, n_features)
+            given = tables.as_array(items, "items")
+            return _positional(given, None, encoding)
+        if encoding is None:
+            plain = {name: NUMBER for name in features or () if name in table.columns}
+            return item_table(table, roles=plain).in_order(features, n_features)
+        wanted = [one.name for one in encoding.columns if one.name in table.columns]
+        found = item_columns(table, wanted)
+        columns = {
+            one.name: (table.columns if one.role == YES_NO else table.typed)[one.name]
+            for one in encoding.columns
+            if one.name in table.columns and not one.gaps_of
+        }
+        held = (table.columns[one.name] for one in found if one.role == "names")
+        names, where = next(held, table.index), table.where
+    if encoding is None:
+        return tables.assemble(names, columns, where).in_order(features, n_features)
+    return _encoded(names, columns, where, encoding)
+
+
+def _cells_of(table: ItemTable) -> Columns:
+    """The columns of a table as they were before they became numbers."""
+    if table.encoding is not None:
+        return table.encoding.cells(table.matrix)
+    assert table.features is not None
+    return {str(name): column for name, column in zip(table.features, table.matrix.T, strict=True)}
+
+
+def _positional(values: NDArray[Any], table: ItemTable | None, encoding: Encoding | None) -> ItemTable:
+    """Items without names of columns: the columns of the table in their order, or all that they became."""
+    wide = 0 if encoding is None else len(encoding.names)
+    n = values.shape[1] if values.ndim == 2 else 0
+    if encoding is not None and n == wide != len(encoding.table_names):
+        return (table or tables.array_table(values))._replace(features=encoding.names, encoding=encoding)
+    if encoding is None or n != len(encoding.table_names):
+        expected = wide if encoding is None else len(encoding.table_names)
+        raise InputError(f"The items have {n} features; the model was learned from {expected}.")
+    columns = {name: values[:, j] for j, name in enumerate(encoding.table_names)}
+    return _encoded(None if table is None else table.names, columns, tables.row, encoding)
+
+
+def _encoded(names: NDArray[Any] | None, columns: Columns, where: Where, encoding: Encoding) -> ItemTable:
+    """New items by an encoding that was learned; what it does not know is said."""
+    checked = tables.assemble(names, columns, where, lambda *_: encoding)
+    if names is None and encoding.marked:
+        # Rows of another table are other items.
+        matrix = checked.matrix.copy()
+        matrix[:, -len(encoding.marked) :] = 0.0
+        checked = checked._replace(matrix=matrix)
+    for sentence in encoding.unseen(columns):
+        warnings.warn(sentence, UserWarning, stacklevel=4)
+    return checked
+
+
+def shown_cells(table: ItemTable) -> dict[str, list[float | str]]:
+    """The columns that are learned from as people know them: numbers, and all else as text.
+
+    Examples
+    --------
+    >>> towns = FeatureColumn("town", CATEGORY, ("rural", "urban"))
+    >>> shown_cells(ItemTable(np.eye(2), None, None, False, Encoding((towns,))))
+    {'town': ['rural', 'urban']}
+    """
+    names = table.features if table.features is not None else range(table.matrix.shape[1])
+    if table.encoding is None:
+        called = [str(name) if table.features is not None else f"feature {name}" for name in names]
+        return {name: column.tolist() for name, column in zip(called, table.matrix.T, strict=True)}
+    cells = table.encoding.cells(table.matrix)
+    return {
+        one.name: [
+            cell if one.role in (NUMBER, LOG) and cell is not None else one.text(cell)
+            for cell in (cells[one.name].tolist() if one.role in (NUMBER, LOG) else cells[one.name])
+        ]
+        for one in table.encoding.columns
+        if not one.gaps_of
+    }
+
+
+def shown_texts(table: ItemTable) -> tuple[list[str], list[list[str]]]:
+    """The names of those columns, and the texts of each item's cells, numbers of a column alike."""
+    columns = shown_cells(table)
+    texts = []
+    for cells in columns.values():
+        values = np.array([cell for cell in cells if not isinstance(cell, str)], dtype=float)
+        digits = decimals(values) if len(values) else 0
+        texts.append([cell if isinstance(cell, str) else f"{cell:.{digits}f}" for cell in cells])
+    return list(columns), [[of[i] for of in texts] for i in range(len(table.matrix))]
 
 
 def details_of(columns: Columns, n: int) -> Details:
@@ -110,9 +324,76 @@ def details_of(columns: Columns, n: int) -> Details:
     return tuple({name: cells[i] for name, cells in texts.items()} for i in range(n))
 
 
-def _checked(table: NamedColumns, columns: Sequence[ItemColumn], features: Sequence[str]) -> ItemTable:
-    """The items with these features, and with their names."""
+def _checked(table: NamedColumns, columns: Sequence[ItemColumn]) -> ItemTable:
+    """The items with their features, and with their names."""
     named = (table.columns[column.name] for column in columns if column.role == "names")
-    learned = {name: table.typed[name] for name in features}
-    checked = tables.assemble(next(named, table.index), learned, table.where)
-    return checked if table.has_headers or len(learned) < len(columns) else checked._replace(features=None)
+    checked = encoded_items(table, columns, next(named, table.index), np.arange(table.n_rows))
+    n_features = sum(column.role == "feature" for column in columns)
+    if table.has_headers or n_features < len(columns) or checked.encoding is not None or not n_features:
+        return checked
+    return checked._replace(features=None)
+
+
+def encoded_items(
+    table: NamedColumns, columns: Sequence[ItemColumn], names: NDArray[Any] | None, rows: NDArray[np.intp]
+) -> ItemTable:
+    """Some rows of a table as items of these names: its features, as their roles say."""
+    features = [column for column in columns if column.role == "feature"]
+    cells = {
+        one.name: (
+            _yes_no_cells(table.columns[one.name]) if one.learned_as == YES_NO else table.typed[one.name]
+        )[rows]
+        for one in features
+    }
+
+    def learn(known: Columns, texts: list[str], where: Where) -> Encoding | None:
+        units = {name: reading.unit for name, reading in table.readings.items()}
+        learned = [_learned(one, known[one.name], units.get(one.name, ""), where) for one in features]
+        called = texts or [str(i) for i in range(len(rows))]
+        found = Encoding(*_with_gaps(learned, known, called))
+        return None if found.is_plain else found
+
+    return tables.assemble(names, cells, lambda i: table.where(int(rows[i])), learn)
+
+
+def _yes_no_cells(column: NDArray[Any]) -> NDArray[Any]:
+    """Cells of yes and no as those words, blank where it is not known; others as they are."""
+    values = yes_no(column)
+    if values is None:
+        return column
+    return np.where(np.isnan(values), "", np.where(values > 0, "yes", "no")).astype(object)
+
+
+def _with_gaps(
+    columns: Sequence[FeatureColumn], cells: Columns, names: Sequence[str]
+) -> tuple[tuple[FeatureColumn, ...], tuple[Mark, ...]]:
+    """The columns, and marks of the items of which something is not known.
+
+    Of very many such items, a column beside each column with gaps says so instead.
+    """
+    gaps = {one.name: is_gap(cells[one.name]) for one in columns if one.fill is not None}
+    rows: list[int] = np.flatnonzero(np.logical_or.reduce(list(gaps.values()))).tolist() if gaps else []
+    if len(rows) > MOST_MARKED:
+        flags = [FeatureColumn(f"{name} {NOT_KNOWN}", YES_NO, gaps_of=name) for name in gaps]
+        return (*columns, *flags), ()
+    return tuple(columns), tuple(Mark(names[i], tuple(name for name in gaps if gaps[name][i])) for i in rows)
+
+
+def _learned(column: ItemColumn, cells: NDArray[Any], unit: str, where: Where) -> FeatureColumn:
+    """How the cells of a feature become numbers."""
+    levels = column.levels
+    if column.learned_as == CATEGORY:
+        texts = level_texts(cells)
+        levels = tuple(sorted(set(texts) - {NOT_KNOWN})) + (NOT_KNOWN,) * (NOT_KNOWN in texts)
+        if len(levels) > max(MOST_LEVELS, 1) and len(levels) == len(texts):
+            raise InputError(
+                f"All {len(texts)} cells of column {column.name!r} differ; a category has levels that repeat."
+            )
+    gaps = int(is_gap(cells).sum())
+    found = FeatureColumn(column.name, column.learned_as, levels, unit, gaps)
+    if not gaps or column.learned_as == CATEGORY:
+        return found
+    if gaps == len(cells):
+        raise InputError(f"No cell of column {column.name!r} is known; leave it out.")
+    known = replace(found, fill=math.nan).encode(cells, where)
+    return replace(found, fill=float(np.nanmean(known)))

@@ -22,6 +22,13 @@ _NEITHER = 3
 _WORDS = {"left": 1, "right": -1, "tie": 0, "skip": _SKIP}
 """Words for an answer, and the sign of each."""
 
+_NEEDED = (
+    "left, right, winner or winner, loser or chosen, rejected or left, right, p (probabilities); of choices "
+    "option1, option2, ... and chosen, or best and worst; of rankings rank1, rank2, ..., or ranking "
+    "(a > b = c), or user, item, rank; of ratings user, item, rating"
+)
+"""Columns that say what an answer was."""
+
 
 def two_items(table: ItemTable) -> ItemTable:
     """The table, once there is something to compare in it."""
@@ -143,6 +150,7 @@ class AnswerColumns(NamedTuple):
     users: NDArray[Any] | None
     weights: NDArray[Any] | None
     rows: NDArray[np.intp]
+    p: NDArray[Any] | None = None
 
 
 def answer_columns(columns: Columns, where: Where) -> AnswerColumns:
@@ -151,21 +159,31 @@ def answer_columns(columns: Columns, where: Where) -> AnswerColumns:
     A choice goes before a winner, unless it is something else that is called so.
     """
     columns = lower_case(columns)
-    users, weights = (_optional(columns.get(name)) for name in ("user", "weight"))
+    users = optional(columns.get("user"))
+    weights = optional(columns.get("weight", columns.get("confidence")))
     if {"left", "right"} <= columns.keys() and not columns.keys().isdisjoint({"choice", "winner"}):
         pairs = np.column_stack([columns["left"], columns["right"]])
         y = (_choice_signs if _says_choice(columns) else _winner_signs)(columns, where)
         rows = np.flatnonzero(y != _SKIP)
         users, weights = (None if part is None else part[rows] for part in (users, weights))
         return AnswerColumns(pairs[rows], y[rows], users, weights, rows)
-    if {"winner", "loser"} <= columns.keys():
-        pairs = np.column_stack([columns["winner"], columns["loser"]])
-        return AnswerColumns(pairs, None, users, weights, np.arange(len(pairs)))
-    there = ", ".join(columns)
-    raise InputError(
-        f"The answers have the columns {there}; needed are left, right, winner or winner, loser, "
-        "or left, right, choice."
-    )
+    for winner, loser in (("winner", "loser"), ("chosen", "rejected")):
+        if {winner, loser} <= columns.keys():
+            pairs = np.column_stack([columns[winner], columns[loser]])
+            return AnswerColumns(pairs, None, users, weights, np.arange(len(pairs)))
+    if gives_probabilities(columns):
+        pairs = np.column_stack([columns["left"], columns["right"]])
+        return AnswerColumns(pairs, None, users, weights, np.arange(len(pairs)), columns["p"])
+    if "ranking" in columns:
+        said = naming.text(columns["ranking"][0])
+        raise InputError(f"The ranking of {where(0)} is {said!r}; it must be like a > b = c > d.")
+    raise InputError(f"The answers have the columns {', '.join(columns)}; needed are {_NEEDED}.")
+
+
+def gives_probabilities(columns: Columns) -> bool:
+    """Whether answers are how likely the left is preferred, as nothing says what was."""
+    names = {name.strip().lower() for name in columns}
+    return {"left", "right", "p"} <= names and names.isdisjoint({"winner", "choice", "rejected"})
 
 
 def lower_case(columns: Columns) -> Columns:
@@ -208,7 +226,7 @@ def _winner_signs(columns: Columns, where: Where) -> NDArray[np.int8]:
     return np.array(signs, dtype=np.int8)
 
 
-def _optional(column: NDArray[Any] | None) -> NDArray[Any] | None:
+def optional(column: NDArray[Any] | None) -> NDArray[Any] | None:
     """A column that may be absent, or blank from top to bottom, which is the same."""
     blank = column is None or (column.dtype.kind in "Of" and all(naming.text(cell) == "" for cell in column))
     return None if blank else column

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -17,14 +17,49 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs.data import naming
+from coombs.data import cells, naming
+from coombs.data.encoding import (
+    CATEGORY,
+    DATE,
+    LEARNED,
+    LOG,
+    NOT_KNOWN,
+    NUMBER,
+    ORDERED,
+    YES_NO,
+    is_date,
+    is_gap,
+    level_texts,
+)
 from coombs.data.files import NAME_HEADERS, NamedColumns
 from coombs.data.tables import InputError, holds_text
 
 Kind: TypeAlias = Literal["number", "text", "mixed"]
 """What the cells are; gaps apart. Mixed is a column of numbers with mistakes in it, or of gaps alone."""
-Role: TypeAlias = Literal["names", "feature", "detail"]
-"""A feature is learned from; a detail is shown and not learned from."""
+Role: TypeAlias = Literal["names", "feature", "detail", "ignored"]
+"""A feature is learned from; a detail is shown and not learned from; what is ignored is neither."""
+Roles: TypeAlias = Mapping[str, str | Sequence[str]]
+"""What columns are said to be: one of `ROLES` each, or the levels of an ordered one, the lowest first."""
+ROLES = (*LEARNED, "text", "names", "ignore")
+"""What a column may be said to be: the whole list."""
+_AS = {
+    NUMBER: "",
+    LOG: " on a log scale",
+    CATEGORY: " as a category",
+    ORDERED: " as ordered levels",
+    YES_NO: " as yes or no",
+    DATE: " as dates",
+}
+MOST_LEVELS = 30
+"""Different words of a column of text that is taken for a category, at most."""
+ROWS_A_LEVEL = 3
+"""Rows for each of them, at least, if they are more than two."""
+LONGEST_LEVEL = 60
+"""Characters of each, at most."""
+DECADES = 100.0
+"""The largest of positive numbers over the smallest, from which on a log scale is thought of."""
+FEWEST_ON_LOG = 8
+"""Numbers of which it is thought of, at least."""
 
 FEWEST_COUNTED = 5
 """Rows from which on 1, 2, 3, ... is taken for a count of them, whatever the column is called."""
@@ -41,23 +76,32 @@ _WHOLE = re.compile(r"-?\d+")
 
 @dataclass(frozen=True)
 class ItemColumn:
-    """What a column is, and a sentence that says why; `numbers_items`: its numbers only tell items apart."""
+    """What a column is, and a sentence that says why; `numbers_items`: its numbers only tell items apart.
+
+    A feature is learned from as `learned_as` says, a category or an ordered column with these `levels`.
+    """
 
     name: str
     kind: Kind
     role: Role
     why: str
     numbers_items: bool
+    learned_as: str = ""
+    levels: tuple[str, ...] = ()
 
 
 def item_columns(
-    table: NamedColumns, features: Sequence[str] | None = None, names: str | None = None
+    table: NamedColumns,
+    features: Sequence[str] | None = None,
+    names: str | None = None,
+    roles: Roles | None = None,
 ) -> tuple[ItemColumn, ...]:
     """What the columns of a table are.
 
-    Numbers are features and text is a detail, unless `features` says which columns to learn from. In files
-    the first column is the names by its header or because it is text; otherwise one that numbers the items
-    is. `names` says which column holds them instead.
+    Numbers, dates, yes and no, and text of few different words are features; other text is a detail, unless
+    `features` says which columns to learn from, or `roles` what a column is. In files the first column is the
+    names by its header or because it is text; otherwise one that numbers the items is. `names` says which
+    column holds them instead.
 
     Examples
     --------
@@ -67,31 +111,154 @@ def item_columns(
     feature: Column 'price' is learned from.
     names: Column 'Car ID' numbers the items: it is taken for their names and not learned from.
     """
-    candidates = _name_columns(table, features or ())
-    names = names or next(iter(candidates), None)
+    roles = _checked_roles(roles or {}, [*table.columns, *(features or ())])
+    given = [name for name, role in roles.items() if role == "names"]
+    apart = [name for name, role in roles.items() if role in LEARNED or not isinstance(role, str)]
+    candidates = _name_columns(table, [*(features or ()), *apart, *(n for n in roles if roles[n] == "text")])
+    names = next(iter(given), None) or names or next(iter(candidates), None)
     refuse_unknown(features or (), [name for name in table.columns if name != names])
     found = []
     for name, column in table.typed.items():
         kind = _kind(column)
         numbers_items = name in candidates and kind == "number"
-        role, why = _role(name, kind, names, features, numbers_items)
-        found.append(ItemColumn(name, kind, role, f"Column {name!r} {why}.", numbers_items))
+        learned_as, levels = _learned_as(table, name, kind, roles.get(name), features is not None)
+        role, why = _role(name, names, learned_as, roles.get(name), features, numbers_items)
+        if role == "feature" and roles.get(name) is None and features is None and _is_mostly_blank(column):
+            role, why = "detail", "has more blank cells than others: it is shown and not learned from"
+        if role != "feature":
+            learned_as, levels = "", ()
+        found.append(
+            ItemColumn(name, kind, role, f"Column {name!r} {why}.", numbers_items, learned_as, levels)
+        )
     return tuple(found)
 
 
+def _is_mostly_blank(column: NDArray[Any]) -> bool:
+    """Whether more than half of the cells are not known."""
+    return 2 * int(is_gap(column).sum()) > len(column)
+
+
+def _checked_roles(roles: Roles, columns: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
+    """Roles by column, once each is one that there is."""
+    if not isinstance(roles, Mapping):
+        raise InputError(f"roles is {roles!r}; it must be a dict from columns' names to what they are.")
+    refuse_unknown(map(str, roles), columns)
+    found: dict[str, str | tuple[str, ...]] = {}
+    for name, role in roles.items():
+        if isinstance(role, list | tuple):
+            found[str(name)] = tuple(naming.text(level).strip() for level in role)
+            if len(set(found[str(name)])) < max(len(role), 2):
+                raise InputError(f"The levels of {name!r} must be two or more, in order, each once.")
+        elif role in ROLES:
+            found[str(name)] = role
+        else:
+            known = ", ".join(map(repr, ROLES))
+            raise InputError(
+                f"The role of {name!r} is {role!r}; it must be one of {known}, or a list of levels."
+            )
+    if sum(role == "names" for role in found.values()) > 1:
+        raise InputError("More than one column has the role 'names'; one holds the names of the items.")
+    return found
+
+
+def _learned_as(
+    table: NamedColumns, name: str, kind: Kind, role: str | tuple[str, ...] | None, is_chosen: bool
+) -> tuple[str, tuple[str, ...]]:
+    """What a column would be learned from as, and its levels; nothing where it is only to be shown."""
+    declared, column = table.categorical.get(name), table.typed[name]
+    if isinstance(role, tuple):
+        return ORDERED, role
+    if role is None:
+        role = _guess(table, name, kind, is_chosen)
+    if role == ORDERED:
+        if declared is not None and declared.levels:
+            return ORDERED, declared.levels
+        return ORDERED, _sorted_levels(name, column)
+    return (role, ()) if role in LEARNED else ("", ())
+
+
+def _guess(table: NamedColumns, name: str, kind: Kind, is_chosen: bool) -> str:
+    """What a column is probably learned from as; "text" if it is not."""
+    declared, column = table.categorical.get(name), table.typed[name]
+    if declared is not None:
+        return ORDERED if declared.is_ordered else CATEGORY
+    if column.dtype.kind == "b" or cells.yes_no(table.columns[name]) is not None:
+        return YES_NO
+    filled = [cell for cell in column if not naming.is_missing(cell)]
+    if column.dtype.kind == "M" or (filled and all(map(is_date, filled))):
+        return DATE
+    if kind == "text":
+        return CATEGORY if is_chosen or _has_few_levels(column) else "text"
+    return LOG if kind == "number" and _spans_decades(column) else NUMBER
+
+
+def _has_few_levels(column: NDArray[Any]) -> bool:
+    """Whether the cells of a column of text are so few different words that they can be learned from."""
+    texts = [text for text in level_texts(column) if text != NOT_KNOWN]
+    levels = set(texts)
+    few = 2 <= len(levels) <= min(MOST_LEVELS, max(2, len(texts) // ROWS_A_LEVEL)) and len(levels) < len(
+        texts
+    )
+    return few and all(len(text) <= LONGEST_LEVEL and "://" not in text for text in levels)
+
+
+def _repeats(column: NDArray[Any]) -> bool:
+    """Whether the cells of a column are so few different words, each so often, that they cannot be names."""
+    return _has_few_levels(column) and len(column) >= ROWS_A_LEVEL * len(set(level_texts(column)))
+
+
+def _spans_decades(column: NDArray[Any]) -> bool:
+    """Whether numbers are positive, over two decades or more, and less lopsided on a log scale."""
+    values = np.array([float(cell) for cell in column if not naming.is_missing(cell)])
+    values = values[np.isfinite(values)]
+    if len(values) < FEWEST_ON_LOG or values.min() <= 0 or values.max() < DECADES * values.min():
+        return False
+    return abs(_skewness(np.log(values))) < abs(_skewness(values))
+
+
+def _skewness(values: NDArray[np.float64]) -> float:
+    away = values - values.mean()
+    # NaN where numbers are too large for it.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float((away**3).mean() / max(float((away**2).mean()), np.finfo(float).tiny) ** 1.5)
+
+
+def _sorted_levels(name: str, column: NDArray[Any]) -> tuple[str, ...]:
+    """The levels of a column that is said to be ordered, by their numbers; words do not say their order."""
+    levels = sorted({text for text in level_texts(column) if text != NOT_KNOWN})
+    if all(map(_is_finite, levels)):
+        return tuple(sorted(levels, key=float))
+    some = levels[:3] + ["..."] * (len(levels) > 3)
+    raise InputError(
+        f"Words do not say their order: give the levels of {name!r} from low to high, as "
+        f"roles={{{name!r}: {levels[:3]}}} in Python or {name}:{'<'.join(some)} for --features."
+    )
+
+
 def _role(
-    name: str, kind: Kind, names: str | None, features: Sequence[str] | None, numbers_items: bool
+    name: str,
+    names: str | None,
+    learned_as: str,
+    asked: str | tuple[str, ...] | None,
+    features: Sequence[str] | None,
+    numbers_items: bool,
 ) -> tuple[Role, str]:
     """What a column is, and why."""
     if name == names:
         return "names", TAKEN_FOR_NAMES if numbers_items else "holds the names of the items"
+    if asked == "ignore":
+        return "ignored", "is left out"
+    if asked is not None:
+        if learned_as:
+            return "feature", f"is learned from{_AS[learned_as]}"
+        return "detail", "is shown and not learned from"
     if features is not None and name not in features:
         return "detail", "is not one of the chosen features: it is shown and not learned from"
     if features is None and numbers_items:
         return "detail", "only numbers the items, and is not learned from"
-    if features is None and kind == "text":
+    if not learned_as:
         return "detail", "is text: it is shown and not learned from"
-    return "feature", "is learned from"
+    return "feature", f"is learned from{_AS[learned_as]}"
 
 
 def refuse_unknown(wanted: Iterable[str | None], columns: Sequence[str]) -> None:
@@ -129,21 +296,29 @@ def is_id_header(header: str) -> bool:
 def _name_columns(table: NamedColumns, features: Sequence[str]) -> list[str]:
     """Columns that may hold the names, the likeliest first; never a feature.
 
-    A pandas frame has names in its index or none; a polars frame, which has no index, in a column of text.
+    A pandas frame has names in its index or none; a polars frame, which has no index, in a column of text. A
+    few words that repeat are a category.
     """
     columns = table.typed
     free = [name for name in columns if name not in set(features)]
     if table.source == "pandas" or table.index is not None:
-        return []
+        # But for a frame that is nothing else than a list of names.
+        only = table.index is None and len(columns) == 1 and not features
+        return [name for name in free if only and holds_text(columns[name])]
     if table.source == "polars":
-        return [name for name in free if holds_text(columns[name])]
+        texts = (name for name in free if holds_text(table.columns[name]))
+        return [name for name in texts if not _repeats(columns[name])][:1]
     named = [name for name in free if is_id_header(name) and _tells_apart(columns[name])]
     counting = [name for name in free if name not in named and _counts(table, name)]
     numbers = {name for name, column in columns.items() if not holds_text(column)}
     # Where there is nothing else to learn from, a column that counts is a feature.
     found = [*named, *(counting if numbers - {*named, *counting} else ())]
     first = next(iter(columns), None)
-    if first in free and (first.strip().lower() in NAME_HEADERS or holds_text(columns[first])):
+    if first in free and (
+        first.strip().lower() in NAME_HEADERS
+        or (holds_text(columns[first]) and not _repeats(columns[first]))
+        or columns[first].dtype.kind == "M"
+    ):
         return [first, *found]
     return found
 

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from coombs.data import checking, files, preflib, tables
-from coombs.data.catalogue import item_table
+from coombs.data.catalogue import catalogue, item_table
+from coombs.data.orders import CHOICE, SHAPES
+from coombs.data.profiles import DescribedChoices, described_choices
+from coombs.data.shape_constructors import Column, ShapeConstructors, probabilities, soft
+from coombs.data.shape_tables import Shaped, as_numbers, shaped
 from coombs.data.tables import InputError, ItemTable, TableLike, Where
 from coombs.words import count
 
-Column: TypeAlias = ArrayLike | None
+_SHAPES = {name: code for code, name in enumerate(SHAPES)}
 
 
-class Constructors:
+class Constructors(ShapeConstructors):
     """The class methods of `Comparisons` that make one."""
 
     __slots__ = ()
-
-    def _store(self, *values: Any) -> None:
-        """Set every field, in their order."""
-        raise NotImplementedError
-
-    @classmethod
-    def _of(cls, *values: Any) -> Self:
-        """Comparisons out of checked values, one for each field."""
-        data = cls.__new__(cls)
-        data._store(*values)
-        return data
 
     @classmethod
     def from_ranking(cls, items: TableLike, order: ArrayLike) -> Self:
@@ -154,7 +148,89 @@ class Constructors:
         )
 
     @classmethod
-    def from_frame(cls, items: TableLike, answers: Any) -> Self:
+    def from_profiles(
+        cls,
+        answers: Any,
+        features: Sequence[str] | None = None,
+        *,
+        user: str | None = None,
+        question: str | None = None,
+        chosen: str | None = None,
+    ) -> Self:
+        """Return answers about profiles that are described in the answers themselves.
+
+        Parameters
+        ----------
+        answers : pandas or polars frame, long or wide. In a long one each profile is a row: `question` says
+            which rows are one question, `chosen` is 1 of the profile that was chosen and 0 of the others.
+            In a wide one each question is a row: a feature has a column for each profile (left_price,
+            right_price; price_1, price_2; price_a, price_b), `chosen` is left or right, 1 or 2, a or b, tie
+            or skip
+        features : columns to learn from, in a wide frame without the side, as price; by default all that
+            differ between the profiles of a question, but for ids and other answers
+        user, question, chosen : names of these columns where they are not recognised, as person, task and
+            winner are
+
+        Returns
+        -------
+        Comparisons; the items are the different profiles, called by their features
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from coombs import Comparisons
+        >>> long = {"task": [1, 1, 2, 2], "price": [3, 4, 4, 2], "size": [1, 2, 2, 1], "chosen": [0, 1, 1, 0]}
+        >>> data = Comparisons.from_profiles(pd.DataFrame(long))
+        >>> data, data.name_of(0)
+        (Comparisons(2 answers about 3 items with 2 features), '3, 1')
+        >>> wide = {"price_1": [3, 4], "price_2": [4, 2], "size_1": [1, 2], "size_2": [2, 1]}
+        >>> Comparisons.from_profiles(pd.DataFrame(wide | {"winner": [2, 1]})) == data
+        True
+        """
+        table = files.frame_table(answers)
+        found = described_choices(table, features, user=user, question=question, chosen=chosen)
+        return cls.of_described(found)
+
+    @classmethod
+    def of_described(cls, found: DescribedChoices) -> Self:
+        """Return the answers to questions that were read from a table.
+
+        Parameters
+        ----------
+        found : what `coombs.data.profiles.described_choices` gave
+
+        Returns
+        -------
+        Comparisons
+
+        Examples
+        --------
+        >>> from coombs import Comparisons
+        >>> from coombs.data.files import content_table
+        >>> from coombs.data.profiles import described_choices
+        >>> table = content_table(b"price_1,price_2,winner\\n3,4,1\\n2,3,1\\n", "pairs.csv")
+        >>> Comparisons.of_described(described_choices(table))
+        Comparisons(2 answers about 3 items with 1 feature)
+        """
+
+        def place(i: int) -> str:
+            return found.where(i)
+
+        table = checking.two_items(catalogue(found.profiles, found.features).table)
+        table = table._replace(names=found.called, number_names=False)
+        if max(map(len, found.sets)) > 2:
+            called = [[found.called[i] for i in one] for one in found.sets]
+            tiers = [
+                [[None], one] if k is None else [[one[k]], [*one[:k], *one[k + 1 :]]]
+                for one, k in zip(called, found.chosen, strict=True)
+            ]
+            return cls._of_orders(table, tiers, CHOICE, found.users, found.weights, place)
+        signs = {None: 0, 0: 1, 1: -1}
+        y = np.array([signs[one] for one in found.chosen], dtype=np.int8)
+        return cls._of(*table, *checking.answers(np.array(found.sets), y, found.users, found.weights, place))
+
+    @classmethod
+    def from_frame(cls, items: TableLike, answers: Any, half_life: float | None = None) -> Self:
         """Return the answers in a pandas or polars frame.
 
         Parameters
@@ -163,7 +239,9 @@ class Constructors:
         answers : frame with the columns `left`, `right`, `winner`, or `winner`, `loser`; also `user` and
             `weight` where there are any; others are ignored. Beside `left` and `right`, `winner` is the name
             of one of the two or, unless one of the two has that very name, a word: left, right, tie, or skip
-            for a question that was not answered, which is left out
+            for a question that was not answered, which is left out. Columns of choices, rankings and ratings
+            are recognised as well
+        half_life : days after which an answer counts for half, from the last one on, by a column `timestamp`
 
         Returns
         -------
@@ -177,18 +255,24 @@ class Constructors:
         True
         """
         table = files.frame_table(answers)
-        return cls.from_columns(item_table(items), table.answers, table.where)
+        return cls.from_columns(item_table(items), table.answers_with(half_life), table.where)
 
     @classmethod
-    def read_csv(cls, items_path: files.PathType, answers_path: files.PathType) -> Self:
-        """Return the answers in a CSV file about the items in another.
+    def read_csv(
+        cls,
+        items_path: files.PathType,
+        answers_path: files.PathType | None = None,
+        half_life: float | None = None,
+    ) -> Self:
+        """Return the answers in a CSV, Excel or JSON file about items in another, or that it describes.
 
         Parameters
         ----------
         items_path : path; one row an item, one column a feature. The first column holds the item
             names when it is text or its header is item, name, id or blank; otherwise there are none
         answers_path : path; columns as for `from_frame`, items called by name, or by position
-            where they have no names
+            where they have no names. Without it, the one file holds both, as for `from_profiles`
+        half_life : as for `from_frame`
 
         Returns
         -------
@@ -204,8 +288,10 @@ class Constructors:
         >>> Comparisons.read_csv(folder / "items.csv", folder / "answers.csv")
         Comparisons(1 answer about 2 items with 1 feature)
         """
-        items, table = (files.read_table(path, "csv") for path in (items_path, answers_path))
-        return cls.from_columns(item_table(items), table.answers, table.where)
+        if answers_path is None:
+            return cls.of_described(described_choices(files.read_table(items_path)))
+        items, table = (files.read_table(path) for path in (items_path, answers_path))
+        return cls.from_columns(item_table(items), table.answers_with(half_life), table.where)
 
     @classmethod
     def read_parquet(cls, items_path: files.PathType, answers_path: files.PathType) -> Self:
@@ -286,16 +372,56 @@ class Constructors:
         >>> Comparisons.from_columns(table, columns, lambda i: f"row {i}")
         Comparisons(2 answers about 2 items with 1 feature)
         """
+        checking.two_items(table)
+        lower = checking.lower_case(columns)
+        if several := shaped(lower, where):
+            return cls._joined([cls._of_shaped(table, one, where) for one in several])
         given = checking.answer_columns(columns, where)
         pairs: Any = given.pairs
         if table.names is not None:
             # In a table of answers a number is never a position where the items have names.
             flat = tables.text_array(pairs.ravel(), "item", lambda i: where(int(given.rows[i // 2])))
             pairs = flat.reshape(pairs.shape)
-        checking.two_items(table)
 
         def place(i: int) -> str:
             return where(int(given.rows[i]))
 
         found = checking.pairs(table, tables.as_array(pairs, "pairs"), place)
-        return cls._of(*table, *checking.answers(found, given.y, given.users, given.weights, place))
+        checked = checking.answers(found, given.y, given.users, given.weights, place)
+        if given.p is None:
+            return cls._of(*table, *checked)
+        return cls._of(*table, *soft(checked[0], probabilities(given.p, place), *checked[2:]))
+
+    @classmethod
+    def _of_shaped(cls, table: ItemTable, found: Shaped, where: Where) -> Self:
+        """Choices, rankings or ratings that columns hold."""
+
+        def place(i: int) -> str:
+            return where(found.rows[i])
+
+        if found.ratings is not None:
+            values = tables.numbers(as_numbers(found.ratings), "Rating", where)
+            things = tables.text_array(found.things, "item", where)
+            return cls._of_ratings(table, _called(table, things), values, found.users, found.weights, where)
+        called = [[_names(table, tier) for tier in tiers] for tiers in found.answers]
+        if "pair" in found.shapes:
+            pairs = [[one for tier in tiers for one in tier] for tiers in called]
+            rows = checking.pairs(table, tables.as_array(pairs, "pairs", exact=True), place)
+            y = np.array([len(tiers) - 1 for tiers in called], dtype=np.int8)
+            return cls._of(*table, *checking.answers(rows, y, found.users, found.weights, place))
+        codes = [_SHAPES[name] for name in found.shapes]
+        return cls._of_orders(table, called, codes, found.users, found.weights, place)
+
+
+def _called(table: ItemTable, texts: Any) -> Any:
+    """What calls items in a table of answers: names, or positions as numbers where there are none."""
+    if table.names is not None or not all(map(str.isdecimal, texts)):
+        return texts
+    return np.array([int(text) for text in texts])
+
+
+def _names(table: ItemTable, tier: list[Any]) -> list[Any]:
+    """The same for what shares a place; None stays."""
+    if table.names is not None:
+        return tier
+    return [int(one) if isinstance(one, str) and one.isdecimal() else one for one in tier]

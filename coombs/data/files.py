@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import csv
-import re
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
-from io import BytesIO, StringIO
+from io import BytesIO
+from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coombs.data import naming
+from coombs.data.cells import ReadColumn, Reading, read_columns, read_frame_column
+from coombs.data.dates import Dates, read_dates
+from coombs.data.formats import guard, read_text_table, refuse_cells, unreadable
 from coombs.data.tables import (
     Columns,
     InputError,
@@ -25,7 +30,7 @@ from coombs.data.tables import (
     frame_library,
     is_default,
     pandas,
-    refuse_repeats,
+    weights,
 )
 
 PathType: TypeAlias = str | PathLike[str]
@@ -34,32 +39,45 @@ NAME_HEADERS = {"item", "name", "id", ""}
 """A first column that is called so holds the names of the items."""
 PARQUET_SUFFIXES = (".parquet", ".pq")
 """How names of Parquet files end."""
+TIMES = ("timestamp", "time", "answered", "date")
+"""Columns of a table of answers that say when each was given."""
+NUMBERS = {"weight", "confidence", "p"}
+"""Columns of a table of answers that hold numbers."""
 _LABEL_HEADERS = NAME_HEADERS | {"left", "right", "winner", "loser", "user"}
-"""Columns by these names call something: what looks like a number in them is a name, and stays as it is."""
-_BOOLEAN_WORDS = {"true": 1.0, "false": 0.0}
-_SEPARATORS = ",;\t"
-_DECIMAL = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
-# Spreadsheets run a cell that begins so as a formula; apostrophes before it are kept apart by one more.
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+"""Columns by these names call something: what looks like a number with marks in them is a name."""
+_TEXT_SOURCES = ("csv", "excel", "json")
+"""Where cells are bare text."""
+_PARQUET = b"PAR1"
+"""What Parquet files begin with."""
+
+
+class Categorical(NamedTuple):
+    """Levels of a column that a frame declares to be categorical, as text, and whether their order counts."""
+
+    levels: tuple[str, ...]
+    is_ordered: bool
 
 
 @dataclass(frozen=True)
 class NamedColumns:
-    """A table as named columns, wherever it comes from, with its cells as they are there: in CSV, as text.
+    """A table as named columns, wherever it comes from, with its cells as they are there: in files, as text.
 
-    `index` holds what an index of pandas calls the rows; `lines` are those of a CSV file that rows end on.
-    `has_headers` is False where pandas made the names of the columns up.
+    `index` holds what an index of pandas calls the rows; `lines` are the numbers of a file's rows, which
+    messages call by `noun`. `has_headers` is False where pandas made the names of the columns up. `notes` are
+    sentences about how the file was read; `categorical` are the columns that a frame declares to be so.
     """
 
     columns: Columns
-    source: Literal["csv", "parquet", "pandas", "polars"]
+    source: Literal["csv", "excel", "json", "parquet", "pandas", "polars"]
     file: str = ""
     lines: Sequence[int] | None = None
     index: NDArray[Any] | None = None
     index_name: str = "item"
     has_headers: bool = True
     separator: str = ","
-    decimal_commas: bool = False
+    noun: str = "row"
+    notes: tuple[str, ...] = ()
+    categorical: Mapping[str, Categorical] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -68,53 +86,120 @@ class NamedColumns:
 
     @cached_property
     def typed(self) -> Columns:
-        """The columns with numbers for what reads as numbers, None for blanks, where cells are bare text."""
-        if self.source != "csv":
-            return self.columns
-        return {name: typed(column) for name, column in self.columns.items()}
+        """The columns as numbers (NaN: not known), dates (NaT), or words (None).
+
+        A column of numbers with mistakes in it has numbers and text. In frames other types stay as they are.
+        """
+        return {name: column.cells for name, column in self._read.items()}
+
+    @cached_property
+    def readings(self) -> dict[str, Reading]:
+        """How columns were read whose cells are not simply what they look like."""
+        return {name: column.reading for name, column in self._read.items() if column.reading is not None}
+
+    @property
+    def sentences(self) -> list[str]:
+        """How the file and its cells were read, as far as there is something to say."""
+        return [*self.notes, *(f"{name}: {reading.phrase}." for name, reading in self.readings.items())]
+
+    @cached_property
+    def _read(self) -> dict[str, ReadColumn]:
+        """The columns as numbers, dates or words, and how that was done."""
+        if self.source not in _TEXT_SOURCES:
+            return {name: read_frame_column(column) for name, column in self.columns.items()}
+        labels = [name for name in self.columns if name.strip().lower() in _LABEL_HEADERS]
+        return read_columns(self.columns, labels, self.separator in ";\t")
 
     @property
     def answers(self) -> Columns:
         """The columns of a table of answers: labels as they are, weights as numbers."""
-        return {
-            name: typed(column) if self.source == "csv" and name.strip().lower() == "weight" else column
-            for name, column in self.columns.items()
-        }
+        numbers = {name: column for name, column in self.columns.items() if name.strip().lower() in NUMBERS}
+        if self.source not in _TEXT_SOURCES or not numbers:
+            return self.columns
+        read = read_columns(numbers, (), self.separator in ";\t")
+        return self.columns | {name: column.cells for name, column in read.items()}
+
+    def answers_with(self, half_life: float | None) -> Columns:
+        """The same; with a half-life, answers that are so many days older than the last count for half."""
+        if half_life is None:
+            return self.answers
+        if isinstance(half_life, bool) or not isinstance(half_life, Real) or not 0 < half_life < math.inf:
+            raise InputError(f"The half-life is {half_life!r}; it must be a number of days above zero.")
+        columns = {name.strip().lower(): name for name in self.columns}
+        name = next((columns[one] for one in TIMES if one in columns), None)
+        times = None if name is None else self.typed[name]
+        if name is None or times is None:
+            raise InputError("A half-life needs a column timestamp with the date or time of each answer.")
+        if times.dtype.kind != "M":
+            cells = [naming.text(cell) for cell in self.columns[name]]
+            row = next((i for i, cell in enumerate(cells) if not isinstance(read_dates([cell]), Dates)), 0)
+            raise InputError(
+                f"The {name} of {self.where(row)} is {cells[row]!r}; it must be a date such as 2026-01-31."
+            )
+        if np.isnat(times).any():
+            raise InputError(f"The {name} of {self.where(int(np.isnat(times).argmax()))} is missing.")
+        days = (times.max() - times) / np.timedelta64(1, "D")
+        weight, answers = columns.get("weight", columns.get("confidence", "weight")), self.answers
+        share = 0.5 ** (days / half_life)
+        if any(naming.text(cell) for cell in answers.get(weight, ())):
+            share = share * weights(answers[weight], self.where)
+        return answers | {weight: share}
 
     def where(self, row: int) -> str:
         """How messages call a row."""
         return f"{self.noun} {self.number(row)}" + (f" of {self.file}" if self.file else "")
-
-    @property
-    def noun(self) -> str:
-        """What a row is, in messages."""
-        return "row" if self.lines is None else "line"
 
     def number(self, row: int) -> int:
         """The number of a row, in messages."""
         return row if self.lines is None else self.lines[row]
 
 
-def read_table(path: PathType, source: Literal["csv", "parquet"] | None = None) -> NamedColumns:
-    """The table in a file: Parquet or CSV as `source` says, or else by the end of its name."""
+def read_table(path: PathType, source: Literal["parquet"] | None = None) -> NamedColumns:
+    """The table in a file: CSV, Excel, JSON or Parquet, by what it begins with and how its name ends."""
     name = path_text(path)
-    if source == "parquet" or (source is None and name.lower().endswith(PARQUET_SUFFIXES)):
+    if source == "parquet" or name.lower().endswith(PARQUET_SUFFIXES):
         return parquet_table(name, name)
     try:
         content = Path(name).read_bytes()
     except OSError as error:
-        raise _unreadable(name, error) from error
-    return csv_table(utf8(content, name), name)
+        raise unreadable(name, error) from error
+    return content_table(content, name)
+
+
+def content_table(content: bytes, name: str, most_cells: int | None = None) -> NamedColumns:
+    """The table in the bytes of a file that is called so; more than `most_cells` cells are refused.
+
+    Examples
+    --------
+    >>> table = content_table(b"flat;size\\nMill Rd;12,5\\nBell St;8\\n", "flats.csv")
+    >>> table.columns["size"].tolist(), table.typed["size"].tolist(), table.readings["size"].phrase
+    (['12,5', '8'], [12.5, 8.0], 'decimal commas (12,5 is 12.5)')
+    """
+    if content.startswith(_PARQUET):
+        refuse_cells(math.prod(parquet_shape(BytesIO(content), name)), name, most_cells)
+        return parquet_table(BytesIO(content), name)
+    table = read_text_table(content, name, most_cells)
+    columns = {head: np.array(cells, dtype=object) for head, cells in table.columns.items()}
+    return NamedColumns(
+        columns,
+        table.source,
+        name,
+        table.lines,
+        separator=table.separator,
+        noun=table.noun,
+        notes=table.notes,
+    )
 
 
 def frame_table(frame: Any) -> NamedColumns:
     """The table in a pandas or polars frame."""
     columns = frame_columns(frame)
     if frame_library(frame) == "polars":
-        return NamedColumns(columns, "polars")
+        return NamedColumns(columns, "polars", categorical=_polars_categories(frame))
     return NamedColumns(
         columns,
         "pandas",
+        categorical=_pandas_categories(frame),
         # The 0, 1, 2, ... that pandas makes up names nothing.
         index=None if is_default(frame.index) else frame.index.to_numpy(dtype=object),
         index_name=str(frame.index.name or "item"),
@@ -122,37 +207,24 @@ def frame_table(frame: Any) -> NamedColumns:
     )
 
 
-def utf8(content: bytes, name: str) -> str:
-    """The text in a CSV file."""
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name} is not UTF-8 text; in Excel: Save as → CSV UTF-8.") from error
+def _pandas_categories(frame: Any) -> dict[str, Categorical]:
+    """The categorical columns of a pandas frame."""
+    kinds = ((str(name), kind) for name, kind in zip(frame.columns, frame.dtypes, strict=True))
+    return {
+        name: Categorical(tuple(map(naming.text, kind.categories)), bool(kind.ordered))
+        for name, kind in kinds
+        if hasattr(kind, "categories") and hasattr(kind, "ordered")
+    }
 
 
-def csv_table(text: str, name: str) -> NamedColumns:
-    """The table in the text of a CSV file; where no comma separates the header, semicolons or tabs do.
-
-    In the latter case a comma in a number is its decimal point.
-
-    Examples
-    --------
-    >>> table = csv_table("flat;size\\nMill Rd;12,5\\nBell St;8\\n", "flats.csv")
-    >>> {name: column.tolist() for name, column in table.columns.items()}
-    {'flat': ['Mill Rd', 'Bell St'], 'size': ['12.5', '8']}
-    """
-    try:
-        separator = _separator(text)
-        header, rows, lines = _csv_rows(_reader(text, separator), name)
-    except csv.Error as error:
-        raise _unreadable(name, error) from error
-    refuse_repeats(header, f"column of {name}")
-    cells = np.array(rows, dtype=object)
-    decimal = [j for j, head in enumerate(header) if separator != "," and _has_decimals(head, cells[:, j])]
-    for j in decimal:
-        cells[:, j] = [cell.replace(",", ".") if _DECIMAL.fullmatch(cell) else cell for cell in cells[:, j]]
-    columns = {head: cells[:, j] for j, head in enumerate(header)}
-    return NamedColumns(columns, "csv", name, lines, separator=separator, decimal_commas=bool(decimal))
+def _polars_categories(frame: Any) -> dict[str, Categorical]:
+    """The categorical columns of a polars frame; those of an Enum are in order."""
+    kinds = ((str(name), kind) for name, kind in frame.schema.items())
+    return {
+        name: Categorical(tuple(kind.categories) if str(kind).startswith("Enum") else (), "Enum" in str(kind))
+        for name, kind in kinds
+        if str(kind).startswith(("Enum", "Categorical"))
+    }
 
 
 def parquet_table(source: str | BytesIO, name: str) -> NamedColumns:
@@ -179,7 +251,7 @@ def _readable_parquet(name: str) -> Iterator[None]:
     except ImportError:
         raise
     except Exception as error:
-        raise _unreadable(name, error) from error
+        raise unreadable(name, error) from error
 
 
 def numbered_lines(path: PathType) -> Iterator[tuple[int, str]]:
@@ -189,7 +261,7 @@ def numbered_lines(path: PathType) -> Iterator[tuple[int, str]]:
         with open(name, encoding="utf-8-sig") as file:
             yield from enumerate(file, 1)
     except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(name, error) from error
+        raise unreadable(name, error) from error
 
 
 def write_csv(path: PathType, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -217,95 +289,6 @@ def replacing(path: PathType) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             part.unlink()
-
-
-def guard(text: str) -> str:
-    """A text as a cell that no spreadsheet takes for a formula: after an apostrophe if it looks like one.
-
-    Examples
-    --------
-    >>> guard("=1+1"), guard("'=1+1"), guard("'tis"), unguard(guard("'=1+1"))
-    ("'=1+1", "''=1+1", "'tis", "'=1+1")
-    """
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
-def unguard(cell: str) -> str:
-    """The text that `guard` made this cell of."""
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
-
-
-def typed(column: NDArray[Any]) -> NDArray[Any]:
-    """A column of a CSV file with numbers for the cells that read as numbers, None for blank ones."""
-    try:
-        return column.astype(np.float64)
-    except ValueError:
-        return np.array([_typed_cell(cell) for cell in column], dtype=object)
-
-
-def _typed_cell(cell: str) -> float | str | None:
-    """A CSV cell as a number, as None when blank, or else as it is."""
-    try:
-        return float(cell)
-    except ValueError:
-        return _BOOLEAN_WORDS.get(cell.strip().lower(), cell) if cell.strip() else None
-
-
-def _reader(text: str, separator: str) -> Any:
-    return csv.reader(StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
-
-
-def _separator(text: str) -> str:
-    """What separates the fields of a header: a comma if there is one outside of quotes."""
-    found = (mark for mark in _SEPARATORS if len(next(_reader(text, mark), [])) > 1)
-    return next(found, ",")
-
-
-def _has_decimals(header: str, column: NDArray[Any]) -> bool:
-    """Whether most of a column is numbers with decimal commas, and the rest, if any, is mistakes in it."""
-    if header.lower() in _LABEL_HEADERS:
-        return False
-    found = [cell for cell in column if _DECIMAL.fullmatch(cell)]
-    rest = [cell for cell in column if cell.strip() and not _DECIMAL.fullmatch(cell)]
-    # Beside 12,5 a number with a point may be one of thousands: such a column stays as it is.
-    pointed = any(isinstance(_typed_cell(cell), float) for cell in rest)
-    return len(found) > len(rest) and not pointed and any("," in cell for cell in found)
-
-
-def _csv_rows(reader: Any, name: str) -> tuple[list[str], list[list[str]], list[int]]:
-    """Header, rows and their line numbers; blank lines are passed over."""
-    header = [cell.strip() for cell in next(reader, [])]
-    if not header:
-        raise InputError(f"{name} is empty; it needs a header line and at least one row.")
-    _check_header(header, name)
-    rows, lines = [], []
-    for cells in reader:
-        if not any(cells):
-            continue
-        if len(cells) != len(header):
-            at = f"Line {reader.line_num} of {name}"
-            raise InputError(f"{at} has {len(cells)} fields; the header has {len(header)}.")
-        rows.append([unguard(cell) for cell in cells])
-        lines.append(reader.line_num)
-    if not rows:
-        raise InputError(f"{name} has no rows below its header; it needs at least one.")
-    return header, rows, lines
-
-
-def _unreadable(name: str, error: Exception) -> InputError:
-    """The error for a file that is absent or not what it should be."""
-    if isinstance(error, FileNotFoundError):
-        return InputError(f"There is no file {name}; give the path of one that exists.")
-    reason = (str(error) or type(error).__name__).splitlines()[0]
-    return InputError(f"{name} cannot be read ({reason}); give a valid file of its kind.")
-
-
-def _check_header(header: list[str], name: str) -> None:
-    """Refuse a first line that is data, or that another character separates."""
-    if len(header) == 1 and "|" in header[0]:
-        raise InputError(f"Line 1 of {name} has no commas ({header[0]!r}); separate the fields by commas.")
-    if all(isinstance(_typed_cell(cell), float) for cell in header):
-        raise InputError(f"Line 1 of {name} is all numbers; it must hold the names of the columns.")
 
 
 def path_text(path: PathType) -> str:

@@ -140,3 +140,8 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "date": date.fromisoformat,
     "uuid": UUID,
 }
+
+
+def texts(labels: Any) -> list[str] | None:
+    """Names or users as text; None stays."""
+    return None if labels is None else [text(label) for label in labels]

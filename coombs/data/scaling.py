@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coombs.data.tables import InputError
+from coombs.data.tables import NO_LEVELS, InputError, Levels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +30,10 @@ class Scaler:
 
     `varies` says which features are not constant; `spreads` is the standard deviation of each, 1 where it is
     constant. Back in the user's units, what was not learned from has no weight, and an ideal at its value.
+
+    Levels of a category are not centred and share one size, the root of sum p (1 - p) over their shares p:
+    the category as a whole has a variance of 1, and a rare level is not blown up. `levels` are those of
+    `columns`.
     """
 
     centre: FloatArray
@@ -36,23 +41,41 @@ class Scaler:
     spreads: FloatArray
     varies: NDArray[np.bool_]
     columns: NDArray[np.intp]
+    levels: Levels = NO_LEVELS
 
     @classmethod
-    def of(cls, items: FloatArray, standardize: bool, *, drop_constant: bool = True) -> Scaler:
+    def of(
+        cls,
+        items: FloatArray,
+        standardize: bool,
+        *,
+        drop_constant: bool = True,
+        levels: Levels = NO_LEVELS,
+    ) -> Scaler:
         """By mean and deviation of each feature (1 where it is constant), or by 0 and 1."""
         deviation = items.std(axis=0)
         # A column that varies by its own rounding errors is constant.
         varies = deviation > ROUNDING * np.abs(items).max(axis=0)
         spreads = np.where(varies, deviation, 1.0)
         columns = np.flatnonzero(varies) if drop_constant else np.arange(len(varies))
-        if standardize:
-            return cls(items.mean(axis=0), spreads, spreads, varies, columns)
-        return cls(np.zeros_like(spreads), np.ones_like(spreads), spreads, varies, columns)
+        if not standardize:
+            centre, sizes = np.zeros_like(spreads), np.ones_like(spreads)
+        else:
+            centre, sizes = items.mean(axis=0), spreads.copy()
+            for block, present in zip(*levels, strict=True):
+                centre[list(block)] = 0.0
+                # Marks of single items stay as they are.
+                whole = math.sqrt(float((deviation[list(block)] ** 2).sum()))
+                sizes[list(block)] = whole if present and whole else 1.0
+        if levels.blocks:
+            columns = columns[_order(items, levels, columns)]
+        return cls(centre, sizes, spreads, varies, columns, _learned(levels, columns, sizes))
 
     def forward(self, items: FloatArray) -> FloatArray:
         """(n, k) scaled features that are learned from."""
         scaled: FloatArray = (items - self.centre) / self.sizes
-        return scaled if len(self.columns) == len(self.sizes) else scaled[:, self.columns]
+        is_whole = np.array_equal(self.columns, np.arange(len(self.sizes)))
+        return scaled if is_whole else scaled[:, self.columns]
 
     def metric(self, scaled: FloatArray) -> FloatArray:
         """(..., d, d) in the user's units, from (..., k, k)."""
@@ -77,8 +100,34 @@ class Scaler:
         return self.centre + self.sizes * result
 
 
+def _order(items: FloatArray, levels: Levels, columns: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The columns, those of a category in an order that does not depend on what its levels are called.
+
+    By how many items have a level, and where these are in the other features.
+    """
+    plain = np.ones(items.shape[1], dtype=bool)
+    place = np.arange(items.shape[1], dtype=float)
+    for block in levels.blocks:
+        plain[list(block)] = False
+        place[list(block)] = min(block)
+    rest = items[:, plain]
+    away = (rest - rest.mean(axis=0)) / np.maximum(rest.std(axis=0), np.finfo(float).tiny)
+    key = away @ np.sqrt(np.arange(2.0, 2.0 + rest.shape[1]))
+    counts, sums = items.sum(axis=0) * ~plain, (key @ items) * ~plain
+    return np.lexsort((sums[columns].round(9), -counts[columns], place[columns]))
+
+
+def _learned(levels: Levels, columns: NDArray[np.intp], sizes: FloatArray) -> Levels:
+    """The same levels by their places among the columns that are learned from."""
+    left = levels.only(columns.tolist())
+    values = [present / sizes[columns[block[0]]] for block, present in zip(*left, strict=True)]
+    return Levels(left.blocks, tuple(map(float, values)))
+
+
 def check_largest(data: Comparisons) -> None:
     """Refuse features that overflow or vanish when squared."""
+    if not data.n_features:
+        return
     largest = np.abs(data.items).max(axis=0)
     j = int(largest.argmax())
     if largest[j] > LARGEST:

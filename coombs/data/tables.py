@@ -10,12 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from itertools import repeat
 from numbers import Integral, Real
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data import naming
+
+if TYPE_CHECKING:
+    from coombs.data.encoding import Encoding
 
 # An array, nested lists, or a pandas or polars frame: no type can name libraries that may be absent.
 TableLike: TypeAlias = Any
@@ -45,16 +48,49 @@ class InputError(ValueError):
     """
 
 
+class Levels(NamedTuple):
+    """Columns that are 0 but for one value: blocks of them, and the value that each block has.
+
+    A block is a category, of which every item has one level; or marks of single items, whose value is 0 as
+    no item is better for having one.
+    """
+
+    blocks: tuple[tuple[int, ...], ...] = ()
+    present: tuple[float, ...] = ()
+
+    def only(self, columns: Sequence[int]) -> Levels:
+        """The same where only these columns are left, in this order."""
+        place = {column: k for k, column in enumerate(columns)}
+        left = [tuple(sorted(place[j] for j in block if j in place)) for block in self.blocks]
+        kept = [k for k, block in enumerate(left) if block]
+        return Levels(tuple(left[k] for k in kept), tuple(self.present[k] for k in kept))
+
+    def columns_with(self, j: int) -> tuple[int, ...]:
+        """All columns of the block of a column, or that one alone."""
+        return next((block for block in self.blocks if j in block), (j,))
+
+
+NO_LEVELS = Levels()
+"""Of a table of numbers."""
+
+
 class ItemTable(NamedTuple):
     """Checked items; `number_names` says that numbers in pairs are names, not positions.
 
-    Names have the type that they came in; their texts differ.
+    Names have the type that they came in; their texts differ. `encoding` says how the columns of the table
+    became those of the matrix, whose names are `features`; None where they are the same numbers.
     """
 
     matrix: FloatArray
     names: Names | None
     features: Names | None
     number_names: bool
+    encoding: Encoding | None = None
+
+    @property
+    def levels(self) -> Levels:
+        """The columns of the matrix that are levels of categories."""
+        return Levels() if self.encoding is None else self.encoding.levels
 
     @property
     def texts(self) -> list[str]:
@@ -99,9 +135,17 @@ def row(i: int) -> str:
 
 
 def array_table(items: TableLike, where: Where = row) -> ItemTable:
-    """The checked record of items in an array, which have no names."""
-    matrix = _matrix(as_array(items, "items"), where)
-    return ItemTable(_finite(matrix, None, where), None, None, False)
+    """The checked record of items in an array, which have no names; or of a list of names without features.
+
+    Examples
+    --------
+    >>> array_table(["tea", "coffee"]).matrix.shape, array_table(np.zeros((3, 0))).texts
+    ((2, 0), ['0', '1', '2'])
+    """
+    values = as_array(items, "items")
+    if values.ndim == 1 and any(isinstance(cell, str) for cell in values.tolist()):
+        return assemble(values.astype(object), {}, where)
+    return ItemTable(_finite(_matrix(values, where), None, where), None, None, False)
 
 
 def positions(table: ItemTable, values: NDArray[Any], where: Where) -> NDArray[np.intp]:
@@ -195,7 +239,8 @@ def weights(values: NDArray[Any], where: Where) -> FloatArray:
     wrong = ~((mass >= 0) & (mass <= LARGEST_WEIGHT))
     if wrong.any():
         i = int(wrong.argmax())
-        raise InputError(f"Weight of {where(i)} is {mass[i]:g}; {weight_rule(mass[i])}.")
+        given = "missing" if math.isnan(mass[i]) else f"{mass[i]:g}"
+        raise InputError(f"Weight of {where(i)} is {given}; {weight_rule(mass[i])}.")
     return mass
 
 
@@ -242,19 +287,30 @@ def is_default(index: Any) -> bool:
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
-def assemble(names: NDArray[Any] | None, columns: Columns, where: Where) -> ItemTable:
-    """Named columns and item names, checked and put together."""
+def assemble(
+    names: NDArray[Any] | None,
+    columns: Columns,
+    where: Where,
+    learn: Callable[[Columns, list[str], Where], Encoding | None] = lambda *_: None,
+) -> ItemTable:
+    """Named columns and item names, checked and put together; `learn` says how the columns become numbers."""
     texts = None if names is None else labels(names, "item name", where)
     if texts is not None:
         refuse_repeats(texts, "item")
     call = where if texts is None else (lambda i: f"item {texts[i]!r}")
-    if not columns:
-        raise InputError("The items have no feature columns; at least one column of numbers is needed.")
-    parts = [numbers(column, f"Feature {name!r}", call) for name, column in columns.items()]
-    features = np.array(list(columns), dtype=object)
-    matrix = _finite(np.ascontiguousarray(np.column_stack(parts)), features, call)
+    if not columns and names is None:
+        raise InputError("The items have neither names nor feature columns; they need one or the other.")
+    encoding = learn(columns, texts or [], call) if columns else None
+    if encoding is None:
+        features = np.array(list(columns), dtype=object)
+        parts = [numbers(column, f"Feature {name!r}", call) for name, column in columns.items()]
+        values = np.column_stack(parts) if parts else np.empty((len(texts or ()), 0))
+        matrix = np.ascontiguousarray(values)
+    else:
+        called = texts or [str(i) for i in range(len(next(iter(columns.values()))))]
+        features, matrix = encoding.names, encoding.encode(columns, call, called)
     kept = None if names is None else label_array(names, "item name", where)
-    return ItemTable(matrix, kept, features, has_number_names(kept))
+    return ItemTable(_finite(matrix, features, call), kept, features, has_number_names(kept), encoding)
 
 
 def _whole_numbers(values: NDArray[Any]) -> NDArray[Any]:
@@ -304,7 +360,7 @@ def _matrix(values: NDArray[Any], where: Where) -> FloatArray:
     if values.ndim != 2:
         raise InputError(
             f"The items have shape {values.shape}; they must be a table with a row for each item "
-            "and a column for each feature."
+            "and a column for each feature, or a list of names."
         )
     if values.dtype.kind in "biuf" or not values.shape[1]:
         return np.array(values, dtype=np.float64, order="C")
@@ -313,11 +369,9 @@ def _matrix(values: NDArray[Any], where: Where) -> FloatArray:
 
 
 def _finite(matrix: FloatArray, features: Names | None, where: Where) -> FloatArray:
-    """The matrix, read-only, once it has rows and columns and every number in it is finite."""
+    """The matrix, read-only, once it has rows and every number in it is finite."""
     if not len(matrix):
         raise InputError("There are no items; the table needs a row for each item.")
-    if not matrix.shape[1]:
-        raise InputError("The items have no feature columns; at least one column of numbers is needed.")
     finite = np.isfinite(matrix)
     if not finite.all():
         i, j = np.argwhere(~finite)[0]
@@ -377,7 +431,8 @@ def _number(value: Any, what: str, where: Where, i: int) -> float:
             return float(value)
         except (OverflowError, ValueError):
             pass
-    raise InputError(f"{what} of {where(i)} is {str(value)!r}; it must be a number.")
+    units = ", with a unit only if all have one" if re.match(r"Feature.*\n\d", f"{what}\n{value}") else ""
+    raise InputError(f"{what} of {where(i)} is {str(value)!r}; it must be a number{units}.")
 
 
 def holds_text(column: NDArray[Any]) -> bool:

@@ -254,6 +254,8 @@ def _rules(values: Raw, chosen: Sequence[str]) -> Iterator[tuple[str, NDArray[np
 def _chosen(features: Sequence[str] | None, available: Sequence[str]) -> tuple[str, ...]:
     """Features to use, known and different."""
     chosen = tuple(available if features is None else [features] if isinstance(features, str) else features)
+    if not chosen:
+        raise InputError("There are no feature columns; choose at least one.")
     for name in chosen:
         if name not in FEATURES:
             raise InputError(f"Unknown feature {name!r}; the features are {', '.join(FEATURES)}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,11 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coombs.data.answers import Answers
-from coombs.data.catalogue import item_table
+from coombs.data.catalogue import item_table, table_for
 from coombs.data.comparisons import Comparisons, InputError
 from coombs.data.graph import gram_of_differences
-from coombs.data.scaling import Scaler, check_alike, check_largest
+from coombs.data.scaling import Scaler, check_alike
 from coombs.estimators import parameters
+from coombs.estimators.savable import Savable
 from coombs.model import Model
 from coombs.programs.program import Status
 
@@ -49,7 +50,7 @@ class Fit:
         return cls(metric, u, distances, *ended)
 
 
-class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PairEstimator(Savable, ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Fit, predict and rank for rows that are comparisons; a subclass adds its `_learn`.
 
     `fit` and `predict` take a `Comparisons`, pairs (n, 2) of items of the estimator's `items` by
@@ -93,10 +94,14 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         """
         self._check_parameters()
         data = self._comparisons(X, y, sample_weight, self.items)
-        check_largest(data)
-        scaler = Scaler.of(data.items, self.standardize, drop_constant=self._drop_constant)
+        parameters.check_features(self, data)
+        if not data.is_decided:
+            raise InputError("No answer says of two items which is better; at least one must.")
+        scaler = Scaler.of(
+            data.items, self.standardize, drop_constant=self._drop_constant, levels=data.levels
+        )
         check_alike(data, scaler)
-        fit = self._learn(Answers.collect(scaler.forward(data.items), *data.oriented()), scaler)
+        fit = self._learn(self._collected(data, scaler), scaler)
         self._store(data, fit, scaler)
         # Vectors in pairs have no positions that a user would know.
         self.item_table_: ItemTable | None = data.item_table
@@ -104,20 +109,28 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
             self.item_table_ = None if self.items is None else item_table(self.items)
         return self
 
+    def _collected(self, data: Comparisons, scaler: Scaler) -> Answers:
+        """What is learned from: of choices, rankings and ratings, what they say of every two items."""
+        return data.collected(scaler.forward(data.items), scaler.levels, in_pairs=True)
+
     def _store(self, data: Comparisons, fit: Fit, scaler: Scaler) -> None:
         """Fitted attributes, in the user's units."""
         if (message := self._doubt(fit)) is not None:
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        self._data, self._fit, self._scaler = data, fit, scaler
         self.metric_, self.ideal_point_ = scaler.metric(fit.metric), scaler.point(fit.ideal_point)
         self.metric_.flags.writeable = self.ideal_point_.flags.writeable = False
-        names, pairs = data.feature_names, data.pairs[data.weights > 0]
+        names, used = data.feature_names, data.weights > 0
+        pairs = np.column_stack(data.oriented()[:2]) if data.shapes else data.pairs[used]
         self._compared = gram_of_differences(data.items / scaler.spreads, pairs)
-        self.model_ = self._model(None if names is None else tuple(names), fit, scaler)
-        self.distances_ = fit.distances
-        self.objective_, self.gap_ = fit.objective, fit.gap
+        model = self._model(None if names is None else tuple(names), fit, scaler)
+        self.model_ = replace(model, encoding=data.encoding)
+        self.distances_, self.objective_, self.gap_ = fit.distances, fit.objective, fit.gap
         self.status_, self.n_iter_ = str(fit.status), fit.n_iter
-        self.classes_ = np.array([-1, 1])
-        self.n_features_in_ = data.n_features
+        self.classes_, self.n_features_in_ = np.array([-1, 1]), data.n_features
+        if data.encoding is not None:
+            names = np.array(data.encoding.table_names, dtype=object)
+            self.n_features_in_ = len(names)
         if names is not None:
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
@@ -351,7 +364,7 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         >>> SingleStep([[0.0], [1.0], [2.0]]).fit_transform([[0, 1], [1, 2]]).shape
         (3, 1)
         """
-        return self.fit(X, y, **fit_params).transform(self._given(None).matrix)
+        return self.fit(X, y, **fit_params).transform(self._given(None))
 
     def get_feature_names_out(self, input_features: Any = None) -> Names:
         """Return names for the columns of `transform`.
@@ -372,7 +385,7 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         ['direction0']
         """
         check_is_fitted(self)
-        return np.array([f"direction{i}" for i in range(self.n_features_in_)], dtype=object)
+        return np.array([f"direction{i}" for i in range(len(self.ideal_point_))], dtype=object)
 
     def get_mahalanobis_matrix(self) -> FloatArray:
         """Return a copy of the learned metric, under the name that metric-learn gives it.
@@ -413,8 +426,8 @@ class PairEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
 
     def _table(self, items: TableLike) -> ItemTable:
         """These items, or the fitted ones, checked, their features in the order of the fit."""
-        names = getattr(self, "feature_names_in_", None)
-        return item_table(self._given(items)).in_order(names, self.n_features_in_)
+        given, model = self._given(items), self.model_
+        return table_for(given, model.feature_names, len(model.ideal_point), model.encoding)
 
     def _given(self, items: TableLike) -> TableLike:
         """These items, or the fitted ones."""

@@ -112,6 +112,7 @@ class ConvexIdealPoint(TasteEstimator):
             predictor=metric,
             is_distance=kind != "signed" and bool(np.isfinite(u).all()),
             strength=strength,
+            described_linear=v,
         )
 
 

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coombs.inference.infer import QUICK, infer, rough
+from coombs.inference.kernel import features_of
 from coombs.inference.smooth import Smooth, infer_smooth
 
 if TYPE_CHECKING:
     from coombs.data.answers import Answers
     from coombs.data.graph import Matrix, Vector
+    from coombs.data.tables import Levels
     from coombs.inference.infer import Inference
     from coombs.inference.mixture import Mixture
 
@@ -98,11 +100,11 @@ class Description:
             [part.log_evidence for part in self.parts]
             + [part.log_evidence for part in self.mixture.parts if isinstance(part, Smooth)]
         )
-        total = float(self.mixture.answer_weights.sum())
         if np.isfinite(evidence).all():
-            return float(np.logaddexp.reduce(evidence) - math.log(len(evidence)) + total * math.log(2))
+            whole = float(np.logaddexp.reduce(evidence)) - math.log(len(evidence))
+            return whole - self.mixture.answers.log_chance
         left = self.mixture.predicted
-        return float(left.weights @ np.log(2 * left.probabilities))
+        return float(left.weights @ np.log(left.probabilities / left.held_out.chance))
 
     @cached_property
     def effects_log_odds(self) -> float:
@@ -119,8 +121,12 @@ class Description:
     @property
     def has_pattern(self) -> bool:
         """Whether the answers tell more than a coin's would."""
-        n = float(self.mixture.answer_weights.sum())
+        n = self.mixture.answers.total
         few = float(np.clip((ENOUGH - n) / (ENOUGH - FEW), 0.0, 1.0))
+        sets = self.mixture.answers.sets
+        if sets is not None and sets.n_anchors:
+            # Everybody's thresholds are learned as well, and the evidence for them is rougher.
+            few = 1.0
         return self.log_odds > LOG_ODDS + few * (LOG_ODDS_FEW - LOG_ODDS)
 
     @property
@@ -143,8 +149,9 @@ class Description:
             if weight > 1e-3:
                 result += weight * _shapes_of(part, self._some_items)
         result /= np.maximum(result.sum(axis=1, keepdims=True), 1e-12)
+        result[self._levels] = 0.0
         for j in np.flatnonzero(result.max(axis=1) >= CANDIDATE):
-            if not self._matters(int(j)):
+            if not self.matters(int(j)):
                 result[j] = 0.0
         return result
 
@@ -159,17 +166,29 @@ class Description:
             at = part.target.kind.expand(_some_draws(part), self.items.shape[1])
             better += weight * (at.linear > 0).mean(axis=0)
         signs = np.where(better >= LEANING, 1.0, np.where(better <= 1 - LEANING, -1.0, 0.0))
-        return np.array([sign if sign and self._matters(j) else 0.0 for j, sign in enumerate(signs)])
+        signs[self._levels] = 0.0
+        return np.array([sign if sign and self.matters(j) else 0.0 for j, sign in enumerate(signs)])
+
+    @property
+    def _levels(self) -> list[int]:
+        """The columns that are levels of categories, which have no shape."""
+        return [j for block in self.answers.levels.blocks for j in block]
 
     @cached_property
     def _large(self) -> Vector:
         """(d,) probability that each feature's effect is not small."""
         parts = zip(self.parts, self.weights, strict=True)
-        shares = [weight * _large_effects(part, self._some_items) for part, weight in parts]
+        shares = [
+            weight * _large_effects(part, self._some_items, self.answers.levels) for part, weight in parts
+        ]
         return np.asarray(sum(shares))
 
-    def _matters(self, j: int) -> bool:
-        """Whether a feature has a clear effect, or the answers are likelier with it than without."""
+    def matters(self, j: int) -> bool:
+        """Whether a feature has a clear effect, or the answers are likelier with it than without.
+
+        A level stands for its category.
+        """
+        j = self.answers.levels.columns_with(j)[0]
         if self._large[j] >= CLEARLY:
             return True
         if j not in self._odds:
@@ -191,10 +210,12 @@ class Description:
         columns = self.answers.items - self.answers.items.mean(axis=0)
         sizes = np.sqrt((columns**2).sum(axis=0))
         copies = np.abs(columns.T @ columns[:, j]) >= COPY * sizes * sizes[j]
+        copies[list(self.answers.levels.columns_with(j))] = True
         if copies.all() or not np.isfinite(evidence).all():
             return math.inf
         rng = np.random.default_rng(0)
-        answers = replace(self.answers, items=self.answers.items[:, ~copies]).canonical()
+        levels = self.answers.levels.only(np.flatnonzero(~copies).tolist())
+        answers = replace(self.answers, items=self.answers.items[:, ~copies], levels=levels).canonical()
         start = rough(answers, rng)
         settings: dict[str, Any] = {"lapse": self.lapse, "start": start, "effort": QUICK}
         without = [infer(answers, name, rng, **settings).log_evidence for name in names]
@@ -207,7 +228,7 @@ def _some_draws(inference: Inference) -> Matrix:
     return result
 
 
-def _large_effects(inference: Inference, items: Matrix) -> Vector:
+def _large_effects(inference: Inference, items: Matrix, levels: Levels) -> Vector:
     """(d,) probability that each feature's effect is not small.
 
     It is s(x) less s(x with the feature at its mean), x_j (2 (Mx)_j - M_jj x_j - 2 v_j), over the items.
@@ -218,7 +239,12 @@ def _large_effects(inference: Inference, items: Matrix) -> Vector:
     scores = np.einsum("snd,nd->sn", along, items) - 2 * at.linear @ items.T
     own = np.diagonal(at.metric, axis1=1, axis2=2)[:, None, :] * items
     effects = (items * (2 * (along - at.linear[:, None, :]) - own)).std(axis=1)
-    result: Vector = (effects >= SMALL_EFFECT / math.sqrt(d) * scores.std(axis=1)[:, None]).mean(axis=0)
+    for block in map(list, levels.blocks):
+        # Of a category, over all of its levels.
+        effects[:, block] = (2 * at.linear[:, block] @ items[:, block].T).std(axis=1)[:, None]
+    n_features = len(features_of(levels.blocks, d))
+    least = SMALL_EFFECT / math.sqrt(n_features) * scores.std(axis=1)[:, None]
+    result: Vector = (effects >= least).mean(axis=0)
     return result
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from coombs.data.scaling import Scaler
 from coombs.estimators.base import Fit
 from coombs.inference.infer import DRAWS, Inference, spread_of
+from coombs.inference.levels import best_levels
 from coombs.inference.posterior import Posterior
 from coombs.inference.smooth import Smooth
 from coombs.programs import lifted
@@ -36,7 +37,8 @@ class TasteFit(Fit):
 
     `predictor` and `linear` are M and v of the scores that rank and predict, to which `bumps` may be added;
     `metric` and the ideal point (NaN if there is none) describe them. `is_distance` says whether scores
-    are distances from that ideal point. `effects` are those of the compared items.
+    are distances from that ideal point; `described_linear` is the v that belongs to `metric`. `effects` are
+    those of the compared items.
     """
 
     kind: str
@@ -48,6 +50,7 @@ class TasteFit(Fit):
     effects: FloatArray | None = None
     lapse: float = 0.0
     strength: float | None = None
+    described_linear: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -111,9 +114,12 @@ def estimate(whole: Mixture, answers: Answers) -> TasteFit:
         if isinstance(part, Smooth) and one.coefficients is not None
     ]
     effects = answers.scatter(scale * _mean(means, "effects", weights)) if mixture.has_effects else None
+    ideal = np.full(len(v), np.nan)
+    if has_ideal:
+        ideal = best_levels(lifted.shrunk_ideal(metric, v, 1e-9), v, answers.levels)
     return TasteFit(
         metric=metric,
-        ideal_point=lifted.shrunk_ideal(metric, v, 1e-9) if has_ideal else np.full(len(v), np.nan),
+        ideal_point=ideal,
         distances=np.zeros(answers.n_items),
         objective=described.main.objective,
         status=mixture.status,
@@ -122,11 +128,12 @@ def estimate(whole: Mixture, answers: Answers) -> TasteFit:
         kind=described.main.name,
         linear=scale * _mean(means, "linear", weights),
         predictor=scale * _mean(means, "metric", weights),
-        is_distance=len(mixture.parts) == 1 and _is_distance(mixture.parts[0]),
+        is_distance=len(mixture.parts) == 1 and _is_distance(mixture.parts[0]) and not answers.levels.blocks,
         bumps=bumps[0] if bumps else None,
         mixture=whole,
         effects=effects,
         lapse=float(_mean(means, "lapse", weights)),
+        described_linear=v,
     )
 
 

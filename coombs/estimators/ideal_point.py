@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from coombs.data.answers import Answers
+    from coombs.data.scaling import Scaler
     from coombs.data.tables import FloatArray, TableLike
 
 EFFECTS_EVIDENCE = 2.0
@@ -51,7 +52,8 @@ class IdealPoint(TasteEstimator):
 
     Parameters
     ----------
-    items : (n_items, d) array or frame, or None when `fit` gets the items with the answers
+    items : (n_items, d) array or frame, a list of names (ranked by the answers alone, as by Bradley and
+        Terry), or None when `fit` gets the items with the answers
     metric : "auto" (an ideal point averaged with anything smooth, by the evidence for each), "full" (any M),
         "diagonal", "identity", "none" (linear: more or less is better), "signed" (M may be negative along a
         direction: the middle is worst) or "smooth" (a Gaussian process, without an ideal point)
@@ -83,6 +85,8 @@ class IdealPoint(TasteEstimator):
     >>> bool((inside[:, 0] < truth.ideal_point).all() and (truth.ideal_point < inside[:, 1]).all())
     True
     """
+
+    _needs_features = False
 
     def __init__(
         self,
@@ -127,6 +131,10 @@ class IdealPoint(TasteEstimator):
     @property
     def _lapse(self) -> float | None:
         return None if self.lapse == "auto" else float(self.lapse)
+
+    def _collected(self, data: Comparisons, scaler: Scaler) -> Answers:
+        """What is learned from: every answer with the likelihood that it really has."""
+        return data.collected(scaler.forward(data.items), scaler.levels)
 
     def _candidates(self, answers: Answers) -> tuple[str, ...]:
         if not answers.items.shape[1]:
@@ -174,7 +182,7 @@ class IdealPoint(TasteEstimator):
             raise InputError("The new answers are about other items; fit to all answers instead.")
         data = Comparisons.concatenate([old, new])
         parts = () if self._mixture is None else self._mixture.parts
-        if not parts or not all(map(_goes_on, parts)) or len(new) > 1 + NEWS * len(old):
+        if not parts or not all(map(_goes_on, parts)) or len(new) > 1 + NEWS * len(old) or data.shapes:
             return self.fit(data)
         known, answers = self._answers(old), self._answers(data)
         rng = generator(self.random_state, len(data))
@@ -322,10 +330,10 @@ class IdealPoint(TasteEstimator):
         return np.column_stack([1 - first, first])
 
     def _probability(self, data: Comparisons) -> FloatArray:
-        posterior, table = self._draws(), data.item_table
+        posterior, table = self._draws(), self._table(data.item_table)
         effects = self._effects_of(table, draws=True)
-        result, size = np.empty(len(data)), max(1, PREDICTED // len(posterior))
-        for begin in range(0, len(data), size):
+        result, size = np.empty(len(data.pairs)), max(1, PREDICTED // len(posterior))
+        for begin in range(0, len(result), size):
             pairs = data.pairs[begin : begin + size]
             used, place = np.unique(pairs, return_inverse=True)
             scores = posterior.scores(table.matrix[used], None if effects is None else effects[:, used])

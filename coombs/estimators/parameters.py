@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from coombs.data.comparisons import Comparisons
+from coombs.data.scaling import check_largest
 from coombs.data.tables import InputError
 from coombs.programs.losses import LOSSES
 from coombs.programs.minimise import SOLVERS
@@ -28,6 +30,16 @@ def check_shared(estimator: Any) -> None:
         check_count(estimator, name)
     for name in filter(partial(hasattr, estimator), FLAGS):
         check_flag(estimator, name)
+
+
+def check_features(estimator: Any, data: Comparisons) -> None:
+    """Refuse features that overflow, and none of them where an estimator learns about nothing else."""
+    if getattr(estimator, "_needs_features", True) and not data.n_features:
+        raise InputError(
+            f"The items have no features, which is what {type(estimator).__name__} learns about; IdealPoint "
+            "ranks items by the answers alone."
+        )
+    check_largest(data)
 
 
 def check_number(estimator: Any, name: str, *, zero: bool = False) -> None:

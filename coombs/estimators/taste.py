@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from coombs.data.answers import Answers
 from coombs.data.tables import InputError
 from coombs.estimators.base import Fit, PairEstimator
 from coombs.estimators.description import Description
 from coombs.estimators.fitted import TasteFit, posterior_of
 from coombs.inference.infer import QUICK, Inference, infer, rough, spread_of
 from coombs.inference.kinds import METRICS
+from coombs.inference.levels import plain_columns
 from coombs.inference.posterior import Posterior
 from coombs.inference.smooth import Smooth, infer_smooth
 from coombs.model import Model
@@ -22,6 +22,7 @@ from coombs.progress import ProgressBar
 from coombs.random_state import generator
 
 if TYPE_CHECKING:
+    from coombs.data.answers import Answers
     from coombs.data.comparisons import Comparisons
     from coombs.data.scaling import Scaler
     from coombs.data.tables import FloatArray, ItemTable
@@ -83,25 +84,32 @@ class TasteEstimator(PairEstimator):
 
     def _answers(self, data: Comparisons) -> Answers:
         """Distinct answers about the features that are learned from."""
-        return Answers.collect(self._scaler.forward(data.items), *data.oriented()).canonical()
+        return self._collected(data, self._scaler).canonical()
 
     def _store(self, data: Comparisons, fit: Fit, scaler: Scaler) -> None:
         """Fitted attributes, in the user's units."""
         assert isinstance(fit, TasteFit)
-        self._data, self._scaler, self._mixture = data, scaler, fit.mixture
+        self._mixture = fit.mixture
         self._kind_scores: tuple[KindScore, ...] = ()
         self._description: Description | None = None
         self._description_of: tuple[Model, Posterior | None] | None = None
         self.kind_, self.lapse_, self.strength_ = fit.kind, fit.lapse, fit.strength
         self.item_effects_, self.kind_weights_ = fit.effects, _kind_weights(fit)
         self.slope_ = None if fit.is_distance else scaler.slope(-2 * fit.linear)
+        v, has_levels = fit.described_linear, bool(scaler.levels.blocks)
+        self._described_slope = scaler.slope(-2 * v) if has_levels and v is not None else None
         super()._store(data, fit, scaler)
         self.posterior_ = self._posterior_of(fit.mixture)
         has_level = self.model_.bumps is not None and bool(np.isfinite(self.ideal_point_).all())
         if has_level:
             # The average is a distance up to a constant: on average over the items, the description's.
-            away = self.described()[0].distance(data.items) - self.model_.distance(data.items)
+            away = self.described()[0].scores_of(data.items) - self.model_.scores_of(data.items)
             self.model_ = replace(self.model_, offset=float(away.mean()))
+        elif self._described_slope is not None:
+            self.model_ = _from_its_best(self.model_)
+        if not data.n_features and fit.effects is not None:
+            scores = dict(zip(data.item_table.texts, fit.effects.tolist(), strict=True))
+            self.model_ = replace(self.model_, item_scores=scores)
         self.distances_ = self._distance_of(data.item_table)
         if self.model_.bumps is not None and self.posterior_ is not None:
             some = np.linspace(0, data.n_items - 1, min(LEVELLED, data.n_items)).astype(int)
@@ -167,8 +175,11 @@ class TasteEstimator(PairEstimator):
         if mixture is None or self.model_.bumps is None or not mixture.quadratic:
             return self.model_, self.posterior_
         if self._description_of is None:
-            plain: dict[str, Any] = {"slope": None, "centre": None, "bumps": None, "offset": 0.0}
+            slope = self._described_slope
+            plain: dict[str, Any] = {"slope": slope, "bumps": None, "offset": 0.0}
+            plain["centre"] = None if slope is None else self._scaler.centre
             model = replace(self.model_, metric=self.metric_, ideal_point=self.ideal_point_, **plain)
+            model = model if slope is None else _from_its_best(model)
             self._description_of = model, self._posterior_of(mixture.described)
         return self._description_of
 
@@ -234,7 +245,8 @@ class TasteEstimator(PairEstimator):
         check_is_fitted(self)
         if not self._kind_scores:
             answers = self._answers(self._data)
-            names = METRICS if answers.items.shape[1] else ()
+            plain = plain_columns(answers.levels, answers.items.shape[1])
+            names = METRICS if len(plain) else ("none",) if answers.levels.blocks else ()
             kinds = [("items", True), *((name, False) for name in names)]
             kinds += [("smooth", self.item_effects is not False)] * bool(names)
             known = {} if self._mixture is None else {kind_of(part): part for part in self._mixture.parts}
@@ -257,8 +269,9 @@ class TasteEstimator(PairEstimator):
 
     def _distance_of(self, table: ItemTable) -> FloatArray:
         """Of a table's items, the effects of those that are known included."""
-        effects = self._effects_of(table)
         distance = self.model_.distance(table)
+        # Of items without features, the effects are all that there is.
+        effects = self._effects_of(table) if self.n_features_in_ else None
         return distance if effects is None else distance + effects
 
     def _effects_of(self, table: ItemTable, draws: bool = False) -> FloatArray | None:
@@ -270,6 +283,9 @@ class TasteEstimator(PairEstimator):
             return None
         if table is fitted or (_same_names(table, fitted) and np.array_equal(table.matrix, fitted.matrix)):
             return effects
+        if not self.n_features_in_:
+            # Which says so of items that are not known.
+            self.model_.distance(table)
         result = np.zeros((*effects.shape[:-1], len(table.matrix)))
         if table.names is not None and fitted.names is not None:
             known = {name: i for i, name in enumerate(fitted.names)}
@@ -286,6 +302,13 @@ class TasteEstimator(PairEstimator):
                 "There are no intervals: the fit is the optimum of a convex program; use IdealPoint for them."
             )
         return self.posterior_
+
+
+def _from_its_best(model: Model) -> Model:
+    """The model with scores that are 0 at its ideal point, of which the best levels are a part."""
+    if np.isnan(model.ideal_point).any():
+        return model
+    return replace(model, offset=-float(replace(model, offset=0.0).scores_of(model.ideal_point[None])[0]))
 
 
 def kind_of(part: Inference | Smooth) -> tuple[str, bool]:

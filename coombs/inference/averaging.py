@@ -15,7 +15,7 @@ from coombs.inference.left_out import LeftOut
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from coombs.data.graph import Index, Matrix, Vector
+    from coombs.data.graph import Matrix, Vector
 
 PRIOR_ANSWERS = 4.0
 """Answers that the equal weighting of all kinds counts for."""
@@ -29,27 +29,31 @@ PARTS = 10
 """Parts of the answers, each predicted with weights from the others."""
 
 
-def by_evidence(log_evidence: Vector, n_answers: float) -> Vector:
-    """Probabilities of the kinds, all alike before any answer, and last that of a coin."""
+def by_evidence(log_evidence: Vector, log_chance: float) -> Vector:
+    """Probabilities of the kinds, all alike before any answer, and last that of a coin.
+
+    `log_chance` is the logarithm of how likely all answers are at random.
+    """
     alike = np.log((1 - COIN) / len(log_evidence))
-    logs = np.append(log_evidence + alike, np.log(COIN) - n_answers * np.log(2))
+    logs = np.append(log_evidence + alike, np.log(COIN) + log_chance)
     weights = np.exp(logs - logs.max())
     result: Vector = weights / weights.sum()
     return result
 
 
-def predicted_by_evidence(left_out: Sequence[LeftOut], weights: Vector, pairs: Index) -> LeftOut:
+def predicted_by_evidence(left_out: Sequence[LeftOut], weights: Vector) -> LeftOut:
     """How well the average predicts answers that neither the kinds nor their probabilities have seen.
 
     Without a pair's answers a kind is likelier by one over the probability that it gives them.
     """
     table, counts = _table(left_out)
-    table = np.column_stack([table, np.full(len(table), 0.5)])
+    tested = left_out[0].held_out
+    table = np.column_stack([table, tested.chance])
     logs = np.log(table) * counts[:, None]
-    of_pair = np.column_stack([np.bincount(pairs, column) for column in logs.T])[pairs]
+    of_pair = np.column_stack([np.bincount(tested.questions, column) for column in logs.T])[tested.questions]
     odds = np.log(np.maximum(weights, 1e-300)) - of_pair
     odds = np.exp(odds - odds.max(axis=1, keepdims=True))
-    return LeftOut((odds * table).sum(axis=1) / odds.sum(axis=1), counts)
+    return LeftOut((odds * table).sum(axis=1) / odds.sum(axis=1), tested)
 
 
 def stack(left_out: Sequence[LeftOut]) -> Vector:
@@ -68,7 +72,7 @@ def average(left_out: Sequence[LeftOut]) -> LeftOut:
     for left in np.unique(part):
         weights = _weights(table[part != left], counts[part != left])
         predicted[part == left] = table[part == left] @ weights
-    return LeftOut(predicted, counts)
+    return LeftOut(predicted, left_out[0].held_out)
 
 
 def _table(left_out: Sequence[LeftOut]) -> tuple[Matrix, Vector]:

@@ -16,8 +16,10 @@ import numpy as np
 from coombs.blas import serial
 from coombs.data.answers import Answers
 from coombs.data.graph import ComparisonGraph
+from coombs.data.tables import NO_LEVELS, Levels
 from coombs.inference.infer import QUICK, infer
 from coombs.inference.kinds import KINDS
+from coombs.inference.levels import with_levels
 from coombs.inference.sampler import FIRST_STEP, Ensemble, Tuning
 from coombs.inference.target import Target
 
@@ -53,14 +55,21 @@ class Belief:
     step: float = FIRST_STEP
     kind: Kind | None = None
     log_evidence: float = 0.0
+    levels: Levels = NO_LEVELS
 
     @classmethod
-    def prior(cls, items: Matrix, metric: str, lapse: float | None, rng: np.random.Generator) -> Self:
+    def prior(
+        cls,
+        items: Matrix,
+        metric: str,
+        lapse: float | None,
+        rng: np.random.Generator,
+        levels: Levels = NO_LEVELS,
+    ) -> Self:
         """Before any answer."""
-        nothing = np.zeros(0, dtype=np.intp)
-        belief = cls(
-            items, metric, lapse, nothing, nothing, np.zeros(0), np.zeros((0, 0)), kind=KINDS[metric]
-        )
+        nothing, kind = np.zeros(0, dtype=np.intp), with_levels(KINDS[metric], levels, items.shape[1])
+        known = (items, metric, lapse, nothing, nothing, np.zeros(0), np.zeros((0, 0)))
+        belief = cls(*known, kind=kind, levels=levels)
         draws = belief._about(np.arange(2)).draw_prior(DRAWS, rng)
         return replace(belief, draws=draws.astype(np.float32))
 
@@ -93,8 +102,8 @@ class Belief:
     def afresh(self, rng: np.random.Generator) -> Belief:
         """Forget the draws, and make new ones from all answers."""
         if not len(self.winners):
-            return self.prior(self.items, self.metric, self.lapse, rng)
-        answers = Answers.collect(self.items, self.winners, self.losers, self.weights).canonical()
+            return self.prior(self.items, self.metric, self.lapse, rng, self.levels)
+        answers = self.answers.canonical()
         found = infer(answers, self.metric, rng, lapse=self.lapse, effort=QUICK)
         draws = found.draws[rng.choice(len(found.draws), DRAWS, replace=len(found.draws) < DRAWS)]
         step = FIRST_STEP if found.tuning is None else found.tuning.step
@@ -102,6 +111,11 @@ class Belief:
         return replace(
             self, draws=draws.astype(np.float32), step=step, kind=found.target.kind, log_evidence=evidence
         )
+
+    @property
+    def answers(self) -> Answers:
+        """Distinct ones."""
+        return Answers.collect(self.items, self.winners, self.losers, self.weights, levels=self.levels)
 
     def scores(self, positions: Index, every: int = 1) -> tuple[Matrix, Vector]:
         """(n, S) scores of some items in `every` so many draws, less being better, and (S,) lapses."""
@@ -154,7 +168,7 @@ class Belief:
 
     def _moved(self, rng: np.random.Generator) -> Belief:
         """As many draws as the budget allows moved, from the last on, and put first."""
-        answers = Answers.collect(self.items, self.winners, self.losers, self.weights)
+        answers = self.answers
         assert self.kind is not None
         target = Target(
             answers.items, answers.graph(), answers.weights, self.kind, lapse=self.lapse, dtype=np.float32

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coombs.blas import serial
+from coombs.data.tables import Levels
 from coombs.inference import laplace
 from coombs.inference.evidence import bridge
 from coombs.inference.kinds import KINDS
 from coombs.inference.left_out import LeftOut, leave_out
+from coombs.inference.levels import WithLevels, padded, plain_columns, with_levels
 from coombs.inference.sampler import Effort, Monitor, Tuning, affordable, levels_of, sample
-from coombs.inference.target import EFFECT_SIZE, EFFECT_WIDTH, ScoreParameters, Target
+from coombs.inference.target import EFFECT_WIDTH, ScoreParameters, Target
 from coombs.inference.wishart import Full
 from coombs.programs import interior, lifted
 from coombs.programs.losses import LOSSES
@@ -84,6 +86,7 @@ class Inference:
     """Draws of the posterior of one kind of preference, and how they were made."""
 
     target: Target
+    answers: Answers
     draws: Matrix
     mode: Vector
     sampled: bool
@@ -121,22 +124,15 @@ class Inference:
 
     def ideal_points(self, scores: ScoreParameters) -> Matrix:
         """(S, d) u with M u = v; of a signed metric, where it is neither better nor worse all around."""
-        if self.target.kind.name == "signed":
-            points = [
-                np.linalg.lstsq(m, v, rcond=1e-9)[0]
-                for m, v in zip(scores.metric, scores.linear, strict=True)
-            ]
-            return np.array(points)
-        result: Matrix = self.target.kind.ideal(self.draws, self.target.d)  # type: ignore[attr-defined]
-        return result
+        return self.target.kind.ideal(self.draws[:, : self.target.own], self.target.d)
 
     @property
     def effect_size(self) -> float:
         """A typical size of the item effects."""
         if not self.target.effects:
             return 0.0
-        size = self.draws[:, -len(self.target.items) - 1]
-        return float(np.exp(EFFECT_SIZE + EFFECT_WIDTH * size).mean())
+        size = self.draws[:, self.target.n_features]
+        return float(np.exp(self.target.effect_size + EFFECT_WIDTH * size).mean())
 
     def disagreement(self) -> float:
         """How many deviations the answers about single items are off what the features predict.
@@ -146,11 +142,23 @@ class Inference:
         """
         target, n = self.target, len(self.target.items)
         few = int(np.clip(MOST_PROBABILITIES // target.graph.n_answers, *TESTED))
-        p = np.exp(target.log_probabilities(self.draws[:: max(1, len(self.draws) // few)])).mean(axis=1)
+        some = self.draws[:: max(1, len(self.draws) // few)]
+        if target.sets is not None:
+            return self._disagreement_of_sets(some)
+        p = np.exp(target.log_probabilities(some)).mean(axis=1)
         ends, graph = np.concatenate([target.graph.winners, target.graph.losers]), target.graph
         slope = np.bincount(graph.winners, target.weights * (1 - p), n)
         slope -= np.bincount(graph.losers, target.weights * (1 - p), n)
         expected = np.bincount(ends, np.tile(target.weights * p * (1 - p), 2), n)
+        return float((slope**2 - expected).sum() / np.sqrt(2 * (expected**2).sum() + 1e-12))
+
+    def _disagreement_of_sets(self, draws: Matrix) -> float:
+        """The same where answers are not only about two items."""
+        target, n = self.target, len(self.target.items)
+        slope = np.mean([target.to_scores(draw) for draw in draws], axis=0)[:n]
+        information = laplace.information_pairs(target, draws[0])
+        ends = np.concatenate([information.one, information.other])
+        expected = np.bincount(ends, np.tile(information.size, 2), len(slope) + target.n_anchors)[:n]
         return float((slope**2 - expected).sum() / np.sqrt(2 * (expected**2).sum() + 1e-12))
 
 
@@ -169,12 +177,12 @@ def infer(
     `start` is a metric and v of which a full metric takes its basis, and from which a mode is looked for.
     """
     start = rough(answers, rng) if start is None else start
-    target = Target(answers.items, answers.graph(), answers.weights, _kind(kind, start[0]), lapse=lapse)
+    target = Target.about(answers, _kind(kind, start[0], answers.levels), lapse=lapse)
     with serial(len(answers.items)):
         if is_sampled(answers, target.n, effects):
             target = target.with_effects() if effects else target
-            return _sampled(target, rng, effort)
-        return _gaussian(target, start, rng, effects)
+            return _sampled(target, answers, rng, effort)
+        return _gaussian(target, answers, start, rng, effects)
 
 
 def is_sampled(answers: Answers, n_unknowns: int, effects: bool) -> bool:
@@ -184,19 +192,29 @@ def is_sampled(answers: Answers, n_unknowns: int, effects: bool) -> bool:
     return few and n_unknowns + effects * len(answers.items) <= MOST_UNKNOWNS
 
 
-def _kind(name: str, metric: Matrix) -> Kind:
+def _kind(name: str, metric: Matrix, levels: Levels) -> Kind:
     """The kind, a full metric in the eigenvectors of a rough one, the largest first."""
-    if name != "full" or not len(metric):
-        return KINDS[name]
-    return Full(np.linalg.eigh(metric)[1][:, ::-1])
+    plain = plain_columns(levels, len(metric))
+    if name != "full" or not len(plain):
+        return with_levels(KINDS[name], levels, len(metric))
+    full = Full(np.linalg.eigh(metric[np.ix_(plain, plain)])[1][:, ::-1])
+    return with_levels(full, levels, len(metric))
 
 
 def rough(answers: Answers, rng: np.random.Generator) -> tuple[Matrix, Vector]:
-    """A metric and v by the lifted convex program, of some of the answers if they are many."""
+    """A metric and v by the lifted convex program, of some of the answers if they are many.
+
+    Levels of categories are left out of it.
+    """
+    if answers.levels.blocks:
+        n_columns = answers.items.shape[1]
+        items = answers.items[:, plain_columns(answers.levels, n_columns)]
+        found = rough(replace(answers, items=items, levels=Levels()), rng)
+        return padded(answers.levels, n_columns, *found)
     d = answers.items.shape[1]
     if not 0 < d <= LARGEST_LIFTED or len(answers.winners) > laplace.MANY_ANSWERS:
         return np.eye(d) / max(d, 1), np.zeros(d)
-    few = answers.some(START_ANSWERS, rng)
+    few = answers.in_pairs().some(START_ANSWERS, rng)
     with serial(len(few.items)):
         y = interior.solve(lifted.program(few, LOSSES["logistic"], START_STRENGTH), 1e-5, 60).y
     return lifted.quadratic_of(y, d, "full")
@@ -204,6 +222,7 @@ def rough(answers: Answers, rng: np.random.Generator) -> tuple[Matrix, Vector]:
 
 def _sampled(
     target: Target,
+    answers: Answers,
     rng: np.random.Generator,
     effort: Effort,
     start: Matrix | None = None,
@@ -236,7 +255,7 @@ def _sampled(
     status = Status.CONVERGED if agree or is_look else Status.CHAINS_APART
     status = status if chains.is_annealed else Status.MAX_ITERATIONS
     ended = (status, float(values[best]), len(flat), chains.rhat, chains.tuning, chains.log_evidence)
-    return Inference(target, kept, kept[best], True, *ended)
+    return Inference(target, answers, kept, kept[best], True, *ended)
 
 
 def _affordable_rounds(effort: Effort, target: Target) -> Effort:
@@ -263,7 +282,8 @@ def extend(before: Inference, rng: np.random.Generator) -> Inference:
     target, count = before.target, affordable(EXTENDED, before.target)
     chosen = np.linspace(0, len(before.draws) - 1, count).astype(int)
     with serial(len(target.items)):
-        after = _sampled(target, rng, EXTENDED, before.draws[chosen], target.weights, before.tuning)
+        start = (EXTENDED, before.draws[chosen], target.weights, before.tuning)
+        after = _sampled(target, before.answers, rng, *start)
     annealed = before.annealed_evidence + after.annealed_evidence
     return replace(after, n_iter=before.n_iter + after.n_iter, annealed_evidence=annealed)
 
@@ -271,12 +291,12 @@ def extend(before: Inference, rng: np.random.Generator) -> Inference:
 def refresh(before: Inference, known: Answers, answers: Answers, rng: np.random.Generator) -> Inference:
     """The posterior given `answers`, some more than the `known` ones, from the draws given those."""
     old = before.target
-    target = Target(answers.items, answers.graph(), answers.weights, old.kind, lapse=old.lapse)
+    target = Target.about(answers, old.kind, lapse=old.lapse)
     count = affordable(REFRESH, target)
     chosen = rng.choice(len(before.draws), count, replace=len(before.draws) < count)
     weights = known.weights_of(answers)
     with serial(len(answers.items)):
-        after = _sampled(target, rng, REFRESH, before.draws[chosen], weights, before.tuning)
+        after = _sampled(target, answers, rng, REFRESH, before.draws[chosen], weights, before.tuning)
     return replace(after, annealed_evidence=before.annealed_evidence + after.annealed_evidence)
 
 
@@ -291,7 +311,7 @@ def quadratic_scores(items: Matrix, scores: ScoreParameters) -> Matrix:
 
 def about(target: Target, answers: Answers) -> Target:
     """The same unknowns, with other answers about the same items."""
-    return target.like(answers.graph(), answers.weights)
+    return target.like(answers.graph(), answers.weights, sets=answers.sets)
 
 
 def spread_of(scores: Matrix) -> Vector:
@@ -301,7 +321,11 @@ def spread_of(scores: Matrix) -> Vector:
 
 
 def _gaussian(
-    target: Target, start: tuple[Matrix, Vector], rng: np.random.Generator, effects: bool
+    target: Target,
+    answers: Answers,
+    start: tuple[Matrix, Vector],
+    rng: np.random.Generator,
+    effects: bool,
 ) -> Inference:
     """By Laplace's approximation about the mode."""
     mode, root = _maximise(target, start, rng)
@@ -311,7 +335,7 @@ def _gaussian(
         mode = laplace.maximise_effects(target, mode.y, root, size)
     draws = laplace.draw(target, mode.y, root, 2048, rng)
     ended = (mode.status, mode.value, mode.n_iter, 1.0, Tuning(root))
-    return Inference(target, draws, mode.y, False, *ended)
+    return Inference(target, answers, draws, mode.y, False, *ended)
 
 
 def choose_effect_size(target: Target, start: tuple[Matrix, Vector], rng: np.random.Generator) -> float:
@@ -338,11 +362,17 @@ def _maximise(
     First without, then in coordinates that the curvature makes isotropic.
     """
     metric, linear = start
-    if target.graph.n_answers > laplace.MANY_ANSWERS and target.kind.name == "full":
-        scores, _ = laplace.newton(target, metric, linear, rng)
-        metric, linear = scores.metric[0], scores.linear[0]
-        target.kind = _kind("full", metric)
+    if target.graph.n_answers > laplace.MANY_ANSWERS and target.kind.name == "full" and target.sets is None:
+        levels, of_plain = Levels(), target
+        if isinstance(target.kind, WithLevels):
+            levels = target.kind.levels
+            plain = plain_columns(levels, target.d)
+            metric, linear, items = metric[np.ix_(plain, plain)], linear[plain], target.items[:, plain]
+            of_plain = target.like(target.graph, target.weights, items=items, kind=KINDS["full"])
+        scores, _ = laplace.newton(of_plain, metric, linear, rng)
+        metric, linear = padded(levels, target.d, scores.metric[0], scores.linear[0])
+        target.kind = _kind("full", metric, levels)
     y = np.concatenate([target.kind.locate(metric, linear), np.zeros(target.n - target.own)])
     y = laplace.maximise(target, y, max_iter=FIRST_STEPS).y
     root = laplace.whitening(laplace.curvature(target, y, rng))
-    return laplace.maximise(target, y, root=root), root
+    return laplace.maximise(target, y, root=laplace.with_widths(target, y, root)), root

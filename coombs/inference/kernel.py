@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,13 +22,15 @@ class Kernel:
     """k(x, z) = a^2 exp(-sum_j (r_j (x_j - z_j))^2 / 2) + b^2 / d sum_j exp(-(q_j (x_j - z_j))^2 / 2).
 
     The first part takes all features together, the second each alone. A relevance is one over the distance
-    along a feature within which values are alike; zero, and the feature does not matter.
+    along a feature within which values are alike; zero, and the feature does not matter. Columns of a block,
+    as the levels of a category, are one feature: they are together in the second part, too.
 
     Parameters
     ----------
     support : (m, d) points z
     together, alone : sizes a and b
-    relevances, own_relevances : (d,) r and q
+    relevances, own_relevances : (d,) r and q; the same for all columns of a block
+    blocks : columns that are one feature
     """
 
     support: Matrix
@@ -35,32 +38,51 @@ class Kernel:
     alone: float
     relevances: Vector
     own_relevances: Vector
+    blocks: tuple[tuple[int, ...], ...] = ()
+
+    @cached_property
+    def features(self) -> tuple[tuple[int, ...], ...]:
+        """The columns of each feature."""
+        return features_of(self.blocks, len(self.relevances))
 
     def __call__(self, items: Matrix) -> Matrix:
         """(n, m) values at items."""
-        d, half = items.shape[1], math.sqrt(0.5)
+        half = math.sqrt(0.5)
         # In place, as this is most of what very many items cost.
         own = np.zeros((len(items), len(self.support)))
         away = np.empty_like(own)
-        for j, q in enumerate(self.own_relevances):
+        for feature in self.features:
+            if len(feature) > 1:
+                own += np.exp(-self._own_squares(items, feature) / 2)
+                continue
+            (j,) = feature
             np.subtract(items[:, j, None], self.support[:, j], out=away)
-            away *= half * q
+            away *= half * self.own_relevances[j]
             np.multiply(away, away, out=away)
             np.negative(away, out=away)
             own += np.exp(away, out=away)
-        own *= self.alone**2 / d
+        own *= self.alone**2 / len(self.features)
         own += self.together**2 * np.exp(-self._near(items) / 2)
         return own
 
     def slopes(self, items: Matrix, weights: Matrix) -> Matrix:
         """(n, d) derivatives along the features of the function with these weights of the bumps, (m,)."""
         joint = self.together**2 * np.exp(-self._near(items) / 2) * weights
-        d = items.shape[1]
         result = np.empty(items.shape)
-        for j, q in enumerate(self.own_relevances):
-            away = items[:, j, None] - self.support[:, j]
-            own = self.alone**2 / d * np.exp(-((q * away) ** 2) / 2) * weights
-            result[:, j] = -(away * (self.relevances[j] ** 2 * joint + q**2 * own)).sum(axis=1)
+        for feature in self.features:
+            own = np.exp(-self._own_squares(items, feature) / 2)
+            own *= self.alone**2 / len(self.features) * weights
+            for j in feature:
+                away, q = items[:, j, None] - self.support[:, j], self.own_relevances[j]
+                result[:, j] = -(away * (self.relevances[j] ** 2 * joint + q**2 * own)).sum(axis=1)
+        return result
+
+    def _own_squares(self, items: Matrix, feature: tuple[int, ...]) -> Matrix:
+        """Squared distances of items from the support along one feature, in units of its relevance."""
+        parts = ((items[:, j, None] - self.support[:, j]) * self.own_relevances[j] for j in feature)
+        result = np.zeros((len(items), len(self.support)))
+        for part in parts:
+            result += part * part
         return result
 
     def _near(self, items: Matrix) -> Matrix:
@@ -77,9 +99,17 @@ class Kernel:
     def in_units(self, scaler: Scaler) -> Kernel:
         """The same for features in the user's units."""
         # A feature that was not learned from has no relevance, and adds a constant.
-        alone = self.alone * np.sqrt(len(scaler.sizes) / max(len(scaler.columns), 1))
+        blocks = tuple(tuple(scaler.columns[list(block)].tolist()) for block in self.blocks)
+        n_features = len(features_of(blocks, len(scaler.sizes)))
+        alone = self.alone * np.sqrt(n_features / max(len(self.features), 1))
         relevances, own = scaler.slope(self.relevances), scaler.slope(self.own_relevances)
-        return Kernel(scaler.point(self.support), self.together, alone, relevances, own)
+        return Kernel(scaler.point(self.support), self.together, alone, relevances, own, blocks)
+
+
+def features_of(blocks: tuple[tuple[int, ...], ...], d: int) -> tuple[tuple[int, ...], ...]:
+    """The columns of each feature, d columns in all: those of a block are one feature."""
+    taken = {j for block in blocks for j in block}
+    return (*((j,) for j in range(d) if j not in taken), *blocks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,22 +142,28 @@ class Bumps:
             "alone": self.kernel.alone,
             "relevances": self.kernel.relevances.tolist(),
             "own_relevances": self.kernel.own_relevances.tolist(),
+            **({"blocks": [list(block) for block in self.kernel.blocks]} if self.kernel.blocks else {}),
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], d: int) -> Bumps:
         """From `to_dict`, for d features; ValueError where the numbers do not fit together."""
         support = np.array(data["support"], dtype=float)
-        weights, *relevances = (
-            np.array(data[name], dtype=float) for name in ("weights", "relevances", "own_relevances")
+        weights, own, relevances = (
+            np.array(data[name], dtype=float) for name in ("weights", "own_relevances", "relevances")
         )
         sizes = (float(data["together"]), float(data["alone"]))
         one_size = weights.ndim == 1 and support.shape == (len(weights), d)
-        if not one_size or any(values.shape != (d,) for values in relevances):
+        if not one_size or any(values.shape != (d,) for values in (relevances, own)):
             raise ValueError("support, weights and relevances are not of one size")
-        if not all(np.isfinite(values).all() for values in (support, weights, *relevances, np.array(sizes))):
+        given = (support, weights, relevances, own, np.array(sizes))
+        if not all(np.isfinite(values).all() for values in given):
             raise ValueError("numbers must be finite")
-        return cls(Kernel(support, *sizes, *relevances), weights)
+        blocks = tuple(tuple(map(int, block)) for block in data.get("blocks", ()))
+        places = [j for block in blocks for j in block]
+        if len(set(places)) < len(places) or not all(0 <= j < d for j in places):
+            raise ValueError("blocks must be different columns")
+        return cls(Kernel(support, *sizes, relevances, own, blocks), weights)
 
 
 def _squares(one: Matrix, other: Matrix) -> Matrix:

@@ -41,11 +41,19 @@ class Quadratic(NamedTuple):
 class Kind(Protocol):
     """What a preference may depend on; y is (C, size(d))."""
 
-    name: str
-    has_ideal: bool
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def has_ideal(self) -> bool:
+        """Whether there is an ideal point, or a worst one."""
 
     def size(self, d: int) -> int:
         """How many unknowns, those of the prior included."""
+
+    def scale_at(self, d: int) -> int | None:
+        """Which of them is the scale of all scores, in prior deviations; None where there are no scores."""
 
     def expand(self, y: Matrix, d: int) -> Quadratic:
         """(M, v) of each row of y."""
@@ -64,6 +72,9 @@ class Kind(Protocol):
 
     def locate(self, metric: Matrix, linear: Vector) -> Vector:
         """Unknowns at, or near, a positive semidefinite metric and v."""
+
+    def ideal(self, y: Matrix, d: int) -> Matrix:
+        """u with M u = v of each row, of a kind that has one."""
 
 
 def ideal_density(values: Vector) -> Vector:
@@ -133,6 +144,9 @@ class Centred:
 
     def size(self, d: int) -> int:
         return self.shape_size(d) + d + self.n_hyper + 1
+
+    def scale_at(self, d: int) -> int | None:
+        return self.shape_size(d) + d
 
     def expand(self, y: Matrix, d: int) -> Quadratic:
         metric, saved = self.metric(y, d)

@@ -76,6 +76,9 @@ class Identity(Centred):
     def shape_size(self, d: int) -> int:
         return 1
 
+    def scale_at(self, d: int) -> int | None:
+        return 0
+
     def metric(self, y: Matrix, d: int) -> tuple[Matrix, Any]:
         size = np.exp(log_mean(d) + LOG_SCALE * y[:, 0])
         return size[:, None, None] * np.eye(d, dtype=y.dtype), size
@@ -105,6 +108,12 @@ class Linear:
 
     def size(self, d: int) -> int:
         return d + 1
+
+    def scale_at(self, d: int) -> int | None:
+        return d
+
+    def ideal(self, y: Matrix, d: int) -> Matrix:
+        return np.full((len(y), d), np.nan)
 
     def expand(self, y: Matrix, d: int) -> Quadratic:
         return Quadratic(np.zeros((len(y), d, d), y.dtype), y[:, :d])
@@ -143,6 +152,15 @@ class Signed:
 
     def size(self, d: int) -> int:
         return d * (d + 1) // 2 + d + 2
+
+    def scale_at(self, d: int) -> int | None:
+        return d * (d + 1) // 2 + d
+
+    def ideal(self, y: Matrix, d: int) -> Matrix:
+        """Where it is neither better nor worse all around."""
+        at = self.expand(y, d)
+        each = zip(at.metric, at.linear, strict=True)
+        return np.array([np.linalg.lstsq(m, v, rcond=1e-9)[0] for m, v in each]).reshape(len(y), d)
 
     def expand(self, y: Matrix, d: int) -> Quadratic:
         t = triangle(d)
@@ -190,6 +208,12 @@ class Constant:
 
     def size(self, d: int) -> int:
         return 0
+
+    def scale_at(self, d: int) -> int | None:
+        return None
+
+    def ideal(self, y: Matrix, d: int) -> Matrix:
+        return np.full((len(y), d), np.nan)
 
     def expand(self, y: Matrix, d: int) -> Quadratic:
         return Quadratic(np.zeros((len(y), d, d), y.dtype), np.zeros((len(y), d), y.dtype))

@@ -12,11 +12,16 @@ import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
 from scipy.sparse import diags_array
 
-from coombs.inference.target import EFFECT_SIZE, EFFECT_WIDTH, LAPSE_WIDTH, ScoreParameters
+from coombs.data.answers import ANCHOR_WIDTH, LAPSE_WIDTH
+from coombs.data.graph import ComparisonGraph
+from coombs.inference.levels import WithLevels
+from coombs.inference.target import EFFECT_WIDTH, ScoreParameters
 from coombs.programs.cone import congruence, outer_features, smat, svec, triangle
 from coombs.programs.program import Status
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.inference.target import Target
 
@@ -26,6 +31,8 @@ LEAST_GAIN = 0.02
 """Maximising ends where a step gains less than this log probability."""
 FLAT = 1e-3
 """Maximising ends where no slope is larger."""
+HELD = 1e6
+"""Curvature along what is not moved."""
 LEAST_CURVATURE = 1e-2
 """The least curvature that the prior counts for along any direction."""
 MANY_ANSWERS = 100_000
@@ -174,26 +181,40 @@ def _lifted_rows(target: Target) -> Matrix:
 
 def maximise_effects(
     target: Target,
-    features: Vector,
+    without: Vector,
     root: Matrix,
     effect_size: float,
     *,
     start: Vector | None = None,
     max_iter: int = 500,
 ) -> Mode:
-    """Item effects of a given size together with what the features tell, from the mode without effects.
+    """Item effects of a given size together with what the features tell, from the mode `without` effects.
 
     The mode of the effects' size would be zero whatever the data, so it stays. `root` is that of the
     features' unknowns, and `start` a point to begin at.
     """
-    n, own = len(target.items), len(features)
-    y = np.concatenate([features, [0.0], np.zeros(n)]) if start is None else start.copy()
-    y[own] = (np.log(effect_size) - EFFECT_SIZE) / EFFECT_WIDTH
-    information = _information(target, y)[1]
-    ends = np.concatenate([target.graph.winners, target.graph.losers])
-    widths = 1 / np.sqrt(1 + effect_size**2 * np.bincount(ends, np.tile(information, 2), n))
+    n, own = len(target.items), target.n_features
+    y = np.concatenate([without[:own], [0.0], np.zeros(n), without[own:]]) if start is None else start.copy()
+    y[own] = (np.log(effect_size) - target.effect_size) / EFFECT_WIDTH
     moved = np.concatenate([np.arange(own), np.arange(own + 1, target.n)])
-    return maximise(target, y, root=_Blocks(root, widths), moved=moved, max_iter=max_iter)
+    return maximise(target, y, root=with_widths(target, y, root), moved=moved, max_iter=max_iter)
+
+
+def with_widths(target: Target, y: Vector, root: Matrix) -> Any:
+    """The features' root, then the deviation of each effect and of each anchor given all else."""
+    if not target.effects and not target.n_anchors:
+        return root
+    sizes = own_sizes(target, y)
+    kept = sizes > 0
+    pairs = information_pairs(target, y)
+    both = np.bincount(np.concatenate([pairs.one, pairs.other]), np.tile(pairs.size, 2), len(sizes))
+    return _Blocks(root, 1 / np.sqrt(1 + sizes[kept] ** 2 * both[kept]))
+
+
+def own_sizes(target: Target, y: Vector) -> Vector:
+    """What an unknown of its own counts for in the score of each item and anchor; zero if it has none."""
+    size = np.exp(target.effect_size + EFFECT_WIDTH * y[target.n_features]) if target.effects else 0.0
+    return np.concatenate([np.full(len(target.items), size), np.full(target.n_anchors, ANCHOR_WIDTH)])
 
 
 class _Blocks:
@@ -213,21 +234,25 @@ class _Blocks:
 
 
 def curvature(target: Target, y: Vector, rng: np.random.Generator) -> Matrix:
-    """The Fisher information of all unknowns at y, but for item effects, plus the prior's curvature."""
-    chosen, share = np.arange(target.graph.n_answers), 1.0
-    if len(chosen) > MOST_ANSWERS:
-        chosen = rng.choice(len(chosen), MOST_ANSWERS, replace=False)
-        share = target.graph.n_answers / MOST_ANSWERS
-    to_margin, information, to_lapse = _information(target, y)
-    n = target.own + (target.lapse is None)
-    rows = _margin_rows(target, y, chosen)
+    """The Fisher information of what the features tell and of lapses at y, plus the prior's curvature."""
+    pairs = information_pairs(target, y)
+    n_pairs, share = len(pairs.one), 1.0
+    if n_pairs > MOST_ANSWERS:
+        pairs = pairs.only(rng.choice(n_pairs, MOST_ANSWERS, replace=False))
+        share = n_pairs / MOST_ANSWERS
+    n = target.n_features
+    rows = _margin_rows(target, y, pairs)
     if target.lapse is None:
-        rows = np.column_stack([rows, to_lapse[chosen] / to_margin[chosen]])
+        rows = np.column_stack([rows, pairs.to_lapse])
     # Single precision is enough: the answers are a sample.
-    scaled = rows.astype(np.float32) * np.sqrt(share * information[chosen], dtype=np.float32)[:, None]
+    scaled = rows.astype(np.float32) * np.sqrt(share * pairs.size, dtype=np.float32)[:, None]
     hessian: Matrix = (scaled.T @ scaled).astype(float)
     hessian[: target.own, : target.own] += _prior_curvature(target, y[: target.own])
     hessian[target.own :, target.own :] += np.eye(n - target.own)
+    if isinstance(target.kind, WithLevels):
+        # A size times unknowns is no Gaussian: what levels are worth is drawn with the sizes held.
+        held = target.kind.sizes_at(target.d)
+        hessian[held, held] += HELD
     return hessian
 
 
@@ -265,26 +290,74 @@ def draw(target: Target, mode: Vector, root: Matrix, count: int, rng: np.random.
     half = rng.standard_normal(((count + 1) // 2, len(root))) @ root.T
     # Every draw has its mirror image, so that the draws' mean is the mode.
     y[:, : len(root)] += np.concatenate([half, -half])[:count]
-    if target.effects:
-        n, (_, information, _) = len(target.items), _information(target, mode)
-        size = np.exp(EFFECT_SIZE + EFFECT_WIDTH * mode[-n - 1])
-        told = target.of_items(replace(target.scores(y), effects=None))
-        told -= target.of_items(replace(target.scores(mode[None]), effects=None))
-        laplacian, spread = target.graph.laplacian(information), _effect_root(target, information, size)
-        answer = -size * (spread @ (spread.T @ (laplacian @ told)))
-        y[:, -n:] += answer.T + rng.standard_normal((count, n)) @ spread.T
+    if target.effects or target.n_anchors:
+        sizes, pairs = own_sizes(target, mode), information_pairs(target, mode)
+        kept = sizes > 0
+        told = np.zeros((len(sizes), count))
+        told[: len(target.items)] = target.of_items(replace(target.scores(y), effects=None))
+        told[: len(target.items)] -= target.of_items(replace(target.scores(mode[None]), effects=None))
+        laplacian = pairs.graph(len(sizes)).laplacian(pairs.size)
+        spread = _own_root(laplacian, sizes[kept], kept)
+        answer = -sizes[kept][:, None] * (spread @ (spread.T @ (laplacian @ told)[kept]))
+        first = target.n - int(kept.sum())
+        y[:, first:] += answer.T + rng.standard_normal((count, int(kept.sum()))) @ spread.T
     return y
 
 
-def _effect_root(target: Target, information: Vector, size: float) -> Any:
-    """A root of the effects' covariance; of their variances alone where they are many."""
-    n = len(target.items)
-    if n > MOST_EFFECTS:
-        ends = np.concatenate([target.graph.winners, target.graph.losers])
-        return diags_array(1 / np.sqrt(1 + size**2 * np.bincount(ends, np.tile(information, 2), n)))
-    laplacian = target.graph.laplacian(information)
+def _own_root(laplacian: Any, sizes: Vector, kept: NDArray[np.bool_]) -> Any:
+    """A root of the covariance of effects and anchors; of their variances alone where they are many."""
+    if len(sizes) > MOST_EFFECTS:
+        return diags_array(1 / np.sqrt(1 + sizes**2 * laplacian.diagonal()[kept]))
     dense = laplacian if isinstance(laplacian, np.ndarray) else laplacian.toarray()
-    return whitening(size**2 * dense + np.eye(n))
+    scaled = dense[np.ix_(kept, kept)] * np.outer(sizes, sizes)
+    return whitening(scaled + np.eye(len(sizes)))
+
+
+@dataclass(frozen=True)
+class InformationPairs:
+    """Fisher information of differences of two rows' scores: sum of size (s_one - s_other)^2.
+
+    `to_lapse` is what the lapse's unknown counts for beside a difference.
+    """
+
+    one: Index
+    other: Index
+    size: Vector
+    to_lapse: Vector
+
+    def only(self, rows: Index) -> InformationPairs:
+        """Some of them."""
+        return InformationPairs(self.one[rows], self.other[rows], self.size[rows], self.to_lapse[rows])
+
+    def graph(self, n_rows: int) -> ComparisonGraph:
+        """Rows joined by them."""
+        return ComparisonGraph(self.one, self.other, n_rows)
+
+
+def information_pairs(target: Target, y: Vector) -> InformationPairs:
+    """What the answers tell about items and anchors at y; a choice among several, of every two of them."""
+    to_margin, information, to_lapse = _information(target, y)
+    graph, ratio = target.graph, to_lapse / to_margin
+    if target.sets is None or not target.sets.n_sets:
+        return InformationPairs(graph.winners, graph.losers, information, ratio)
+    base = graph.n_items - target.sets.n_sets
+    plain = np.maximum(graph.winners, graph.losers) < base
+    rows, lapse = target.of_rows(target.scores(y[None]))[0][:, 0], float(target.scores(y[None]).lapse[0])
+    ends = np.append(target.sets.starts, len(target.sets.members))
+    one, other = [graph.winners[plain]], [graph.losers[plain]]
+    size, ratios = [information[plain]], [ratio[plain]]
+    for k in np.flatnonzero(~plain):
+        single, many = sorted((int(graph.winners[k]), int(graph.losers[k])))
+        members = np.append(target.sets.members[ends[many - base] : ends[many - base + 1]], single)
+        odds = np.exp(-target.sets.signs[many - base] * (rows[members] - rows[members].mean()))
+        odds /= odds.sum()
+        a, b = np.triu_indices(len(members), 1)
+        one.append(members[a])
+        other.append(members[b])
+        size.append(target.weights[k] * (1 - lapse) ** 2 * odds[a] * odds[b])
+        ratios.append(np.zeros(len(a)))
+    both = np.concatenate(one), np.concatenate(other)
+    return InformationPairs(*both, np.concatenate(size), np.concatenate(ratios))
 
 
 def _information(target: Target, y: Vector) -> tuple[Vector, Vector, Vector]:
@@ -295,14 +368,18 @@ def _information(target: Target, y: Vector) -> tuple[Vector, Vector, Vector]:
     return to_margin, information, (0.5 - sigma) * LAPSE_WIDTH * lapse * (1 - lapse)
 
 
-def _margin_rows(target: Target, y: Vector, chosen: Index) -> Matrix:
-    """d(margin)/dy of the chosen answers along the kind's unknowns."""
+def _margin_rows(target: Target, y: Vector, pairs: InformationPairs) -> Matrix:
+    """d(s_other - s_one)/dy of the pairs along the kind's unknowns; anchors have no features."""
     step, own = 1e-5, y[: target.own]
     moves = step * np.eye(len(own))
     ahead, behind = target.kind.expand(own + moves, target.d), target.kind.expand(own - moves, target.d)
     metric, linear = (ahead.metric - behind.metric) / (2 * step), (ahead.linear - behind.linear) / (2 * step)
-    losers, winners = target.graph.losers[chosen], target.graph.winners[chosen]
-    products = outer_features(target.items[losers]) - outer_features(target.items[winners])
-    away, table = target.items[losers] - target.items[winners], triangle(target.d)
-    rows: Matrix = products @ (metric[:, table.rows, table.columns] * table.factors).T - 2 * (away @ linear.T)
-    return rows
+    items = (
+        np.concatenate([target.items, np.zeros((target.n_anchors, target.d))])
+        if target.n_anchors
+        else target.items
+    )
+    other, one, table = items[pairs.other], items[pairs.one], triangle(target.d)
+    products = outer_features(other) - outer_features(one)
+    rows: Matrix = products @ (metric[:, table.rows, table.columns] * table.factors).T
+    return rows - 2 * ((other - one) @ linear.T)

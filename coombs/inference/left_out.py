@@ -19,6 +19,7 @@ from coombs.inference.sampler import Ensemble
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from coombs.data.answers import HeldOut
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.inference.infer import Inference
     from coombs.inference.target import Target
@@ -45,31 +46,47 @@ FEW_PARTS = 4
 
 @dataclass(frozen=True)
 class LeftOut:
-    """The probability of each distinct answer as predicted from the others, and the answers' weights."""
+    """The probability of each row of `held_out` as predicted from answers about something else."""
 
     probabilities: Vector
-    weights: Vector
+    held_out: HeldOut
+
+    @property
+    def weights(self) -> Vector:
+        """Of the answers; zero for what they say of two of several things."""
+        return self.held_out.weights
 
     @property
     def accuracy(self) -> float:
-        """Weighted share of answers that are predicted; half of those with probability 1/2."""
+        """Weighted share of pairs that are put in the right order; half of those with probability 1/2.
+
+        Of ratings: of two on the same scale, each left out, the share that is put in the right order.
+        """
+        held = self.held_out
         right = (np.sign(self.probabilities - 0.5) + 1) / 2
-        return float(self.weights @ right / self.weights.sum())
+        total, sure = float(held.shares.sum()), float(held.shares @ right)
+        if len(held.better):
+            away = self.probabilities[held.better] - self.probabilities[held.worse]
+            rated = float(len(np.union1d(held.better, held.worse)))
+            total, sure = total + rated, sure + rated * float(((np.sign(np.round(away, 9)) + 1) / 2).mean())
+        return sure / max(total, 1e-300)
 
     @property
     def log_loss(self) -> float:
-        """Weighted mean of -log p; a coin's is 0.693."""
-        return float(-self.weights @ np.log(self.probabilities) / self.weights.sum())
+        """Weighted mean of -log p of an answer, in units in which chance has log 2 = 0.693."""
+        chance = self.weights @ np.log(self.held_out.chance)
+        return float(np.log(2) * (self.weights @ np.log(self.probabilities)) / chance)
 
 
 def leave_out(inference: Inference, rng: np.random.Generator) -> LeftOut:
     """Every answer predicted from those about other pairs."""
     if not inference.sampled:
         return _by_parts(inference, rng)
-    target, pairs = inference.target, pairs_of(inference)
+    target, tested = inference.target, inference.answers.held_out
+    pairs = tested.questions
     n_pairs, draws = int(pairs.max()) + 1, inference.draws
     draws = draws[np.linspace(0, len(draws) - 1, min(MOST_DRAWS, len(draws))).astype(int)]
-    predicted, heavy = np.empty(target.graph.n_answers), np.zeros(n_pairs)
+    predicted, heavy = np.empty(len(pairs)), np.zeros(n_pairs)
     order = np.argsort(pairs, kind="stable")
     size = max(1, BLOCK // len(draws))
     with serial(len(target.items)):
@@ -79,51 +96,45 @@ def leave_out(inference: Inference, rng: np.random.Generator) -> LeftOut:
             logs = _log_probabilities(inference, rows, draws)
             _, place = np.unique(pairs[rows], return_inverse=True)
             ratios = np.zeros((int(place.max()) + 1, len(draws)))
-            np.add.at(ratios, place, -target.weights[rows][:, None] * logs)
+            np.add.at(ratios, place, -tested.weights[rows][:, None] * logs)
             counts, k = smoothed(ratios)
             heavy[pairs[rows]] = k[place]
             predicted[rows] = (counts[place] * np.exp(logs)).sum(axis=1)
         # So few that all can be refitted.
         doubtful = heavy > HEAVY if n_pairs > MOST_REFITS else np.ones(n_pairs, dtype=bool)
         _refit(inference, pairs, np.flatnonzero(doubtful), predicted, rng)
-    return LeftOut(np.clip(predicted, 1e-9, 1 - 1e-9), target.weights)
+    return LeftOut(np.clip(predicted, 1e-9, 1 - 1e-9), tested)
 
 
 def _by_parts(inference: Inference, rng: np.random.Generator) -> LeftOut:
     """Answers in a few parts, each predicted by the mode given the others: for posteriors that are narrow."""
-    target, pairs = inference.target, pairs_of(inference)
-    n_pairs, predicted = int(pairs.max()) + 1, np.full(target.graph.n_answers, 0.5)
-    part = rng.permutation(np.arange(n_pairs) % FEW_PARTS)[pairs]
+    target, tested = inference.target, inference.answers.held_out
+    n_pairs, predicted = int(tested.questions.max()) + 1, tested.chance.copy()
+    part = rng.permutation(np.arange(n_pairs) % FEW_PARTS)[tested.questions]
     with serial(len(target.items)):
         for left in range(min(FEW_PARTS, n_pairs) if n_pairs > 1 else 0):
-            kept = target.reweighted(np.where(part == left, 0.0, target.weights))
+            kept = target.reweighted(np.where(part[: tested.n_answers] == left, 0.0, target.weights))
             rows = np.flatnonzero(part == left)
             predicted[rows] = np.exp(_log_probabilities(inference, rows, _mode(kept, inference)[None])[:, 0])
-    return LeftOut(np.clip(predicted, 1e-9, 1 - 1e-9), target.weights)
+    return LeftOut(np.clip(predicted, 1e-9, 1 - 1e-9), tested)
 
 
 def _mode(kept: Target, inference: Inference) -> Vector:
     """The mode given fewer answers, from that given all."""
     assert inference.tuning is not None
     root = inference.tuning.root
-    if not kept.effects:
-        return laplace.maximise(kept, inference.mode, root=root, max_iter=STEPS).y
     start, size = inference.mode, inference.effect_size
-    return laplace.maximise_effects(kept, start[: len(root)], root, size, start=start, max_iter=STEPS).y
-
-
-def pairs_of(inference: Inference) -> Index:
-    """The unordered pair, counted from zero, that each answer is about."""
-    graph = inference.target.graph
-    low, high = np.minimum(graph.winners, graph.losers), np.maximum(graph.winners, graph.losers)
-    return np.unique(low * graph.n_items + high, return_inverse=True)[1]
+    if not kept.effects:
+        widths = laplace.with_widths(kept, start, root)
+        return laplace.maximise(kept, start, root=widths, max_iter=STEPS).y
+    return laplace.maximise_effects(kept, start, root, size, start=start, max_iter=STEPS).y
 
 
 def _log_probabilities(inference: Inference, rows: Index, draws: Matrix) -> Matrix:
-    """log p of some answers under some draws, (rows, S)."""
-    graph, target = inference.target.graph, inference.target
-    part = type(graph)(graph.winners[rows], graph.losers[rows], graph.n_items)
-    return target.like(part, target.weights[rows]).log_probabilities(draws)
+    """log p of some of the tested rows under some draws, (rows, S)."""
+    target, tested = inference.target, inference.answers.held_out
+    graph = type(target.graph)(tested.winners[rows], tested.losers[rows], target.graph.n_items)
+    return target.like(graph, tested.weights[rows]).log_probabilities(draws)
 
 
 def _refit(
@@ -134,11 +145,11 @@ def _refit(
     if len(heavy) > MOST_REFITS:
         parts = np.array_split(rng.permutation(heavy), PARTS)
     for part in parts:
-        left = np.isin(pairs, part)
+        left, tested = np.isin(pairs, part), inference.answers.held_out
         if left.all():
-            predicted[left] = 0.5
+            predicted[left] = tested.chance[left]
             continue
-        draws = without(inference, left, rng)
+        draws = without(inference, left[: tested.n_answers], rng)
         predicted[left] = np.exp(_log_probabilities(inference, np.flatnonzero(left), draws)).mean(axis=1)
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from coombs.blas import serial
-from coombs.data.answers import Answers
 from coombs.inference.belief import DRAWS, Belief
 from coombs.inference.kernel import Bumps
 from coombs.inference.process import Process
 from coombs.inference.smooth import Draws, posterior_at
 
 if TYPE_CHECKING:
+    from coombs.data.answers import Answers
     from coombs.data.graph import Index, Matrix, Vector
 
 FIRST = 4
@@ -47,7 +47,7 @@ class LiveSmooth:
             u, room, learned_from = best.u, best.room, count
         else:
             u, room, learned_from = before.u, before.room, before.learned_from
-        basis, posterior, _, found = posterior_at(process.place(u), answers, None)
+        basis, posterior, found = posterior_at(process.place(u), answers, None)
         draws = posterior.draws(DRAWS)
         return cls(answers.touched, basis, draws, u, room, learned_from, found.bound + room)
 
@@ -75,7 +75,7 @@ class AveragedBelief(Belief):
         assert isinstance(told, type(self))
         if len(told.winners) < FIRST or not len(winners):
             return told
-        answers = Answers.collect(told.items, told.winners, told.losers, told.weights).canonical()
+        answers = told.answers.canonical()
         if len(answers.items) > MOST_ITEMS or not answers.items.shape[1]:
             return replace(told, smooth=None)
         with serial(0):

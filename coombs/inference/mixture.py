@@ -10,13 +10,14 @@ import numpy as np
 
 from coombs.inference.averaging import average, by_evidence, predicted_by_evidence, stack
 from coombs.inference.infer import Inference, extend
-from coombs.inference.left_out import LeftOut, pairs_of
+from coombs.inference.left_out import LeftOut
 from coombs.inference.smooth import Smooth
 from coombs.programs.program import Status
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from coombs.data.answers import Answers
     from coombs.data.graph import Vector
 
 LARGE_WEIGHT = 0.1
@@ -39,10 +40,9 @@ class Mixture:
         return tuple(part.leave_out() for part in self.parts)
 
     @property
-    def answer_weights(self) -> Vector:
-        """How often each distinct answer was given."""
-        first = self.parts[0]
-        return first.answers.weights if isinstance(first, Smooth) else first.target.weights
+    def answers(self) -> Answers:
+        """What was learned from."""
+        return self.parts[0].answers
 
     @cached_property
     def _probabilities(self) -> Vector | None:
@@ -50,7 +50,7 @@ class Mixture:
         evidence = np.array([part.log_evidence for part in self.parts])
         if len(evidence) == 1 or not np.isfinite(evidence).all():
             return None
-        return by_evidence(evidence, float(self.answer_weights.sum()))
+        return by_evidence(evidence, self.answers.log_chance)
 
     @cached_property
     def weights(self) -> Vector:
@@ -73,7 +73,7 @@ class Mixture:
             return self.left_out[0]
         if self._probabilities is None:
             return average(self.left_out)
-        return predicted_by_evidence(self.left_out, self._probabilities, pairs_of(self.quadratic[0]))
+        return predicted_by_evidence(self.left_out, self._probabilities)
 
     @property
     def quadratic(self) -> tuple[Inference, ...]:

@@ -128,7 +128,10 @@ class Posterior:
         """
         levels = self.levels
         if levels is None:
-            levels = np.einsum("sd,sd->s", self.linears, np.nan_to_num(self.ideal_points - self.centre))
+            # Less the score at the ideal, v'u as M u = v, but for levels of categories.
+            away = np.nan_to_num(self.ideal_points - self.centre)
+            rest = self.linears - np.einsum("sde,se->sd", self.metrics, away)
+            levels = np.einsum("sd,sd->s", self.linears + rest, away)
         result: FloatArray = self.scores(items, effects) + levels[:, None]
         return result
 

@@ -16,7 +16,10 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import expit, ndtri
 
-from coombs.inference.variational import Design, Settled, Sites, settle, without_pairs
+from coombs.inference.kernel import features_of
+from coombs.inference.questions_left_out import left_out
+from coombs.inference.set_design import design_of
+from coombs.inference.variational import Settled, Sites, settle
 from coombs.programs.program import Status
 
 if TYPE_CHECKING:
@@ -52,6 +55,8 @@ FARTHEST = 4.0
 """Prior deviations that any of them may be away from its centre."""
 POINTS = 24
 """Points about the best sizes and relevances at which the evidence is averaged."""
+SOME_POINTS = 4
+"""Half of those at which answers about several things are left out."""
 WIDEST = 2.0
 """The largest variance of those points along any direction, the prior's being 1."""
 ROUGHLY = 1e-2
@@ -66,8 +71,8 @@ class Process:
     """
 
     def __init__(self, answers: Answers, lapse: float | None = None, effects: bool = True) -> None:
-        d = answers.items.shape[1]
-        self.answers, self.d = answers, d
+        self.answers, self.features = answers, features_of(answers.levels.blocks, answers.items.shape[1])
+        self.d = d = len(self.features)
         self.centre = np.concatenate([CENTRES, np.full(d, RELEVANCE), np.full(d, OWN_RELEVANCE)])
         fixed = {} if effects else {EFFECT: NO_EFFECT}
         if lapse is not None:
@@ -83,9 +88,11 @@ class Process:
 
     @cached_property
     def _squares(self) -> Matrix:
-        """(d, n, n) squared differences of the items along each feature."""
+        """(d, n, n) squared distances of the items along each feature, of which a category is one."""
         columns = self.answers.items.T
         result: Matrix = (columns[:, :, None] - columns[:, None, :]) ** 2
+        if self.d < len(columns):
+            result = np.stack([result[list(feature)].sum(axis=0) for feature in self.features])
         return result
 
     def covariances(self, place: Vector) -> tuple[Matrix, Matrix, Matrix]:
@@ -106,14 +113,15 @@ class Process:
         place, d = self.place(u), self.d
         linear, together, alone = self.covariances(place)
         summed = alone.sum(axis=0)
-        root = root_of(linear + together + summed, math.exp(2 * place[EFFECT]))
-        found = settle(Design(root, self.answers), float(expit(place[LAPSE])), start)
+        design = design_of(root_of(linear + together + summed, math.exp(2 * place[EFFECT])), self.answers)
+        root, found = design.root, settle(design, float(expit(place[LAPSE])), start)
         eye = np.eye(len(root))
         b = solve_triangular(root, found.mean, lower=True, trans=1, check_finite=False)
         inverse = solve_triangular(found.lower, eye, lower=True, check_finite=False)
         inner = solve_triangular(root, eye - inverse.T @ inverse, lower=True, trans=1, check_finite=False)
         inner = solve_triangular(root, inner.T, lower=True, trans=1, check_finite=False)
-        along = (np.outer(b, b) - inner) / 2
+        n = len(self.answers.items)
+        along = ((np.outer(b, b) - inner) / 2)[:n, :n]
         slope = np.empty(len(place))
         slope[LINEAR] = 2 * np.vdot(along, linear)
         slope[TOGETHER] = 2 * np.vdot(along, together)
@@ -132,7 +140,7 @@ class Process:
         place = self.place(u)
         linear, together, alone = self.covariances(place)
         root = root_of(linear + together + alone.sum(axis=0), math.exp(2 * place[EFFECT]))
-        return settle(Design(root, self.answers), float(expit(place[LAPSE])), start, tolerance)
+        return settle(design_of(root, self.answers), float(expit(place[LAPSE])), start, tolerance)
 
     def learn(self, start: Vector | None = None) -> Best:
         """The most likely sizes and relevances, and what the evidence is about them."""
@@ -212,7 +220,9 @@ class Best:
         normal = np.concatenate([half, -half])
         # The symmetric root, which does not depend on the eigenvectors' signs or on their choice.
         points = self.u + ((normal @ vectors) * np.sqrt(values)) @ vectors.T
-        settled = [self.process.settle(point, self.at.sites, ROUGHLY) for point in points]
+        # What is left out of sites that are not quite settled is off by more where they are matrices.
+        tolerance = ROUGHLY if self.process.answers.sets is None else ROUGHLY / 10
+        settled = [self.process.settle(point, self.at.sites, tolerance) for point in points]
         bounds = np.array([one.bound for one in settled])
         logs = bounds - (points**2).sum(axis=1) / 2 + (normal**2).sum(axis=1) / 2
         return logs + float(np.log(values).sum()) / 2 - math.log(len(points)), settled
@@ -234,7 +244,11 @@ class Best:
         not, a point counts by its weight over the probability that it gives to what is left out.
         """
         logs, settled = self._around
-        each = [without_pairs(one, self.process.answers) for one in settled]
+        if self.process.answers.sets is not None:
+            # Each takes longer, and a few say nearly the same; of each its mirror image as well.
+            some = np.concatenate([np.arange(SOME_POINTS) + i for i in (0, len(settled) // 2)])
+            logs, settled = logs[some], [settled[i] for i in some]
+        each = [left_out(one) for one in settled]
         probabilities = np.array([one for one, _ in each])
         weights = logs[:, None] - np.array([of_pair for _, of_pair in each])
         weights = np.exp(weights - weights.max(axis=0))

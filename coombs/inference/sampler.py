@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coombs.data.graph import ComparisonGraph
 from coombs.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ class Ensemble:
         self.y: Matrix = y.astype(target.dtype)
         self.n_dense = target.n
         if target.n > len(y) // 2:
-            self.n_dense = target.n - len(target.items) * target.effects
+            self.n_dense = target.n - len(target.items) * target.effects - target.n_anchors
         self.tuning = Tuning.of(self.y, None, self.n_dense) if tuning is None else tuning
         self.n_gradients = 0
         self.is_annealed = True
@@ -422,6 +421,4 @@ def levels_of(target: Target, rng: np.random.Generator) -> list[Target]:
     while sizes[0] > LEVEL_ANSWERS:
         sizes.insert(0, max(LEVEL_ANSWERS, sizes[0] // LEVEL_RATIO))
     order = rng.permutation(n)
-    winners, losers, weights = target.graph.winners[order], target.graph.losers[order], target.weights[order]
-    graphs = [ComparisonGraph(winners[:size], losers[:size], len(target.items)) for size in sizes]
-    return [target.like(graph, weights[: graph.n_answers]) for graph in graphs]
+    return [target.only(order[:size]) for size in sizes]

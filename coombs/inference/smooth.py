@@ -18,10 +18,12 @@ from scipy.linalg import solve_triangular
 from scipy.special import expit
 
 from coombs.blas import serial
-from coombs.inference.kernel import Bumps, Kernel
+from coombs.inference.kernel import Bumps, Kernel, features_of
 from coombs.inference.left_out import LeftOut
 from coombs.inference.process import ALONE, EFFECT, LAPSE, LINEAR, TOGETHER, Process, root_of
-from coombs.inference.variational import Design, Settled, Sites, settle, without_pairs
+from coombs.inference.questions_left_out import left_out
+from coombs.inference.set_design import design_of, with_anchors
+from coombs.inference.variational import Design, Settled, Sites, settle, squared_lengths
 from coombs.programs.program import Status
 
 if TYPE_CHECKING:
@@ -87,9 +89,12 @@ class GaussianScores:
         """
         half = rng.standard_normal((count // 2, len(self.mean)))
         moves = solve_triangular(self.lower, half.T, lower=True, trans=1, check_finite=False).T
+        # Unknowns of anchors, which come last, are not of the items.
+        n_own = self.features.shape[1] if self.root is None else len(self.root)
+        moves, own = moves[:, :n_own], self.mean[:n_own]
         if self.root is None:
-            return _mirrored(self.mean, moves), np.zeros((count, 0))
-        scores, mean = moves @ self.root.T, self.root @ self.mean
+            return _mirrored(own, moves), np.zeros((count, 0))
+        scores, mean = moves @ self.root.T, self.root @ own
         prior = rng.standard_normal((len(half), self.features.shape[1]))
         noise = self.effect_size * rng.standard_normal(scores.shape)
         weights = prior + self._weights(scores - prior @ self.features.T - noise)
@@ -143,7 +148,7 @@ class Smooth:
 
     def leave_out(self) -> LeftOut:
         """Every answer predicted from those about other pairs."""
-        return LeftOut(np.clip(self.left, 1e-9, 1 - 1e-9), self.answers.weights)
+        return LeftOut(np.clip(self.left, 1e-9, 1 - 1e-9), self.answers.held_out)
 
     def of_items(self, items: Matrix) -> Matrix:
         """(N, S) scores of items, without their effects."""
@@ -170,26 +175,30 @@ class Smooth:
 
 def posterior_at(
     place: Vector, answers: Answers, sites: Sites | None, exact: bool = True
-) -> tuple[Bumps, GaussianScores, Design, Settled]:
+) -> tuple[Bumps, GaussianScores, Settled]:
     """The posterior with known sizes and relevances; if not `exact`, by support points without effects."""
     n, d = answers.items.shape
     support = answers.items
     if n > SUPPORT:
         support = support[np.sort(np.random.default_rng(0).choice(n, SUPPORT, replace=False))]
-    relevances, own = np.exp(place[5 : 5 + d]), np.exp(place[5 + d :])
-    kernel = Kernel(support, math.exp(place[TOGETHER]), math.exp(place[ALONE]), relevances, own)
+    blocks = answers.levels.blocks
+    # The columns of a feature share its relevances.
+    feature = {j: k for k, columns in enumerate(features_of(blocks, d)) for j in columns}
+    shared, n_features = [feature[j] for j in range(d)], len(set(feature.values()))
+    relevances, own = np.exp(place[5:]).reshape(2, n_features)[:, shared]
+    kernel = Kernel(support, math.exp(place[TOGETHER]), math.exp(place[ALONE]), relevances, own, blocks)
     values, vectors = np.linalg.eigh(kernel(support))
     kept = values > LEAST * values[-1]
     basis = Bumps(kernel, vectors[:, kept] / np.sqrt(values[kept]))
-    size, effect = math.exp(place[LINEAR]) / math.sqrt(d), math.exp(place[EFFECT])
+    size, effect = math.exp(place[LINEAR]) / math.sqrt(n_features), math.exp(place[EFFECT])
     features, root = np.hstack([size * answers.items, basis(answers.items)]), None
     if exact:
         whole = replace(kernel, support=answers.items)(answers.items)
         root = root_of(whole + size**2 * (answers.items @ answers.items.T), effect**2)
-    design = Design(features if root is None else root, answers)
+    design = design_of(features if root is None else root, answers)
     found = settle(design, float(expit(place[LAPSE])), sites)
     posterior = GaussianScores(found.mean, found.lower, features, root, d, size, effect, found.lapse)
-    return basis, posterior, design, found
+    return basis, posterior, found
 
 
 def infer_smooth(answers: Answers, *, lapse: float | None = None, effects: bool = True) -> Smooth:
@@ -203,22 +212,40 @@ def infer_smooth(answers: Answers, *, lapse: float | None = None, effects: bool 
             rows = np.sort(np.random.default_rng(0).choice(rows, MOST_SUPPORTED, replace=False))
         used = answers if len(rows) == len(answers.winners) else answers.only(rows)
         place, sites = best.process.place(best.u), best.at.sites if used is few else None
-        basis, posterior, design, found = posterior_at(place, used, sites, exact=n <= MOST_ITEMS)
+        basis, posterior, found = posterior_at(place, used, sites, exact=n <= MOST_ITEMS)
         if used is few:
             left, log_evidence = best.leave_out(), best.log_evidence
         else:
-            whole = found if found.variance.any() else found._replace(variance=design.variances(found.lower))
-            whole = whole if used is answers else _of_all(whole, rows, answers, basis, posterior.linear_size)
-            left = without_pairs(whole, answers)[0]
+            left = _left_out(found, rows, answers, basis, posterior.linear_size)
             log_evidence = found.bound + best.log_evidence - best.at.bound if used is answers else math.nan
     ended = (log_evidence, found.bound, best.status, best.n_iter)
     return Smooth(answers, basis, posterior, effects, left, *ended)
 
 
+def _left_out(found: Settled, rows: Index, answers: Answers, basis: Bumps, size: float) -> Vector:
+    """The probability of each tested row, as predicted from answers about something else."""
+    if answers.sets is None:
+        whole, here = found, found.expectation
+        if not here.variance.any():
+            variance = squared_lengths(found.lower, found.design.rows)
+            whole = found._replace(expectation=here._replace(variance=variance))
+        if len(rows) < len(answers.winners):
+            whole = _of_all(whole, rows, answers, basis, size)
+        return left_out(whole)[0]
+    if len(rows) == len(answers.winners):
+        return left_out(found)[0]
+    # Nearly all of the answers were not learned from.
+    features = np.hstack([size * answers.items, basis(answers.items)])
+    scores = with_anchors(features, answers.sets.n_anchors) @ found.mean
+    every, held = answers.sets.extended(scores[:, None])[0][:, 0], answers.held_out
+    p: Vector = (1 - found.lapse) * expit(every[held.losers] - every[held.winners])
+    return p + found.lapse * held.chance
+
+
 def _of_all(found: Settled, rows: Index, answers: Answers, basis: Bumps, size: float) -> Settled:
     """What was learned from some rows of the answers, as it is of all: those not used have empty sites."""
     precision, shift = np.zeros((2, len(answers.winners)))
-    precision[rows], shift[rows] = found.sites
+    precision[rows], shift[rows] = found.sites[:2]
     n, blocks = len(answers.items), range(0, len(answers.items), BLOCK)
     scores, roots = np.empty(n), np.empty((n, len(found.mean)), dtype=np.float32)
     for part in (slice(begin, begin + BLOCK) for begin in blocks):
@@ -230,9 +257,11 @@ def _of_all(found: Settled, rows: Index, answers: Answers, basis: Bumps, size: f
         part = slice(begin, begin + BLOCK)
         away = roots[answers.losers[part]] - roots[answers.winners[part]]
         variance[part] = np.einsum("ij,ij->i", away, away)
-    variance[rows] = found.variance
+    variance[rows] = found.expectation.variance
     margin = scores[answers.losers] - scores[answers.winners]
-    return found._replace(margin=margin, variance=variance, sites=Sites(precision, shift))
+    here = found.expectation._replace(margin=margin, variance=variance)
+    empty = Design(np.zeros((0, 0)), answers)
+    return found._replace(expectation=here, sites=Sites(precision, shift), design=empty)
 
 
 def _some(answers: Answers) -> Answers:

@@ -3,7 +3,8 @@
 Answer k with margin e = s_loser - s_winner has probability p = lapse / 2 + (1 - lapse) sigma(e):
 a careless person answers at random. Scores are s_i = x_i' M x_i - 2 v' x_i + e^r t_i, with (M, v) of a
 kind of preference and t_i an effect of item i that its features miss. The unknowns are the kind's,
-the lapse's, and (r, t). All is done for many points y at once, (C, n), in O(C (P + N d^2)).
+the lapse's, (r, t), and the scores of anchors. All is done for many points y at once, (C, n), in
+O(C (P + N d^2)). A choice among k has sets of rivals for losers (rival_sets.py), and lapse / k.
 """
 
 from __future__ import annotations
@@ -17,20 +18,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_array
 
+from coombs.data.answers import ANCHOR_WIDTH, LAPSE_ODDS, LAPSE_WIDTH
 from coombs.data.graph import ComparisonGraph
 from coombs.inference.kind import HALF_LOG_2_PI
 from coombs.programs.cone import triangle
 
 if TYPE_CHECKING:
-    from coombs.data.graph import Matrix, Vector
+    from coombs.data.answers import Answers
+    from coombs.data.graph import Index, Matrix, Vector
+    from coombs.data.rival_sets import RivalSets
     from coombs.inference.kind import Kind, Quadratic
 
-LAPSE_ODDS = math.log(0.01)
-"""Prior centre of the log odds of a lapse."""
-LAPSE_WIDTH = 1.5
-"""Its prior deviation."""
 EFFECT_SIZE = math.log(0.5)
 """Prior centre of the logarithm of the item effects' size, in logits."""
+EFFECT_SIZE_ALONE = math.log(1.5)
+"""The same where effects are all that there is, the features telling nothing."""
 EFFECT_WIDTH = 1.0
 """Its prior deviation."""
 SMALLEST_LAPSE = 1e-9
@@ -85,12 +87,13 @@ class Products:
 
 @dataclass(frozen=True)
 class ScoreParameters:
-    """What points y mean: one (M, v, lapse) and the item effects (or none) of each."""
+    """What points y mean: one (M, v, lapse) and the item effects (or none) of each; scores of anchors."""
 
     metric: Matrix
     linear: Matrix
     lapse: Vector
     effects: Matrix | None
+    anchors: Matrix | None = None
 
 
 class Density(NamedTuple):
@@ -106,6 +109,14 @@ class Density(NamedTuple):
         return self.likelihood + self.prior
 
 
+class _Probabilities(NamedTuple):
+    """Of each answer at each point: p and sigma; and each member's share of its set of rivals."""
+
+    p: Matrix
+    sigma: Matrix
+    shares: Matrix
+
+
 class Target:
     """Value and gradient of the negative log posterior."""
 
@@ -118,32 +129,58 @@ class Target:
         *,
         lapse: float | None = None,
         effects: bool = False,
+        sets: RivalSets | None = None,
         dtype: type[np.floating[Any]] = np.float64,
     ) -> None:
         self.items: Matrix = np.asarray(items, dtype)
-        self.graph, self.kind = graph, kind
+        self.graph, self.kind, self.sets = graph, kind, sets
         self.weights, self.lapse, self.effects, self.dtype = weights, lapse, effects, dtype
         self.d = items.shape[1]
         self.own = kind.size(self.d)
-        self.n = self.own + (lapse is None) + (1 + len(items)) * effects
+        self.effect_size = EFFECT_SIZE if self.own else EFFECT_SIZE_ALONE
+        self.n_anchors = 0 if sets is None else sets.n_anchors
+        self.n_features = self.own + (lapse is None)
+        self.n = self.n_features + (1 + len(items)) * effects + self.n_anchors
         self._weights: Vector = np.asarray(weights, dtype)
         self._total = float(weights.sum())
         self._forms = (Products if items.size * self.d < LARGEST_PRODUCTS else Forms)(self.items)
         self._buffers: Matrix = np.empty((3, 0, 0), dtype)
 
+    @classmethod
+    def about(cls, answers: Answers, kind: Kind, **settings: Any) -> Target:
+        """The posterior given some answers."""
+        return cls(answers.items, answers.graph(), answers.weights, kind, sets=answers.sets, **settings)
+
+    @property
+    def effects_at(self) -> slice:
+        """Where the items' effects are among the unknowns; their size comes before them."""
+        first = self.n_features + 1
+        return slice(first, first + len(self.items))
+
+    @cached_property
+    def chance(self) -> Vector:
+        """(P, 1) probability of each answer if it is given at random; one number where all are of pairs."""
+        if self.sets is None or not self.sets.n_sets:
+            return np.full((1, 1), 0.5, self.dtype)
+        count = np.ones(self.graph.n_items)
+        count[-self.sets.n_sets :] = self.sets.sizes
+        chance = 1 / (count[self.graph.winners] + count[self.graph.losers])
+        return chance.astype(self.dtype)[:, None]
+
     @cached_property
     def _incidence(self) -> csr_array:
-        """Q', items by answers."""
+        """Q', rows by answers."""
         graph = self.graph
         ends = np.concatenate([graph.losers, graph.winners])
         ones = np.ones(graph.n_answers, self.dtype)
         rows = np.tile(np.arange(graph.n_answers), 2)
-        shape = (len(self.items), graph.n_answers)
+        shape = (graph.n_items, graph.n_answers)
         return csr_array((np.concatenate([ones, -ones]), (ends, rows)), shape=shape)
 
     def like(self, graph: ComparisonGraph, weights: Vector, **changes: Any) -> Target:
         """The same unknowns with other answers, or another precision."""
-        settings = {"lapse": self.lapse, "effects": self.effects, "dtype": self.dtype, **changes}
+        same = {"lapse": self.lapse, "effects": self.effects, "sets": self.sets, "dtype": self.dtype}
+        settings: dict[str, Any] = {**same, **changes}
         kind = settings.pop("kind", self.kind)
         return Target(settings.pop("items", self.items), graph, weights, kind, **settings)
 
@@ -165,6 +202,8 @@ class Target:
     def some(self, count: int, rng: np.random.Generator) -> Target:
         """The posterior given only so many of the answers, chosen at random."""
         chosen = rng.choice(self.graph.n_answers, count, replace=False)
+        if self.sets is not None:
+            return self.only(chosen)
         ends = np.concatenate([self.graph.winners[chosen], self.graph.losers[chosen]])
         touched, place = np.unique(ends, return_inverse=True)
         graph = ComparisonGraph(place[:count], place[count:], len(touched))
@@ -174,7 +213,11 @@ class Target:
         """The same items and unknowns, with some of the answers."""
         if rows.start == 0 and rows.stop >= self.graph.n_answers:
             return self
-        graph = ComparisonGraph(self.graph.winners[rows], self.graph.losers[rows], len(self.items))
+        return self.only(rows)
+
+    def only(self, rows: Index | slice) -> Target:
+        """The same items and unknowns, with some of the answers."""
+        graph = ComparisonGraph(self.graph.winners[rows], self.graph.losers[rows], self.graph.n_items)
         return self.like(graph, self.weights[rows])
 
     def draw_prior(self, count: int, rng: np.random.Generator) -> Matrix:
@@ -187,11 +230,15 @@ class Target:
         return self._scores(y, self.kind.expand(y[:, : self.own], self.d))
 
     def _scores(self, y: Matrix, at: Quadratic) -> ScoreParameters:
-        effects = None
-        if self.effects:
-            n = len(self.items)
-            effects = np.exp(EFFECT_SIZE + EFFECT_WIDTH * y[:, -n - 1 : -n]) * y[:, -n:]
-        return ScoreParameters(at.metric, at.linear, self._lapse(y), effects)
+        effects = self._size(y) * y[:, self.effects_at] if self.effects else None
+        anchors = ANCHOR_WIDTH * y[:, self.n - self.n_anchors :] if self.n_anchors else None
+        return ScoreParameters(at.metric, at.linear, self._lapse(y), effects, anchors)
+
+    def _size(self, y: Matrix) -> Matrix:
+        """(C, 1) the effects' size."""
+        at = self.n_features
+        result: Matrix = np.exp(self.effect_size + EFFECT_WIDTH * y[:, at : at + 1])
+        return result
 
     def _lapse(self, y: Matrix) -> Vector:
         if self.lapse is None:
@@ -207,6 +254,15 @@ class Target:
             result += scores.effects.T
         return result
 
+    def of_rows(self, scores: ScoreParameters) -> tuple[Matrix, Matrix]:
+        """Scores of items, anchors and sets, (rows, C), and each member's share of its set."""
+        s = self.of_items(scores)
+        if self.sets is None:
+            return s, s[:0]
+        if scores.anchors is not None:
+            s = np.concatenate([s, scores.anchors.T])
+        return self.sets.extended(s)
+
     def value(self, y: Matrix) -> Vector:
         """The negative log posterior at each point, without its constant."""
         at = self.kind.expand(y[:, : self.own], self.d)
@@ -217,16 +273,16 @@ class Target:
         at = self.kind.expand(y[:, : self.own], self.d)
         scores = self._scores(y, at)
         _, gradient = self._prior(y, at)
-        self._add_slope(gradient, y, at, scores, *self._probabilities(scores))
+        self._add_slope(gradient, y, at, scores, self._probabilities(scores))
         return gradient
 
     def density(self, y: Matrix) -> Density:
         """Value, in two parts, and gradient."""
         at = self.kind.expand(y[:, : self.own], self.d)
         scores = self._scores(y, at)
-        likelihood, p, sigma = self._likelihood(scores)
+        likelihood, found = self._likelihood(scores)
         prior, gradient = self._prior(y, at)
-        self._add_slope(gradient, y, at, scores, p, sigma)
+        self._add_slope(gradient, y, at, scores, found)
         return Density(likelihood, prior, gradient)
 
     def log_joint(self, y: Matrix) -> Vector:
@@ -240,17 +296,22 @@ class Target:
         value = value.astype(float) + (rest * rest).sum(axis=1, dtype=float) / 2
         return value, np.concatenate([slope, rest], axis=1)
 
-    def _likelihood(self, scores: ScoreParameters) -> tuple[Vector, Matrix, Matrix]:
-        """Negative log likelihood; p and sigma of each answer, (P, C)."""
-        p, sigma = self._probabilities(scores)
-        logs = np.log(p, out=self._scratch(len(scores.lapse))[2])
-        return -(self._weights @ logs).astype(float), p, sigma
+    def _likelihood(self, scores: ScoreParameters) -> tuple[Vector, _Probabilities]:
+        """Negative log likelihood, and what it was computed from."""
+        found = self._probabilities(scores)
+        logs = np.log(found.p, out=self._scratch(len(scores.lapse))[2])
+        return -(self._weights @ logs).astype(float), found
 
     def likelihood(self, scores: ScoreParameters) -> tuple[float, Matrix, Vector]:
         """Of one quadratic score: the negative log likelihood, and its slopes along M and v."""
-        value, p, sigma = self._likelihood(scores)
-        to_metric, to_linear = self._forms.pull(self._to_score(scores, p, sigma)[0])
+        value, found = self._likelihood(scores)
+        to_metric, to_linear = self._forms.pull(self._to_score(scores, found)[0][: len(self.items)])
         return float(value[0]), to_metric[0], to_linear[0]
+
+    def to_scores(self, y: Vector) -> Vector:
+        """The slope of the negative log likelihood along each item's and anchor's score, at one point."""
+        scores = self.scores(y[None])
+        return self._to_score(scores, self._probabilities(scores))[0][:, 0]
 
     def probabilities(self, y: Vector) -> tuple[Vector, Vector, float]:
         """p and sigma of each answer at one point, and its lapse."""
@@ -258,18 +319,18 @@ class Target:
 
     def probabilities_of(self, scores: ScoreParameters) -> tuple[Vector, Vector, float]:
         """The same of one quadratic score."""
-        p, sigma = self._probabilities(scores)
+        p, sigma, _ = self._probabilities(scores)
         return p[:, 0].copy(), sigma[:, 0].copy(), float(scores.lapse[0])
 
     def log_probabilities(self, y: Matrix) -> Matrix:
         """log p of each answer at each point, (P, C)."""
-        result: Matrix = np.log(self._probabilities(self.scores(y))[0])
+        result: Matrix = np.log(self._probabilities(self.scores(y)).p)
         return result
 
-    def _probabilities(self, scores: ScoreParameters) -> tuple[Matrix, Matrix]:
-        """p and sigma of each answer at each point, (P, C), in arrays that the next call writes over."""
+    def _probabilities(self, scores: ScoreParameters) -> _Probabilities:
+        """Of each answer at each point, (P, C), in arrays that the next call writes over."""
         p, sigma, _ = self._scratch(len(scores.lapse))
-        s = self.of_items(scores)
+        s, shares = self.of_rows(scores)
         # Clipping is never needed; asking for it saves numpy a copy.
         s.take(self.graph.winners, axis=0, out=sigma, mode="clip")
         sigma -= s.take(self.graph.losers, axis=0, out=p, mode="clip")
@@ -278,8 +339,8 @@ class Target:
         sigma += 1
         np.reciprocal(sigma, out=sigma)
         np.multiply(sigma, 1 - scores.lapse, out=p)
-        p += scores.lapse / 2
-        return p, sigma
+        p += scores.lapse * self.chance
+        return _Probabilities(p, sigma, shares)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the scratch space."""
@@ -290,30 +351,38 @@ class Target:
             self._buffers = np.empty((3, self.graph.n_answers, n_points), self.dtype)
         return self._buffers
 
-    def _to_score(self, scores: ScoreParameters, p: Matrix, sigma: Matrix) -> tuple[Matrix, Vector]:
-        """The slope along each item's score, and sum w / p of each point; p and sigma are used up."""
-        # (sigma - 1) (1 - lapse) sigma w / p, as (1 - lapse) sigma = p - lapse / 2.
+    def _to_score(self, scores: ScoreParameters, found: _Probabilities) -> tuple[Matrix, Vector]:
+        """The slope along each item's and anchor's score, and sum w c / p of each point, c being chance.
+
+        p and sigma are used up.
+        """
+        # (sigma - 1) (1 - lapse) sigma w / p, as (1 - lapse) sigma = p - lapse c.
+        p, sigma, shares = found
         inverse = np.reciprocal(p, out=p)
-        total = self._weights @ inverse
-        inverse *= scores.lapse / -2
+        if self.chance.size > 1:
+            inverse *= self.chance
+        chance = 1.0 if self.chance.size > 1 else 0.5
+        total = chance * (self._weights @ inverse)
+        inverse *= -chance * scores.lapse
         inverse += 1
         sigma -= 1
         inverse *= sigma
         inverse *= self._weights[:, None]
-        return self._incidence @ inverse, total
+        to_rows = self._incidence @ inverse
+        return to_rows if self.sets is None else self.sets.pulled(to_rows, shares), total
 
     def _add_slope(
-        self, gradient: Matrix, y: Matrix, at: Quadratic, scores: ScoreParameters, p: Matrix, sigma: Matrix
+        self, gradient: Matrix, y: Matrix, at: Quadratic, scores: ScoreParameters, found: _Probabilities
     ) -> None:
-        """Add the likelihood's gradient, from p and sigma of each answer, both used up."""
-        to_score, total = self._to_score(scores, p, sigma)
-        own = y[:, : self.own]
+        """Add the likelihood's gradient, from the probabilities, which are used up."""
+        to_all, total = self._to_score(scores, found)
+        to_score, own = to_all[: len(self.items)], y[:, : self.own]
         gradient[:, : self.own] += self.kind.pull(own, self.d, at, *self._forms.pull(to_score))
         if self.lapse is None:
-            # sum w (sigma - 1/2) / p = (sum w - sum w / 2p) / (1 - lapse).
-            gradient[:, self.own] += LAPSE_WIDTH * scores.lapse * (self._total - total / 2)
+            # sum w (sigma - c) / p = (sum w - sum w c / p) / (1 - lapse).
+            gradient[:, self.own] += LAPSE_WIDTH * scores.lapse * (self._total - total)
         if scores.effects is not None:
-            n = len(self.items)
-            gradient[:, -n - 1] += EFFECT_WIDTH * (to_score.T * scores.effects).sum(axis=1)
-            size = np.exp(EFFECT_SIZE + EFFECT_WIDTH * y[:, -n - 1 : -n])
-            gradient[:, -n:] += size * to_score.T
+            gradient[:, self.n_features] += EFFECT_WIDTH * (to_score.T * scores.effects).sum(axis=1)
+            gradient[:, self.effects_at] += self._size(y) * to_score.T
+        if self.n_anchors:
+            gradient[:, self.n - self.n_anchors :] += ANCHOR_WIDTH * to_all[len(self.items) :].T

@@ -1,7 +1,8 @@
 """The best Gaussian for whitened unknowns, given answers about differences of scores.
 
 An answer is about one margin, so its expectations are integrals in one dimension, and the best Gaussian
-has one site (precision and shift) an answer (Opper and Archambeau, 2009).
+has one site (precision and shift) an answer (Opper and Archambeau, 2009). The score of a set of rivals is
+taken to second order about its members' mean: see set_design.py.
 """
 
 from __future__ import annotations
@@ -33,10 +34,38 @@ MOST_WEIGHED = 400
 
 
 class Sites(NamedTuple):
-    """What each answer says of its margin: a Gaussian of this precision, and precision times place."""
+    """What each answer says of its margin: a Gaussian of this precision, and precision times place.
+
+    Where answers are about more than two things, the precisions are those of the others, `shift` is along the
+    scores of items and anchors, and `blocks` are the precisions of what such answers are about.
+    """
 
     precision: Vector
     shift: Vector
+    blocks: tuple[Matrix, ...] = ()
+
+    def towards(self, other: Sites, length: float) -> Sites:
+        """Part of the way to other sites."""
+        precision = self.precision + length * (other.precision - self.precision)
+        shift = self.shift + length * (other.shift - self.shift)
+        pairs = zip(self.blocks, other.blocks, strict=True)
+        return Sites(precision, shift, tuple(here + length * (there - here) for here, there in pairs))
+
+
+class Expectation(NamedTuple):
+    """Under some Gaussian: the mean log likelihood, its slope along the lapse, and the best sites for it.
+
+    `known` is the sum of the present sites' precisions times variances; `slope` is that of each answer's mean
+    log probability along its margin.
+    """
+
+    value: float
+    known: float
+    to_lapse: float
+    sites: Sites
+    margin: Vector
+    variance: Vector
+    slope: Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,16 +75,21 @@ class Design:
     root: Matrix
     answers: Answers
 
+    def first_sites(self) -> Sites:
+        """From nothing."""
+        weights = self.answers.weights
+        return Sites(0.1 * weights, 0 * weights)
+
     def margins(self, whitened: Vector) -> Vector:
         """Of each answer."""
         scores = self.root @ whitened
         result: Vector = scores[self.answers.losers] - scores[self.answers.winners]
         return result
 
-    def pull(self, values: Vector) -> Vector:
-        """The margins' transpose."""
-        n = len(self.root)
-        to_score = np.bincount(self.answers.losers, values, n) - np.bincount(self.answers.winners, values, n)
+    def pull(self, sites: Sites) -> Vector:
+        """The sites' shifts along the unknowns."""
+        n, losers, winners = len(self.root), self.answers.losers, self.answers.winners
+        to_score = np.bincount(losers, sites.shift, n) - np.bincount(winners, sites.shift, n)
         return to_score @ self.root
 
     @cached_property
@@ -64,9 +98,9 @@ class Design:
         result: Matrix = self.root[self.answers.losers] - self.root[self.answers.winners]
         return result
 
-    def posterior(self, precision: Vector) -> Matrix:
-        """The lower root of the posterior's precision, given that of the sites."""
-        n = len(self.root)
+    def posterior(self, sites: Sites) -> Matrix:
+        """The lower root of the posterior's precision, given the sites."""
+        n, precision = len(self.root), sites.precision
         if len(precision) <= 2 * n:
             gram: Matrix = (self.rows * precision[:, None]).T @ self.rows
         else:
@@ -76,11 +110,27 @@ class Design:
         result: Matrix = cholesky(gram, lower=True, check_finite=False)
         return result
 
-    def variances(self, lower: Matrix) -> Vector:
-        """Of the margins."""
-        across = solve_triangular(lower, self.rows.T, lower=True, check_finite=False)
-        result: Vector = np.einsum("ij,ij->j", across, across)
-        return result
+    def expect(self, lower: Matrix, mean: Vector, sites: Sites, lapse: float) -> Expectation:
+        """Under the Gaussian with this mean and lower root of the precision, which the sites give."""
+        weights, margin = self.answers.weights, self.margins(mean)
+        variance = squared_lengths(lower, self.rows) if self.is_weighed else np.zeros(len(weights))
+        log_p, slope, curvature, to_lapse = expected(margin, variance, lapse)
+        precision = np.maximum(weights * curvature, 1e-6 * weights)
+        best = Sites(precision, weights * slope + precision * margin)
+        sums = float(weights @ log_p), float(sites.precision @ variance), float(weights @ to_lapse)
+        return Expectation(*sums, best, margin, variance, weights * slope)
+
+    @property
+    def is_weighed(self) -> bool:
+        """Whether an answer's uncertainty enters the bound."""
+        return bool(self.root.shape[1] <= MOST_WEIGHED)
+
+
+def squared_lengths(lower: Matrix, rows: Matrix) -> Vector:
+    """Variances of linear functions of the unknowns, the rows."""
+    across = solve_triangular(lower, rows.T, lower=True, check_finite=False)
+    result: Vector = np.einsum("ij,ij->j", across, across)
+    return result
 
 
 class Settled(NamedTuple):
@@ -89,11 +139,15 @@ class Settled(NamedTuple):
     bound: float
     lower: Matrix
     mean: Vector
-    margin: Vector
-    variance: Vector
     sites: Sites
     lapse: float
-    to_lapse: float
+    expectation: Expectation
+    design: Design
+
+    @property
+    def to_lapse(self) -> float:
+        """The bound's slope along the lapse's log odds."""
+        return self.expectation.to_lapse * self.lapse * (1 - self.lapse)
 
 
 def settle(
@@ -104,35 +158,25 @@ def settle(
     Each site takes on the mean slope and curvature of its answer's log probability (a natural gradient
     step), half as far where that did not help. Of many unknowns, those at the mean, which is Laplace's way.
     """
-    weights, tolerance = design.answers.weights, SETTLED if tolerance is None else tolerance
-    sites = Sites(0.1 * weights, 0 * weights) if start is None else start
-    weigh, length, before = design.root.shape[1] <= MOST_WEIGHED, 1.0, -np.inf
-    variance = np.zeros(len(weights))
+    tolerance = SETTLED if tolerance is None else tolerance
+    sites = design.first_sites() if start is None else start
+    length, before = 1.0, -np.inf
     for count in range(MOST_PASSES):
-        lower = design.posterior(sites.precision)
-        variance = design.variances(lower) if weigh else variance
-        mean: Vector = cho_solve((lower, True), design.pull(sites.shift), check_finite=False)
-        margin = design.margins(mean)
-        log_p, slope, curvature, to_lapse = _expected(margin, variance, lapse)
-        far = float(mean @ mean) - float(sites.precision @ variance)
-        bound = float(weights @ log_p) - far / 2 - float(np.log(np.diag(lower)).sum())
+        lower = design.posterior(sites)
+        mean: Vector = cho_solve((lower, True), design.pull(sites), check_finite=False)
+        here = design.expect(lower, mean, sites, lapse)
+        bound = here.value - (float(mean @ mean) - here.known) / 2 - float(np.log(np.diag(lower)).sum())
         # What is returned belongs to these sites.
         if abs(bound - before) < tolerance or count == MOST_PASSES - 1:
             break
         if bound < before:
             length = max(length / 2, 0.1)
         before = bound
-        precision = np.maximum(weights * curvature, 1e-6 * weights)
-        shift = weights * slope + precision * margin
-        sites = Sites(
-            sites.precision + length * (precision - sites.precision),
-            sites.shift + length * (shift - sites.shift),
-        )
-    along_lapse = float(weights @ to_lapse) * lapse * (1 - lapse)
-    return Settled(bound, lower, mean, margin, variance, sites, lapse, along_lapse)
+        sites = sites.towards(here.sites, length)
+    return Settled(bound, lower, mean, sites, lapse, here, design)
 
 
-def _expected(margin: Vector, variance: Vector, lapse: float) -> tuple[Vector, Vector, Vector, Vector]:
+def expected(margin: Vector, variance: Vector, lapse: float) -> tuple[Vector, Vector, Vector, Vector]:
     """Of log p at a normal margin: its mean, those of its slope and curvature, and of its slope in lapse."""
     nodes, shares = (NODES, NODE_WEIGHTS) if variance.any() else (np.zeros(1), np.ones(1))
     sigma = expit(margin[:, None] + np.sqrt(variance)[:, None] * nodes)
@@ -143,7 +187,7 @@ def _expected(margin: Vector, variance: Vector, lapse: float) -> tuple[Vector, V
 
 
 def mean_probability(margin: Vector, variance: Vector, lapse: float) -> Vector:
-    """Of an answer whose margin is normal."""
+    """Of an answer about two things whose margin is normal."""
     mean = np.empty(len(margin))
     for begin in range(0, len(margin), BLOCK):
         part = slice(begin, begin + BLOCK)
@@ -152,15 +196,16 @@ def mean_probability(margin: Vector, variance: Vector, lapse: float) -> Vector:
     return result
 
 
-def without_pairs(found: Settled, answers: Answers) -> tuple[Vector, Vector]:
+def without_pairs(found: Settled) -> tuple[Vector, Vector]:
     """Of each answer: its probability without the sites of its pair, and the log one of all of the pair's."""
-    low, high = np.minimum(answers.winners, answers.losers), np.maximum(answers.winners, answers.losers)
-    pair = np.unique(low * len(answers.items) + high, return_inverse=True)[1]
-    side = np.where(answers.winners == low, 1.0, -1.0)
+    answers = found.design.answers
+    pair = answers.questions
+    side = np.where(answers.winners < answers.losers, 1.0, -1.0)
     precision = np.bincount(pair, found.sites.precision)[pair]
     shift = side * np.bincount(pair, side * found.sites.shift)[pair]
-    left = np.maximum(1 / np.maximum(found.variance, 1e-12) - precision, 1e-9)
-    margin = (found.margin / np.maximum(found.variance, 1e-12) - shift) / left
+    margin, variance = found.expectation.margin, np.maximum(found.expectation.variance, 1e-12)
+    left = np.maximum(1 / variance - precision, 1e-9)
+    margin = (margin / variance - shift) / left
     p = mean_probability(margin, 1 / left, found.lapse)
     of_pair: Vector = np.bincount(pair, answers.weights * np.log(p)).astype(float)[pair]
     return p, of_pair

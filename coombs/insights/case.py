@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coombs.data.tables import InputError
 from coombs.estimators.taste import TasteEstimator
+from coombs.insights.columns import TableColumn, cells_of, table_columns
 from coombs.insights.selection import item_names
 from coombs.insights.surface import Surface
 from coombs.insights.verdicts import fitted_features, has_pattern
@@ -77,6 +78,16 @@ class Case:
         """Names of the features."""
         return tuple(feature.name for feature in self.features)
 
+    @cached_property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """The columns of the table, and which features they became."""
+        return table_columns(self.est.model_)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The columns that vary and are no categories."""
+        return [k for k, one in enumerate(self.columns) if self.varies[k] and not one.is_category]
+
 
 def case_of(est: Any, items: TableLike, level: Any, top: Any, compare: bool, chosen: bool) -> Case:
     """The parameters of `explain`, checked."""
@@ -89,15 +100,18 @@ def case_of(est: Any, items: TableLike, level: Any, top: Any, compare: bool, cho
         raise InputError(f"top is {top!r}; it must be a positive whole number.")
     data, own, features = est._data, est.item_table_, fitted_features(est)
     named = own is not None and np.array_equal(own.matrix, data.items)
-    compared = item_names(data.item_table) if named else _by_vectors(data.item_table, features)
+    compared = item_names(data.item_table) if named else _by_vectors(est, features)
     is_own = items is None and own is None
     table = data.item_table if is_own else est._table(items)
     labels = compared if is_own else item_names(table)
     return Case(est, data, float(level), table, labels, compared, features, compare, chosen)
 
 
-def _by_vectors(table: ItemTable, features: Sequence[FeatureRange]) -> tuple[str, ...]:
+def _by_vectors(est: TasteEstimator, features: Sequence[FeatureRange]) -> tuple[str, ...]:
     """What items are called whose positions no one knows."""
     shown, more = features[:SHOWN_VALUES], ", ..." if len(features) > SHOWN_VALUES else ""
-    rows = [[f.text(float(x)) for f, x in zip(shown, row, strict=False)] for row in table.matrix]
+    cells = [cells_of(est.model_, row) for row in est._data.items]
+    rows = [
+        [x if isinstance(x, str) else f.text(x) for f, x in zip(shown, row, strict=False)] for row in cells
+    ]
     return tuple(f"({', '.join(row)}{more})" for row in rows)

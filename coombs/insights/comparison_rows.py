@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from coombs.data.catalogue import Catalogue
+from coombs.data.encoding import CATEGORY, LOG, NUMBER, FeatureColumn
 from coombs.words import numbers
 
 
@@ -31,12 +32,20 @@ def comparison_rows(items: Catalogue, positions: tuple[int, int]) -> list[Compar
     """The features of two items, then their details."""
     values, (lowest, highest) = items.table.matrix[list(positions)], items.feature_range
     shares = (values - lowest) / np.where(highest > lowest, highest - lowest, 1.0)
-    features = [
-        ComparisonRow(label, numbers(*both), (first, second))
-        for label, both, (first, second) in zip(
-            items.features, values.T.tolist(), shares.T.tolist(), strict=True
-        )
-    ]
+    encoding = items.table.encoding
+    columns = [FeatureColumn(name) for name in items.features] if encoding is None else encoding.columns
+    blocks = [(j,) for j in range(len(columns))] if encoding is None else encoding.blocks
+    known = {} if encoding is None else encoding.cells(values)
+    features = []
+    for column, block in zip(columns, blocks, strict=False):
+        if column.gaps_of:
+            continue
+        cells = known.get(column.name, values[:, block[0]])
+        is_number = column.role in (NUMBER, LOG) and None not in cells.tolist()
+        texts = numbers(*cells.tolist()) if is_number else (column.text(cells[0]), column.text(cells[1]))
+        first, second = shares[:, block[0]].tolist()
+        has_place = column.role != CATEGORY and None not in cells.tolist()
+        features.append(ComparisonRow(column.name, texts, (first, second) if has_place else None))
     left, right = (items.details[position] for position in positions)
     names = dict.fromkeys([*left, *right])
     return features + [ComparisonRow(name, (left.get(name, ""), right.get(name, "")), None) for name in names]

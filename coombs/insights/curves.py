@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coombs.data.encoding import FeatureColumn
 from coombs.data.tables import FloatArray, InputError, TableLike
 from coombs.estimators.taste import TasteEstimator
 from coombs.inference.posterior import LEVEL, Posterior, quantiles
-from coombs.insights.selection import FeatureKey, feature_positions, items_of, names_of, thin
+from coombs.insights.columns import TableColumn, level_liking, table_columns
+from coombs.insights.selection import FeatureKey, feature_positions, items_of, need_features, thin
 from coombs.insights.surface import Surface
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ MOST_CELLS = 8_000
 """Features times items with other values, whose scores are computed at once."""
 SWAPS = 4
 """Other items whose value an item gets, to see how much a feature decides."""
+PLAIN = FeatureColumn("")
+"""A column of numbers."""
 SAME = 0.25
 """Log odds up to which two curves are drawn as one: an even chance, or 56 %."""
 
@@ -49,6 +53,8 @@ class TasteCurve:
     described : (g,) the same of the ideal-point description, or None where there is no other than the average
     points : (n,) values of the items
     level : of the interval
+    column : how the column of the table became numbers, in which xs and points are; of a category they are
+        the places of its levels
 
     Examples
     --------
@@ -66,6 +72,7 @@ class TasteCurve:
     described: FloatArray | None
     points: FloatArray
     level: float
+    column: FeatureColumn = PLAIN
 
     @property
     def liking(self) -> FloatArray:
@@ -129,51 +136,67 @@ def taste_curves_data(
     """
     if not isinstance(est, TasteEstimator):
         raise InputError(f"Taste curves are for a fitted IdealPoint; this is a {type(est).__name__}.")
-    table, names = items_of(est, items), names_of(est)
+    need_features(est)
+    table, columns = items_of(est, items), table_columns(est.model_)
     matrix = some_items(table.matrix)
     posterior = thinned(est._draws(), max(1, min(MOST_DRAWS, MOST_NUMBERS // matrix.size)))
     if features is None:
-        shares, varies = importance(est, table.matrix, level)[0], np.ptp(matrix, axis=0) > 0
+        shares, varies = (
+            importance(est, table.matrix, level)[0],
+            [not one.is_constant(matrix) for one in columns],
+        )
         order = np.argsort(-shares, kind="stable").tolist()
-        chosen = [j for j in order if varies[j] or not varies.any()][:MOST_FEATURES]
+        chosen = [k for k in order if varies[k] or not any(varies)][:MOST_FEATURES]
     else:
-        chosen = feature_positions(names, features, "curves")
+        chosen = feature_positions([one.name for one in columns], features, "curves")
     model = est.described()[0]
     is_other = smooth_weight(est) > 0 and model.bumps is None
     curves = []
-    for j in chosen:
-        points = table.matrix[:, j]
-        xs = np.linspace(points.min(), points.max(), GRID)
-        draws = _liking(posterior.scores, matrix, j, xs)
-        described = _liking(model.distance, matrix, j, xs) if is_other else None
-        curves.append(TasteCurve(names[j], xs, draws, described, points, level))
+    for one in (columns[k] for k in chosen):
+        values = table.matrix[:, list(one.block)]
+        if one.is_category:
+            xs, points = np.arange(float(len(one.block))), values.argmax(axis=1).astype(float)
+        else:
+            points = values[:, 0]
+            xs = np.linspace(points.min(), points.max(), GRID)
+        draws = _liking(posterior.scores, matrix, one, xs)
+        described = _liking(model.scores_of, matrix, one, xs) if is_other else None
+        curves.append(TasteCurve(one.name, xs, draws, described, points, level, one.column))
     return tuple(curves)
 
 
 def importance(est: PairEstimator, items: FloatArray, level: float) -> tuple[FloatArray, FloatArray | None]:
-    """(d,) how much each feature decides among items, as shares, and (d, 2) ends of their intervals, or None.
+    """How much each column of the table decides among items, as shares, and ends of their intervals, or None.
 
     That is how much the score changes, by the root of its mean square, when an item gets the feature of
     another item and keeps the rest: of the ideal-point description, or of the average where a smooth taste
     counts.
     """
-    if not isinstance(est, TasteEstimator) or not is_averaged(est):
-        return Surface.of(est).importance(items, level)
-    some, draws = some_items(items), thinned(est._draws(), MOST_DRAWS)
-    shares = _swap_shares(lambda moved: est.model_.distance(moved)[None], some)[0]
-    return shares, quantiles(_swap_shares(draws.scores, some), level)
+    is_average = isinstance(est, TasteEstimator) and is_averaged(est)
+    columns = [list(one.block) for one in table_columns(est.model_)]
+    surface = Surface.of(est)
+    if not is_average and len(columns) == len(surface.ideal):
+        return surface.importance(items, level)
+    model, posterior = (est.model_, est._draws()) if is_average else (surface.model, surface.posterior)
+    some = some_items(items)
+    shares = _swap_shares(lambda moved: model.scores_of(moved)[None], some, columns)[0]
+    if posterior is None:
+        return shares, None
+    return shares, quantiles(_swap_shares(thinned(posterior, MOST_DRAWS).scores, some, columns), level)
 
 
-def _swap_shares(score: Callable[[FloatArray], FloatArray], items: FloatArray) -> FloatArray:
-    """(S, d) shares of the root-mean-square changes of (S, n) scores as items swap each feature."""
+def _swap_shares(
+    score: Callable[[FloatArray], FloatArray], items: FloatArray, columns: Sequence[list[int]]
+) -> FloatArray:
+    """(S, T) shares of the root-mean-square changes of (S, n) scores as items swap each of some columns."""
     before, n = score(items), len(items)
     shifts = {max(1, round(n * k / (SWAPS + 1))) for k in range(1, SWAPS + 1)}
     squares = [
         sum(
-            ((score(_moved(items, [j], np.roll(items[:, [j]], k, axis=0))) - before) ** 2).mean(axis=1)
+            ((score(_moved(items, block, np.roll(items[:, block], k, axis=0))) - before) ** 2).mean(axis=1)
             for k in shifts
         )
-        for j in range(items.shape[1])
+        for block in columns
     ]
     change = np.sqrt(np.stack(squares, axis=1))
     result: FloatArray = change / np.maximum(change.sum(axis=1, keepdims=True), np.finfo(float).tiny)
@@ -199,10 +222,12 @@ def some_items(items: FloatArray) -> FloatArray:
 
 
 def _liking(
-    score: Callable[[FloatArray], FloatArray], items: FloatArray, j: int, xs: FloatArray
+    score: Callable[[FloatArray], FloatArray], items: FloatArray, one: TableColumn, xs: FloatArray
 ) -> FloatArray:
-    """(..., g) minus the averaged score along a feature, less its mean."""
-    liking = -averaged(score, items, [j], xs[:, None])
+    """(..., g) minus the averaged score along a feature, less its mean; of a category, level by level."""
+    if one.is_category:
+        return level_liking(score, items, one.block)
+    liking = -averaged(score, items, list(one.block), xs[:, None])
     result: FloatArray = liking - liking.mean(axis=-1, keepdims=True)
     return result
 

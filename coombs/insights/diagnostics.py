@@ -91,7 +91,10 @@ def unknowns(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown
 def _vague(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
     """Features of which the answers do not tell what is wanted."""
     vague = [one for one in ideal if one.verdict == NOT_KNOWN] if case.has_pattern is not False else []
-    if names := [one.feature for one in vague if not one.shape]:
+    categories = {one.name for one in case.columns if one.is_category}
+    if names := [one.feature for one in vague if one.feature in categories]:
+        yield NotKnown("not known yet", f"It is not known yet which levels are better: {', '.join(names)}.")
+    if names := [one.feature for one in vague if not one.shape and one.feature not in categories]:
         between = ", less or something in between" if case.has_ideal else " or less"
         text = f"It is not known yet whether more{between} is better: {', '.join(names)}."
         yield NotKnown("not known yet", text)
@@ -102,9 +105,15 @@ def _vague(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
 
 def _too_few(case: Case) -> Iterator[NotKnown]:
     """Fewer answers than unknowns, which are d (d + 3) / 2 for any metric and an ideal point."""
-    d, n = int(case.varies.sum()), int((case.data.weights > 0).sum())
-    counts = {"items": 0, "none": d, "identity": d + 1, "diagonal": 2 * d}
+    d, n = len(case.numbers), case.data.n_choices
+    counts = {
+        "items": 0 if case.data.n_features else case.data.n_items - 1,
+        "none": d,
+        "identity": d + 1,
+        "diagonal": 2 * d,
+    }
     needed = counts.get(case.est.kind_, d * (d + 3) // 2)
+    needed += sum(len(one.block) - 1 for one in case.columns if one.is_category)
     if n < needed:
         text = f"{count(n, 'answer')} for {needed} unknown numbers: too few. Much here is a guess."
         yield NotKnown("few answers", text)
@@ -115,20 +124,27 @@ def _pieces(case: Case) -> Iterator[NotKnown]:
     winners, losers, _ = case.data.oriented()
     sizes = ComparisonGraph(winners, losers, case.data.n_items).piece_sizes
     joined, alone = np.sort(sizes[sizes > 1])[::-1], int((sizes == 1).sum())
-    if len(joined) > 1:
+    if len(joined) > 1 and joined[0] == 2 and case.features:
+        text = "Every item was compared with one other, so only the features tell how the rest compare."
+        yield NotKnown("pieces", text)
+    elif len(joined) > 1:
         shown = ", ".join(map(str, joined[:5])) + (", ..." if len(joined) > 5 else "")
         groups = f"The compared items fall into {len(joined)} groups (of {shown} items) without an answer"
-        rest = "; only the features tell how the groups compare" if case.has_pattern is not False else ""
+        what = "only the features tell" if case.features else "nothing tells"
+        rest = f"; {what} how the groups compare" if case.has_pattern is not False else ""
         yield NotKnown("pieces", f"{groups} between them{rest}.")
     if alone:
         were = "was" if alone == 1 else "were"
-        its = "its features rank it" if alone == 1 else "their features rank them"
-        rest = f"; only {its}" if case.has_pattern is not False else ""
+        its = "only its features rank it" if alone == 1 else "only their features rank them"
+        its = its if case.features else f"nothing is known of {'it' if alone == 1 else 'them'}"
+        rest = f"; {its}" if case.has_pattern is not False else ""
         yield NotKnown("never compared", f"{alone} of {case.data.n_items} items {were} never compared{rest}.")
 
 
 def _copies_and_unseen(case: Case) -> Iterator[NotKnown]:
     """Features that say the same, and directions along which the answers say nothing."""
+    if not case.features:
+        return
     copies = list(_copies(case))
     for one, other, correlation in copies:
         copy = f"a copy of {one}" if correlation > 0 else f"a copy of {one}, turned around"
@@ -143,23 +159,26 @@ def _copies_and_unseen(case: Case) -> Iterator[NotKnown]:
 
 def _copies(case: Case) -> Iterator[tuple[str, str, float]]:
     """Each feature that follows an earlier one, with that one."""
-    columns, names = np.flatnonzero(case.varies), [feature.name for feature in case.features]
+    names = [case.features[k].name for k in case.numbers]
+    columns = [case.columns[k].block[0] for k in case.numbers]
     away = case.data.items[:, columns] - case.data.items[:, columns].mean(axis=0)
     away = away / np.linalg.norm(away, axis=0)
     correlations = np.triu(away.T @ away, 1)
     for k in range(len(columns)):
         alike = np.flatnonzero(np.abs(correlations[:, k]) > COPY)
         if len(alike):
-            yield names[columns[alike[0]]], names[columns[k]], float(correlations[alike[0], k])
+            yield names[alike[0]], names[k], float(correlations[alike[0], k])
 
 
 def _unseen(case: Case) -> list[Combination]:
     """The unidentified directions in units of the spreads, constant features apart."""
-    d = len(case.features)
-    metric = case.surface.scaled_metric if case.has_ideal else np.eye(d)
-    basis = Model(metric, np.zeros(d)).unseen_directions(case.est._compared) * case.varies[:, None]
-    vectors, sizes, _ = np.linalg.svd(basis, full_matrices=False)
-    return [combination(vectors[:, k], case.names) for k in np.flatnonzero(sizes > 0.5)]
+    chosen = [k for k, one in enumerate(case.columns) if not one.is_category]
+    places, names = [case.columns[k].block[0] for k in chosen], [case.features[k].name for k in chosen]
+    block, d = np.ix_(places, places), len(chosen)
+    metric = case.surface.scaled_metric[block] if case.has_ideal else np.eye(d)
+    basis = Model(metric, np.zeros(d)).unseen_directions(case.est._compared[block])
+    vectors, sizes, _ = np.linalg.svd(basis * case.varies[chosen, None], full_matrices=False)
+    return [combination(vectors[:, k], names) for k in np.flatnonzero(sizes > 0.5)]
 
 
 # How far to trust it.
@@ -168,6 +187,7 @@ def _unseen(case: Case) -> list[Combination]:
 def trust(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Trust:
     """How well each kind of preference predicts answers, and what should make one careful."""
     pairs, asked_again, contradicted, ties = _repeats(case.data)
+    pairs += case.data.n_choices - int((case.data.weights > 0).sum())
     described = case.est.description()
     # A pair cannot be predicted from itself.
     kinds = tuple(_compared(case)) if case.compare and pairs > 1 and not case.chosen else ()
@@ -321,7 +341,12 @@ def _repeats(data: Comparisons) -> tuple[int, int, int, int]:
 def _effects(case: Case) -> float | None:
     """Spread of the items' own effects over that of what their features say; None if not borne out."""
     described = case.est.description()
-    if case.est.item_effects_ is None or described is None or described.effects_log_odds < EFFECTS_ODDS:
+    if (
+        not case.features
+        or case.est.item_effects_ is None
+        or described is None
+        or described.effects_log_odds < EFFECTS_ODDS
+    ):
         return None
     spread = float(case.surface.model.distance(case.data.item_table).std())
     return float(np.std(case.est.item_effects_)) / spread if spread > 0 else None
@@ -385,7 +410,8 @@ def _about_the_taste(
             "several tastes",
             (
                 "More than a fifth of the answers go against what was learned from them: there may be "
-                "several tastes or people behind them, or something that no feature says."
+                "several tastes or people behind them, or "
+                + ("something that no feature says." if case.features else "choices that go in circles.")
             ),
         )
 

@@ -14,10 +14,12 @@ from coombs.insights.statements import (
     Combination,
     FeatureRange,
     FeatureVerdict,
+    LevelScore,
     NotKnown,
     Ranked,
     Shape,
     Slope,
+    TiedItems,
     TradeOff,
     Trust,
 )
@@ -73,10 +75,12 @@ class Explanation:
     directions : combinations of features that act together, the most important first
     slopes : of a linear preference, how much more of a feature is better, the strongest first
     shapes : drops, rises, peaks and levels of the taste along a feature
+    levels : what the levels of a category are worth, the best first, where that is borne out
     trade_off_item, trade_offs : the item at which they are told, and what is worth what there
     unknowns : what the answers do not tell
     trust : how far to trust the rest: `accuracy` and `log_loss` on answers not learned from, warnings
     ranking : the best items, each with the ranks that it may have
+    tied : of items without features, neighbours in the ranking that the answers do not tell apart
 
     Examples
     --------
@@ -101,11 +105,13 @@ class Explanation:
     directions: tuple[Combination, ...] = ()
     slopes: tuple[Slope, ...] = ()
     shapes: tuple[Shape, ...] = ()
+    levels: tuple[LevelScore, ...] = ()
     trade_off_item: str = ""
     trade_offs: tuple[TradeOff, ...] = ()
     unknowns: tuple[NotKnown, ...] = ()
     trust: Trust = NO_TRUST
     ranking: tuple[Ranked, ...] = ()
+    tied: tuple[TiedItems, ...] = ()
 
     def __str__(self) -> str:
         # Printing is the one thing for which a record knows of what renders it.
@@ -151,11 +157,13 @@ class Explanation:
             slopes=(),
             ideal=nothing,
             shapes=(),
+            levels=(),
             trade_off_item="",
             trade_offs=(),
             unknowns=tuple(one for one in self.unknowns if one.kind != "not known yet"),
             trust=trust,
             ranking=(),
+            tied=(),
         )
 
     def findings(self) -> dict[str, Any]:
@@ -198,8 +206,8 @@ class Explanation:
         'findings'
         """
         try:
-            # Models of earlier versions have neither shapes nor what is not known.
-            given = {"shapes": [], "unknowns": [], **found}
+            # Models of earlier versions have no shapes, no levels, and not what is not known.
+            given = {"shapes": [], "levels": [], "unknowns": [], **found}
             lists: dict[str, Any] = {
                 name: tuple(_record(kind, one) for one in given[name]) for name, kind in KEPT_LISTS.items()
             }
@@ -211,6 +219,8 @@ class Explanation:
                 raise ValueError(f"metric is {told['metric']!r}, level is {told['level']!r}")
             if len(lists["ideal"]) not in (0, len(lists["features"])):
                 raise ValueError("features and ideal are not of one length")
+            if any(one.lowest > one.highest for one in lists["features"]):
+                raise ValueError("the lowest value of a feature is above the highest")
             if not all(shape.at for shape in lists["shapes"]):
                 raise ValueError("a shape is nowhere")
             trust = _record(Trust, given["trust"])
@@ -242,6 +252,7 @@ KEPT_LISTS: dict[str, Any] = {
     "features": FeatureRange,
     "ideal": FeatureVerdict,
     "shapes": Shape,
+    "levels": LevelScore,
     "trade_offs": TradeOff,
     "unknowns": NotKnown,
 }

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from coombs.data import tables
+from coombs.data.encoding import LOG, NUMBER, YES_NO, FeatureColumn
 from coombs.estimators.taste import TasteEstimator
 from coombs.insights import diagnostics
 from coombs.insights.case import Case, case_of
+from coombs.insights.columns import cells_of, range_of
 from coombs.insights.curves import thinned
 from coombs.insights.explanation import FIT, Explanation
-from coombs.insights.statements import FeatureVerdict, Ranked, Slope, TradeOff
+from coombs.insights.selection import names_of
+from coombs.insights.statements import (
+    NOT_KNOWN,
+    FeatureRange,
+    FeatureVerdict,
+    Ranked,
+    Slope,
+    TiedItems,
+    TradeOff,
+)
 from coombs.insights.surface import combinations, shares_of
 from coombs.insights.trade_offs import Slopes, trade_offs_at
 from coombs.insights.verdicts import judged
@@ -21,7 +33,7 @@ from coombs.insights.what_matters import ranking_data
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from coombs.data.tables import TableLike
+    from coombs.data.tables import FloatArray, TableLike
 
 ENOUGH_TRADE_OFFS = 3
 """Trade-offs that an item needs to be the one at which they are told."""
@@ -72,28 +84,30 @@ def explain(
     ['sweet spot', 'sweet spot']
     """
     case = case_of(est, items, level, top, compare, chosen)
-    verdicts, shapes = judged(est, case.level)
+    verdicts, shapes, levels = judged(est, case.level)
     trade_off_item, trade_offs = _trade_offs(case, item, verdicts)
-    users = case.data.users
+    users = case.data.answer_users
     told = Explanation(
         source=FIT,
         has_pattern=case.has_pattern,
         n_people=1 if users is None else len(set(users.tolist())),
-        n_answers=int((case.data.weights > 0).sum()),
+        n_answers=int((case.data.answer_weights > 0).sum()),
         n_items=case.data.n_items,
         metric=est.kind_,
         level=case.level,
         intervals=case.surface.posterior is not None,
         features=case.features,
         ideal=verdicts,
-        directions=combinations(case.surface.model, case.names) if case.has_ideal else (),
+        directions=combinations(case.surface.model, names_of(est)) if case.has_ideal else (),
         slopes=_slopes(case),
         shapes=shapes,
+        levels=levels,
         trade_off_item=trade_off_item,
         trade_offs=trade_offs,
         unknowns=tuple(diagnostics.unknowns(case, verdicts)),
         trust=diagnostics.trust(case, verdicts),
         ranking=tuple(_ranked(case, int(top))),
+        tied=tuple(_tied(case)),
     )
     return told.without_claims() if told.has_pattern is False else told
 
@@ -104,11 +118,11 @@ def _slopes(case: Case) -> tuple[Slope, ...]:
         return ()
     # The score falls, which is better.
     gains = -case.surface.gradient(case.surface.model.centre) * case.surface.scales  # type: ignore[arg-type]
-    shares = shares_of(gains)
+    numbers = [(case.features[k], gains[case.columns[k].block[0]]) for k in case.numbers]
+    shares = shares_of(np.array([gain for _, gain in numbers]))
     return tuple(
-        Slope(case.features[j].name, case.features[j].deviation, float(gains[j]), float(shares[j]))
-        for j in np.argsort(-shares, kind="stable")
-        if case.varies[j]
+        Slope(numbers[i][0].name, numbers[i][0].deviation, float(numbers[i][1]), float(shares[i]))
+        for i in np.argsort(-shares, kind="stable")
     )
 
 
@@ -116,9 +130,11 @@ def _trade_offs(
     case: Case, item: Any, verdicts: tuple[FeatureVerdict, ...]
 ) -> tuple[str, tuple[TradeOff, ...]]:
     """At the item asked for, or at one of the better ones: near the ideal itself there are hardly any."""
+    if not case.features:
+        return "", ()
     order = np.argsort(case.est.distance(case.table), kind="stable")
     if case.table.matrix is case.data.items:
-        order = order[np.isin(order, case.data.pairs)]
+        order = order[np.isin(order, case.data.compared)]
     order = order[: max(NEAREST, int(BETTER * len(order)))]
     order = order[np.linspace(0, len(order) - 1, min(MOST_TRIED, len(order))).astype(int)]
     if item is not None:
@@ -126,15 +142,56 @@ def _trade_offs(
     est, scales = case.est, case.surface.scales
     posterior = None if est.posterior_ is None else thinned(est.posterior_, MOST_DRAWS)
     at = [Slopes.at(case.table.matrix[i], est.model_, posterior, scales) for i in order]
-    found = [trade_offs_at(one, scales, case.features, verdicts, case.level) for one in at]
+    features, wanted = _exchanged(case, verdicts)
+    found = [trade_offs_at(one, scales, features, wanted, case.level) for one in at]
     place = max(range(len(order)), key=lambda k: min(len(found[k]), ENOUGH_TRADE_OFFS))
-    return case.labels[order[place]], found[place]
+    logs = {one.name: at[place].x[one.block[0]] for one in case.columns if one.column.role == LOG}
+    return case.labels[order[place]], tuple(one.from_logs(logs) for one in found[place])
+
+
+def _exchanged(
+    case: Case, verdicts: tuple[FeatureVerdict, ...]
+) -> tuple[list[FeatureRange], list[FeatureVerdict]]:
+    """Each feature of the model, in its own numbers, and what is wanted of it; nothing without an amount."""
+    d = case.data.n_features
+    features = [FeatureRange("", 0.0, 1.0, 1.0, 1)] * d
+    wanted = [FeatureVerdict("", None, None, None, 0.0, NOT_KNOWN)] * d
+    for k in case.numbers:
+        one, j = case.columns[k], case.columns[k].block[0]
+        if one.column.role in (NUMBER, LOG, YES_NO):
+            plain = replace(one, column=FeatureColumn(one.name))
+            features[j], wanted[j] = range_of(plain, case.data.items, True), verdicts[k]
+    return features, wanted
 
 
 def _ranked(case: Case, top: int) -> Iterator[Ranked]:
     """The best items."""
     found = ranking_data(case.est, items=case.table, top=top, level=case.level)
+    first = np.full(len(case.table.matrix), np.nan)
+    if not case.features:
+        first = (_draws_of_ranks(case) == 1).mean(axis=0)
     for place, i in enumerate(found.positions):
         best, worst = (None, None) if found.interval is None else map(int, found.interval[place])
-        values = tuple(map(float, case.table.matrix[i]))
-        yield Ranked(case.labels[i], place + 1, best, worst, float(found.distances[place]), values)
+        values = cells_of(case.est.model_, case.table.matrix[i])
+        distance = float(found.distances[place])
+        yield Ranked(case.labels[i], place + 1, best, worst, distance, values, float(first[i]))
+
+
+def _draws_of_ranks(case: Case) -> FloatArray:
+    """(S, n) ranks of the items, which have no features, in each draw."""
+    posterior = case.est._draws()
+    return posterior.ranks(case.table.matrix, case.est._effects_of(case.table, draws=True))
+
+
+def _tied(case: Case) -> Iterator[TiedItems]:
+    """Of items without features, runs of the ranking in which the first is not surely better than any."""
+    if case.features:
+        return
+    order = np.argsort(case.est.distance(case.table), kind="stable")
+    ranks, begin = _draws_of_ranks(case)[:, order], 0
+    while begin < len(order):
+        worse = (ranks[:, begin + 1 :] > ranks[:, [begin]]).mean(axis=0) >= case.level
+        size = 1 + int(worse.argmax() if worse.any() else len(worse))
+        if size > 1:
+            yield TiedItems(tuple(case.labels[i] for i in order[begin : begin + size]))
+        begin += size

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coombs.inference.posterior import LEVEL
+from coombs.insights.columns import category_verdict, level_liking, level_scores, table_columns
 from coombs.insights.explanation import MODEL, Explanation
 from coombs.insights.statements import (
     GOES_WITH,
@@ -20,6 +22,7 @@ from coombs.insights.statements import (
     WORST,
     FeatureRange,
     FeatureVerdict,
+    LevelScore,
     NotKnown,
     TradeOff,
 )
@@ -42,6 +45,8 @@ def explain_model(model: Model) -> Explanation:
     """What a model says; of a smooth one without findings, only that its words need those of the fit."""
     if model.findings is not None:
         return Explanation.from_findings(model.findings)
+    if any(one.is_category for one in table_columns(model)):
+        return _by_columns(model)
     d = len(model.ideal_point)
     names = feature_names(model.feature_names, d)
     scales = np.ones(d) if model.scales is None else model.scales
@@ -52,7 +57,7 @@ def explain_model(model: Model) -> Explanation:
     metric = scaled_metric(model)
     kind = _kind(model, metric)
     told = Explanation(MODEL, None, model.n_people, None, None, kind, math.nan, False, features, ())
-    if kind == "smooth":
+    if kind in ("smooth", "items"):
         return told
     slope = np.zeros(d) if model.slope is None else model.slope * scales
     is_linear = kind == "none"
@@ -68,10 +73,43 @@ def explain_model(model: Model) -> Explanation:
     )
 
 
+def _by_columns(model: Model) -> Explanation:
+    """What a model of a table with categories says: of the other columns alone, and what levels are worth."""
+    columns = table_columns(model)
+    ranges = tuple(
+        FeatureRange(one.name, role=one.column.role, levels=one.column.levels, unit=one.column.unit)
+        for one in columns
+    )
+    has_ideal = bool(np.isfinite(model.ideal_point).all())
+    kind = _kind(replace(model, slope=None) if has_ideal else model, model.metric)
+    told = Explanation(MODEL, None, model.n_people, None, None, kind, math.nan, False, ranges, ())
+    if kind == "smooth":
+        return told
+    base = model.ideal_point if has_ideal or model.centre is None else model.centre
+    verdicts: list[FeatureVerdict] = []
+    levels: list[LevelScore] = []
+    for one in columns:
+        if one.is_category:
+            draws = level_liking(model.scores_of, base[None], one.block)[None]
+            draws = draws - draws.mean()
+            scores = level_scores(one, draws, LEVEL, has_draws=False)
+            verdicts.append(category_verdict(scores, draws, math.nan, True, False))
+            levels += scores
+            continue
+        (j,) = one.block
+        weight, rise = model.metric[j, j], 0.0 if model.slope is None else model.slope[j]
+        verdict = (SWEET_SPOT if weight > 0 else WORST) if weight else (MORE if rise < 0 else LESS)
+        value = float(one.column.shown(model.ideal_point[j])) if weight else None
+        verdicts.append(FeatureVerdict(one.name, value, None, None, math.nan, verdict))
+    return replace(told, ideal=tuple(verdicts), levels=tuple(levels))
+
+
 def _kind(model: Model, metric: FloatArray) -> str:
     """The kind of preference; "nothing" where every item is as good as every other."""
     if model.bumps is not None:
         return "smooth"
+    if not len(metric):
+        return "items"
     slope = 0.0 if model.slope is None else np.abs(model.slope).max()
     if not np.abs(model.metric).max() and not slope:
         return "nothing"

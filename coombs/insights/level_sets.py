@@ -15,6 +15,7 @@ import numpy as np
 from coombs.data.tables import FloatArray, InputError, ItemTable, TableLike
 from coombs.estimators.taste import TasteEstimator
 from coombs.inference.posterior import LEVEL
+from coombs.insights.columns import by_feature, in_users_numbers, numeric_names, table_columns
 from coombs.insights.curves import MOST_FEATURES, averaged, is_averaged, some_items
 from coombs.insights.maps import OVER_ITEMS, Band, FeatureMatrix, LevelSets, Profile
 from coombs.insights.selection import (
@@ -24,8 +25,9 @@ from coombs.insights.selection import (
     item_names,
     items_of,
     names_of,
+    need_features,
 )
-from coombs.insights.statements import LESS, MORE, SWEET_SPOT, WORST, FeatureVerdict
+from coombs.insights.statements import LESS, MORE, SWEET_SPOT, WORST, FeatureRange, FeatureVerdict
 from coombs.insights.surface import FLAT, Surface, shares_of
 from coombs.insights.verdicts import fitted_features, judged
 from coombs.insights.what_matters import what_matters_data
@@ -105,11 +107,11 @@ class _Scene:
     def distance(self, plane: list[int], points: FloatArray) -> FloatArray:
         """(g,) distance, or the average's score, at (g, k) values on a plane."""
         if self.is_over_items:
-            return averaged(self.est.model_.distance, some_items(self.table.matrix), plane, points)
+            return averaged(self.est.model_.scores_of, some_items(self.table.matrix), plane, points)
         grid = np.tile(self.base, (len(points), 1))
         grid[:, plane] = points
         model = self.est.model_ if is_averaged(self.est) else self.surface.model
-        return model.distance(grid)
+        return model.scores_of(grid)
 
     def others(self, plane: list[int]) -> str:
         """Where the features are that do not change."""
@@ -157,10 +159,11 @@ def level_sets_data(
     >>> level_sets_data(est, 0, "feature 1", size=5).distance.shape
     (5, 5)
     """
+    need_features(est)
     names = names_of(est)
     if len(names) < 2:
         raise InputError("Level sets need two features; the items have one.")
-    plane = [feature_position(names, x), feature_position(names, y)]
+    plane = [_position(est, x), _position(est, y)]
     if plane[0] == plane[1]:
         raise InputError(f"Feature {names[plane[0]]!r} is given twice; level sets need two different ones.")
     scene = _scene(est, items, at, level, verdicts)
@@ -191,7 +194,8 @@ def profile_data(
     >>> profile_data(est, "feature 1").points.tolist()
     [1.0, 0.0, 2.0]
     """
-    return _profile(_scene(est, items, None, level), feature_position(names_of(est), feature))
+    need_features(est)
+    return _profile(_scene(est, items, None, level), _position(est, feature))
 
 
 def feature_matrix_data(
@@ -224,10 +228,12 @@ def feature_matrix_data(
     >>> [profile.feature for profile in feature_matrix_data(est, features=[1, 0]).profiles]
     ['feature 1', 'feature 0']
     """
-    scene = _scene(est, items, None, level, verdicts)
+    need_features(est)
+    known = judged(est, level, items_of(est, items)).verdicts if verdicts is None else verdicts
+    scene = _scene(est, items, None, level, known)
     if features is None:
-        matters = what_matters_data(est, items=items, level=level, verdicts=scene.verdicts)
-        features = matters.features[:MOST_FEATURES]
+        matters = what_matters_data(est, items=items, level=level, verdicts=known)
+        features = [name for name in matters.features if name in numeric_names(est.model_)][:MOST_FEATURES]
     chosen = feature_positions(names_of(est), features, "matrix")
     size = SMALL_AVERAGED_GRID if scene.is_over_items else SMALL_GRID
     panels = {
@@ -244,8 +250,17 @@ def _scene(
     verdicts: Sequence[FeatureVerdict] | None = None,
 ) -> _Scene:
     table = items_of(est, items)
-    known = judged(est, level, table)[0] if verdicts is None else verdicts
-    return _Scene(est, table, known, level, _base(est, table, at), at is None)
+    known = judged(est, level, table).verdicts if verdicts is None else verdicts
+    each = by_feature(est.model_, known)
+    return _Scene(est, table, each, level, _base(est, table, at), at is None)
+
+
+def _position(est: PairEstimator, feature: FeatureKey) -> int:
+    """The column of a feature of which there can be a map."""
+    for one in table_columns(est.model_):
+        if one.is_category and feature in (one.name, *one.column.names):
+            raise InputError(f"{one.name!r} is a category; maps and profiles are of numbers.")
+    return feature_position(names_of(est), feature)
 
 
 def _base(est: PairEstimator, table: ItemTable, at: At) -> FloatArray:
@@ -277,7 +292,9 @@ def _level_sets(scene: _Scene, plane: list[int], size: int) -> LevelSets:
     inside = is_known and kind != "none" and _is_marked(scene, plane, turning, views)
     if inside and average:
         inside = bool((scene.distance(plane, turning[None]) <= levels[NEARLY_BEST : NEARLY_BEST + 1]).any())
-    wishes = [scene.verdicts[j].in_few_words(fitted_features(scene.est, table)[j]) for j in plane]
+    ranges = {one.name: one for one in fitted_features(scene.est, table)}
+    wishes = [_wish(scene, ranges[names[j]], j) for j in plane]
+    columns = {one.block[0]: one.column for one in table_columns(scene.est.model_)}
     axes, shares = _axes_of(surface.scaled_metric[np.ix_(plane, plane)], surface.scales[plane])
     order = np.argsort(scene.est.distance(table), kind="stable")
     return LevelSets(
@@ -304,7 +321,13 @@ def _level_sets(scene: _Scene, plane: list[int], size: int) -> LevelSets:
         axes=axes if is_known and not average else axes[:0],
         shares=shares,
         level=scene.level,
+        columns=(columns[plane[0]], columns[plane[1]]),
     )
+
+
+def _wish(scene: _Scene, feature: FeatureRange, j: int) -> str:
+    """What is wanted of a feature, in the user's numbers."""
+    return in_users_numbers(scene.est.model_, scene.verdicts[j], j).in_few_words(feature)
 
 
 def _is_marked(scene: _Scene, plane: list[int], turning: FloatArray, views: FloatArray) -> bool:
@@ -341,7 +364,8 @@ def _profile(scene: _Scene, j: int) -> Profile:
     xs = np.linspace(*_view(scene.table.matrix[:, j], ideal), GRID)
     distance = scene.distance([j], xs[:, None])
     interval = None if ends is None else np.array(ends)
-    return Profile(one.feature, xs, distance, scene.table.matrix[:, j], float(ideal), interval)
+    column = next(one.column for one in table_columns(scene.est.model_) if one.block[0] == j)
+    return Profile(one.feature, xs, distance, scene.table.matrix[:, j], float(ideal), interval, column)
 
 
 def _view(values: FloatArray, ideal: float) -> tuple[float, float]:

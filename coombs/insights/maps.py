@@ -8,8 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from coombs.data.encoding import FeatureColumn
 from coombs.data.tables import FloatArray
 
+PLAIN = FeatureColumn("")
+"""A column of numbers."""
 OVER_ITEMS = "averaged over the items"
 """Where other features are in a map of an average."""
 
@@ -50,6 +53,7 @@ class LevelSets:
     axes, shares : (k, 2) directions in which the distance changes most and least, in the user's units,
         one spread long for the first and in proportion for the other, and their shares; none of an average
     level : of the interval
+    columns : how the two columns of the table became numbers, which these values are
 
     Examples
     --------
@@ -83,6 +87,7 @@ class LevelSets:
     axes: FloatArray
     shares: FloatArray
     level: float
+    columns: tuple[FeatureColumn, FeatureColumn] = (PLAIN, PLAIN)
 
     @property
     def is_conditional(self) -> bool:
@@ -103,6 +108,7 @@ class Profile:
     points : (n,) values of the items
     ideal : the best value, NaN where the answers do not bear out that there is one
     interval : (2,) its ends, or None
+    column : how the column of the table became numbers, which these values are
 
     Examples
     --------
@@ -119,6 +125,7 @@ class Profile:
     points: FloatArray
     ideal: float
     interval: FloatArray | None
+    column: FeatureColumn = PLAIN
 
 
 @dataclass(frozen=True, eq=False)

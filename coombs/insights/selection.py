@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs.data.catalogue import item_table
-from coombs.data.tables import FloatArray, InputError, ItemTable, TableLike
-from coombs.insights.statements import FeatureRange
+from coombs.data.tables import InputError, ItemTable, TableLike
 from coombs.words import feature_names
 
 if TYPE_CHECKING:
@@ -22,7 +20,13 @@ FeatureKey: TypeAlias = str | int
 
 def names_of(est: PairEstimator) -> tuple[str, ...]:
     """Names of a fit's features."""
-    return feature_names(est._fitted_model().feature_names, est.n_features_in_)
+    return feature_names(est._fitted_model().feature_names, len(est.ideal_point_))
+
+
+def need_features(est: PairEstimator) -> None:
+    """Refuse to draw features where items have none."""
+    if not est.n_features_in_:
+        raise InputError("The items have no features to draw; plots.ranking draws how the answers rank them.")
 
 
 def feature_position(names: Sequence[str], feature: FeatureKey) -> int:
@@ -42,19 +46,9 @@ def feature_positions(names: Sequence[str], features: Sequence[FeatureKey], what
     return chosen
 
 
-def feature_ranges(items: FloatArray, names: Sequence[str], varies: NDArray[np.bool_]) -> list[FeatureRange]:
-    """Each feature as the items have it."""
-    result = []
-    for name, column, is_varied in zip(names, items.T, varies, strict=True):
-        distinct = min(len(np.unique(column)), 3) if is_varied else 1
-        ends, whole = (float(column.min()), float(column.max())), bool((column == np.round(column)).all())
-        result.append(FeatureRange(name, *ends, float(column.std()), distinct, whole))
-    return result
-
-
 def items_of(est: PairEstimator, items: TableLike = None) -> ItemTable:
     """The items given, or the fitted ones."""
-    return item_table(est._given(items))
+    return est._table(items)
 
 
 def item_names(table: ItemTable) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coombs.data.encoding import LOG, NUMBER
 from coombs.insights.curves import TasteCurve, is_averaged
 from coombs.insights.statements import DROP, LEVELS_ABOVE, LEVELS_BELOW, RISE, TWO_PEAKS, WORST, Shape
 from coombs.words import round_number
@@ -52,7 +53,7 @@ def shapes_of(est: TasteEstimator, curves: Sequence[TasteCurve]) -> tuple[Shape,
 
 
 def _shape(curve: TasteCurve) -> Shape | None:
-    if len(np.unique(curve.points)) < LEAST_VALUES:
+    if len(np.unique(curve.points)) < LEAST_VALUES or curve.column.role not in (NUMBER, LOG):
         return None
     low, high = np.quantile(curve.points, [TAIL, 1 - TAIL])
     inner = (curve.xs >= low) & (curve.xs <= high)
@@ -63,6 +64,8 @@ def _shape(curve: TasteCurve) -> Shape | None:
         if share >= SURE:
             step = round_number(float(np.ptp(curve.points)) / 40)
             at = tuple(round(float(xs[place]) / step) * step for place in places)
+            if curve.column.role == LOG:
+                at = tuple(float(f"{np.exp(xs[place]):.2g}") for place in places)
             return Shape(curve.feature, kind, at, float(share))
     return None
 

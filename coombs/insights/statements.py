@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 
+from coombs.data.encoding import DATE, LOG, NUMBER, ORDERED, YES_NO, date_text
 from coombs.words import ordinal, percent, plain, short, weighted_sum, within
 
 MORE = "more is better"
@@ -23,7 +24,9 @@ LEVELS_ABOVE = "levels off above"
 LEVELS_BELOW = "levels off below"
 SHAPES = (DROP, RISE, TWO_PEAKS, LEVELS_ABOVE, LEVELS_BELOW)
 """The shapes of a taste along a feature that an ideal point does not have: the whole list."""
-VERDICTS = (MORE, LESS, SWEET_SPOT, WORST, HARDLY, NOT_KNOWN, CONSTANT, *SHAPES)
+BY_LEVEL = "by level"
+"""The verdict on a category of which it is known what some levels are worth."""
+VERDICTS = (MORE, LESS, SWEET_SPOT, WORST, HARDLY, NOT_KNOWN, CONSTANT, *SHAPES, BY_LEVEL)
 """What may be said to be wanted of a feature: the whole list."""
 KINDS = {
     "items": "each item by itself (Bradley-Terry)",
@@ -41,6 +44,8 @@ GOES_WITH = "goes with"
 """A trade-off in which a change of one feature moves the best value of the other."""
 MOST_LOADINGS = 6
 """Parts of a combination of features that are told in words."""
+MOST_TIED = 8
+"""Items of a tie that are named."""
 RATHER_MORE = "more rather than less"
 """Said of a feature of which it is not known what is best, but that more is better on average."""
 RATHER_LESS = "less rather than more"
@@ -53,7 +58,9 @@ LEANINGS = {RATHER_MORE: MORE, RATHER_LESS: LESS}
 class FeatureRange:
     """A feature as the fitted items have it; `distinct` counts its values up to 3.
 
-    Of a model alone only its name and, perhaps, its deviation are known: the rest is NaN or None.
+    Of a model alone only its name and, perhaps, its deviation are known: the rest is NaN or None. `role` is
+    what the column is learned from as; ordered levels are numbered from 0, dates are days since 1970, and a
+    category has neither range nor deviation.
     """
 
     name: str
@@ -62,6 +69,9 @@ class FeatureRange:
     deviation: float = math.nan
     distinct: int | None = None
     whole: bool | None = None
+    role: str = NUMBER
+    levels: tuple[str, ...] = ()
+    unit: str = ""
 
     @property
     def range(self) -> float:
@@ -69,9 +79,17 @@ class FeatureRange:
         return self.highest - self.lowest
 
     def text(self, value: float | None) -> str:
-        """A value with the decimals that the feature's range calls for."""
+        """A value with the decimals that the feature's range calls for; a level or a date as such."""
         if value is None or not math.isfinite(value):
             return "-"
+        if self.role == YES_NO:
+            return "yes" if value >= 0.5 else "no"
+        if self.role == ORDERED:
+            return self.levels[min(max(round(value), 0), len(self.levels) - 1)]
+        if self.role == DATE:
+            return date_text(value)
+        if self.role == LOG:
+            return plain(float(f"{value:.3g}"))
         size = self.range or abs(self.lowest) or 1.0
         if math.isnan(size):
             size = 4 * self.deviation if self.deviation > 0 else abs(value) or 1.0
@@ -80,6 +98,29 @@ class FeatureRange:
             return f"{value:.3g}"
         text = f"{value:.{decimals}f}"
         return text if float(text) else text.removeprefix("-")
+
+    def item_text(self, value: float | str) -> str:
+        """An item's own value."""
+        if isinstance(value, str):
+            return value
+        is_whole = self.role in (NUMBER, LOG) and self.whole and value == round(value)
+        return f"{value:.0f}" if is_whole else self.text(value)
+
+    def word(self, said: str) -> str:
+        """What is said of more and less of it, as it is said of what has no more and less."""
+        words = {YES_NO: ("yes", "no"), DATE: ("later", "earlier")}.get(self.role, ("", ""))
+        more, less = (self.levels[-1], self.levels[0]) if self.role == ORDERED else words
+        better = "best" if self.role == ORDERED else "better"
+        return (
+            said
+            if not more
+            else {
+                MORE: f"{more} is {better}",
+                LESS: f"{less} is {better}",
+                RATHER_MORE: f"{more} rather than {less}",
+                RATHER_LESS: f"{less} rather than {more}",
+            }.get(said, said)
+        )
 
 
 @dataclass(frozen=True)
@@ -118,7 +159,9 @@ class FeatureVerdict:
     low, high : ends of that value's interval, which go no farther than the items
     share : how much the feature decides, as a share of all; NaN without a pattern
     verdict : one of `VERDICTS`
-    shape : of the taste along the feature, in words, if it surely has one that no ideal has; else empty
+    shape : of the taste along the feature, in words, if it surely has one that no ideal has; of a category,
+        what its levels are worth as far as that is known; else empty
+    best : the best level or value in words, where it is known
     """
 
     feature: str
@@ -128,6 +171,13 @@ class FeatureVerdict:
     share: float
     verdict: str
     shape: str = ""
+    best: str = ""
+
+    def wanted(self, feature: FeatureRange) -> float | str | None:
+        """The best value for a program: a number, or a level or a date as text; None where none is known."""
+        if feature.role in (NUMBER, LOG):
+            return self.value if self.verdict == SWEET_SPOT else None
+        return self.best or None
 
     @property
     def says_something(self) -> bool:
@@ -136,15 +186,15 @@ class FeatureVerdict:
 
     def in_few_words(self, feature: FeatureRange) -> str:
         """As more is better; ideal about 3 (2 to 5); less is better, with a drop near 900."""
-        if self.verdict in (*SHAPES, WORST) and self.shape:
+        if self.verdict in (*SHAPES, WORST, BY_LEVEL) and self.shape:
             return self.shape
         if self.verdict in (SWEET_SPOT, WORST) and self.value is not None:
             what, between = "ideal" if self.verdict == SWEET_SPOT else "worst", ""
             if self.low is not None and self.high is not None:
                 between = within((self.low, self.high), (feature.lowest, feature.highest), feature.text)
             return f"{what} about {feature.text(self.value)}{between and f' ({between})'}"
-        said = "not known yet" if self.verdict == NOT_KNOWN else self.verdict
-        return f"{said}; {self.shape}" if self.shape else said
+        said = "not known yet" if self.verdict == NOT_KNOWN else feature.word(self.verdict)
+        return f"{said}; {feature.word(self.shape)}" if self.shape else said
 
 
 def decide_most(
@@ -184,6 +234,26 @@ class Shape:
 
 
 @dataclass(frozen=True)
+class LevelScore:
+    """What a level of a category is worth against the average item: log odds of being chosen.
+
+    `low` and `high` are the ends of its interval, or None; `is_known` says whether its sign is.
+    """
+
+    feature: str
+    level: str
+    score: float
+    low: float | None
+    high: float | None
+    is_known: bool
+
+    @property
+    def text(self) -> str:
+        """As rural +0.4."""
+        return f"{self.level} {self.score:+.1f}"
+
+
+@dataclass(frozen=True)
 class TradeOff:
     """A change of one feature for the better, and the change of another for the worse that it is worth.
 
@@ -198,6 +268,18 @@ class TradeOff:
     low: float | None = None
     high: float | None = None
     kind: str = WORTH
+
+    def from_logs(self, values: Mapping[str, float]) -> TradeOff:
+        """The same in the user's numbers: changes of some features are of logarithms, from these on."""
+
+        def back(name: str, change: float | None) -> float | None:
+            if change is None or name not in values:
+                return change
+            return math.exp(values[name]) * math.expm1(change)
+
+        ends = (back(self.other, self.low), back(self.other, self.high))
+        changes = (back(self.feature, self.change) or 0.0, back(self.other, self.other_change) or 0.0)
+        return TradeOff(self.feature, changes[0], self.other, changes[1], *ends, self.kind)
 
     @property
     def text(self) -> str:
@@ -299,15 +381,34 @@ class Trust:
 
 
 @dataclass(frozen=True)
+class TiedItems:
+    """Items next to each other in the ranking of which the answers do not tell which is better."""
+
+    items: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """As tea, coffee and milk."""
+        shown, more = self.items[:MOST_TIED], len(self.items) - MOST_TIED
+        rest = [f"{more} more"] if more > 0 else []
+        *first, last = [*shown, *rest]
+        return f"{', '.join(first)} and {last}"
+
+
+@dataclass(frozen=True)
 class Ranked:
-    """One of the best items; `best` and `worst` are the ends of its rank's interval."""
+    """One of the best items; `best` and `worst` are the ends of its rank's interval.
+
+    `first_probability` is that of being the best of all, where items have no features; NaN elsewhere.
+    """
 
     item: str
     rank: int
     best: int | None
     worst: int | None
     distance: float
-    values: tuple[float, ...]
+    values: tuple[float | str, ...]
+    first_probability: float = math.nan
 
     @property
     def text(self) -> str:

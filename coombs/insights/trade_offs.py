@@ -70,7 +70,7 @@ class Slopes:
             result: FloatArray = (ahead - behind) / (2 * steps)
             return result
 
-        estimate = slope(model.distance(around))
+        estimate = slope(model.scores_of(around))
         draws = estimate[None] if posterior is None else slope(posterior.scores(around))
         return cls(model, x, estimate, draws, posterior is not None)
 
@@ -78,7 +78,7 @@ class Slopes:
         """By how much the score changes where, were it straight, it would not."""
         moved = self.x.copy()
         moved[list(pair)] += moves
-        before, after = self.model.distance(np.stack([self.x, moved]))
+        before, after = self.model.scores_of(np.stack([self.x, moved]))
         return abs(float(after - before))
 
 

@@ -8,18 +8,35 @@ surely has and no ideal has decides.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from coombs.data.encoding import ORDERED, YES_NO, FeatureColumn
 from coombs.data.scaling import Scaler
 from coombs.estimators import description
 from coombs.estimators.taste import TasteEstimator
 from coombs.inference.kind import ideal_density
-from coombs.insights.curves import TasteCurve, importance, is_averaged, taste_curves_data
-from coombs.insights.selection import feature_ranges, items_of, names_of
+from coombs.insights.columns import (
+    TableColumn,
+    category_verdict,
+    level_liking,
+    level_scores,
+    range_of,
+    table_columns,
+)
+from coombs.insights.curves import (
+    TasteCurve,
+    importance,
+    is_averaged,
+    some_items,
+    taste_curves_data,
+    thinned,
+)
+from coombs.insights.selection import items_of
 from coombs.insights.shapes import TAIL, shapes_of
 from coombs.insights.statements import (
+    BY_LEVEL,
     CONSTANT,
     DROP,
     HARDLY,
@@ -36,12 +53,15 @@ from coombs.insights.statements import (
     WORST,
     FeatureRange,
     FeatureVerdict,
+    LevelScore,
     Shape,
 )
 from coombs.insights.surface import Surface
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from coombs.data.tables import FloatArray, ItemTable
     from coombs.estimators.base import PairEstimator
@@ -59,53 +79,128 @@ FOUND = (MORE, LESS, SWEET_SPOT, WORST)
 """Verdicts in the order of the shapes of `coombs.estimators.description`."""
 TURNED = 0.15
 """Part of its height by which an average's taste may turn back where more, or less, is said to be better."""
+MOST_DRAWS = 1_000
+"""Draws that levels are looked at in."""
 AGREED = 0.9
 """Share of an average's draws that must agree with a verdict on its ideal-point description."""
 AGREES = {DROP: LESS, LEVELS_BELOW: LESS, RISE: MORE, LEVELS_ABOVE: MORE}
 """The verdict that a shape agrees with; two peaks agree with none."""
 
 
+class Judgement(NamedTuple):
+    """What is wanted of each column, the shapes along single ones, and what levels are worth."""
+
+    verdicts: tuple[FeatureVerdict, ...]
+    shapes: tuple[Shape, ...] = ()
+    levels: tuple[LevelScore, ...] = ()
+
+
 def fitted_features(est: PairEstimator, items: ItemTable | None = None) -> tuple[FeatureRange, ...]:
     """The features as the fitted items have them."""
     matrix = _fitted_items(est, items).matrix
     varies = Scaler.of(matrix, standardize=True).varies
-    return tuple(feature_ranges(matrix, names_of(est), varies))
+    return tuple(range_of(one, matrix, bool(varies[one.block[0]])) for one in table_columns(est.model_))
 
 
-def judged(
-    est: PairEstimator, level: float, items: ItemTable | None = None
-) -> tuple[tuple[FeatureVerdict, ...], tuple[Shape, ...]]:
-    """The verdict on each feature, and the shapes of the taste that no ideal has.
+def judged(est: PairEstimator, level: float, items: ItemTable | None = None) -> Judgement:
+    """The verdict on each column, the shapes of the taste that no ideal has, and what levels are worth.
 
     `items` are looked at where the estimator does not know those that were compared.
     """
     table, features = _fitted_items(est, items), fitted_features(est, items)
     if isinstance(est, TasteEstimator) and est.kind_ == "items":
         # No feature varies.
-        return tuple(FeatureVerdict(one.name, None, None, None, 0.0, CONSTANT) for one in features), ()
-    surface = Surface.of(est)
+        none = (FeatureVerdict(one.name, None, None, None, 0.0, CONSTANT) for one in features)
+        return Judgement(tuple(none))
     weights, ends = importance(est, table.matrix, level)
-    most = weights if ends is None else ends[:, 1]
-    found = _probabilities(est, surface, features, table.matrix)
-    intervals = np.full((len(features), 2), np.nan)
-    if surface.posterior is not None:
-        intervals = _best_values(surface.posterior, features, surface.scales, level)
-    verdicts = [
-        _verdict(
-            features[j], found[j], float(weights[j]), bool(most[j] < SMALL_WEIGHT), float(ideal), interval
-        )
-        for j, (ideal, interval) in enumerate(zip(surface.ideal, intervals, strict=True))
-    ]
+    is_small = (weights if ends is None else ends[:, 1]) < SMALL_WEIGHT
+    columns = table_columns(est.model_)
+    verdicts = _of_numbers(est, table, features, weights, is_small, level)
+    levels: list[LevelScore] = []
+    for k, one in enumerate(columns):
+        if one.is_category and features[k].distinct != 1:
+            draws, has_draws = _liking_of_levels(est, table, one)
+            scores = level_scores(one, draws, level, has_draws)
+            matters = _matters(est, one)
+            verdicts[k] = category_verdict(scores, draws, float(weights[k]), matters, bool(is_small[k]))
+            levels += scores if verdicts[k].verdict == BY_LEVEL else ()
     if has_pattern(est) is False:
         none = (FeatureVerdict(one.feature, None, None, None, one.share, NOT_KNOWN) for one in verdicts)
-        return tuple(none), ()
-    verdicts = _with_leanings(est, features, verdicts)
+        return Judgement(tuple(none))
+    verdicts = _with_leanings(est, columns, verdicts)
     if not is_averaged(est):
-        return tuple(verdicts), ()
+        return Judgement(tuple(map(_with_best, features, verdicts)), (), tuple(levels))
     curves = {curve.feature: curve for curve in taste_curves_data(est, items=table)}
     shapes = {shape.feature: shape for shape in shapes_of(est, tuple(curves.values()))}
     agreed = (_agreed(one, curves.get(one.feature), shapes.get(one.feature)) for one in verdicts)
-    return tuple(agreed), tuple(shapes.values())
+    return Judgement(tuple(map(_with_best, features, agreed)), tuple(shapes.values()), tuple(levels))
+
+
+def _of_numbers(
+    est: PairEstimator,
+    table: ItemTable,
+    features: Sequence[FeatureRange],
+    weights: FloatArray,
+    is_small: NDArray[np.bool_],
+    level: float,
+) -> list[FeatureVerdict]:
+    """The verdict on each column, as if all were numbers; of a category, nothing yet."""
+    surface, columns = Surface.of(est), table_columns(est.model_)
+    places = [one.block[0] for one in columns]
+    ranges = _feature_ranges(columns, table.matrix, features)
+    found = _probabilities(est, surface, ranges, table.matrix)[places]
+    intervals = np.full((len(features), 2), np.nan)
+    if surface.posterior is not None:
+        intervals = _best_values(surface.posterior, ranges, surface.scales, level)[places]
+    return [
+        _verdict(
+            features[k],
+            found[k],
+            float(weights[k]),
+            bool(is_small[k]),
+            float(one.column.shown(surface.ideal[places[k]])),
+            one.column.shown(intervals[k]),
+        )
+        for k, one in enumerate(columns)
+    ]
+
+
+def _feature_ranges(
+    columns: Sequence[TableColumn], items: FloatArray, features: Sequence[FeatureRange]
+) -> list[FeatureRange]:
+    """Each feature of the model, in its own numbers; of levels, that they do not matter here."""
+    result = [FeatureRange("", 0.0, 1.0, 1.0, 1)] * items.shape[1]
+    for one, feature in zip(columns, features, strict=True):
+        if not one.is_category:
+            (j,) = one.block
+            result[j] = range_of(replace(one, column=FeatureColumn(one.name)), items, feature.distinct != 1)
+    return result
+
+
+def _liking_of_levels(est: PairEstimator, table: ItemTable, one: TableColumn) -> tuple[FloatArray, bool]:
+    """(S, L) what each level is worth, of the draws of what predicts; of the estimate without any."""
+    items = some_items(table.matrix)
+    if isinstance(est, TasteEstimator) and est.posterior_ is not None:
+        return level_liking(thinned(est.posterior_, MOST_DRAWS).scores, items, one.block), True
+    return level_liking(est.model_.scores_of, items, one.block)[None], False
+
+
+def _matters(est: PairEstimator, one: TableColumn) -> bool:
+    """Whether the answers bear out that a category matters; without a posterior, that is not known."""
+    described = est.description() if isinstance(est, TasteEstimator) else None
+    if described is None or not isinstance(est, TasteEstimator):
+        return True
+    learned = [k for k, j in enumerate(est._scaler.columns) if j in one.block]
+    return bool(learned) and described.matters(learned[0])
+
+
+def _with_best(feature: FeatureRange, one: FeatureVerdict) -> FeatureVerdict:
+    """With the best value in words."""
+    if one.verdict == SWEET_SPOT and one.value is not None:
+        return replace(one, best=feature.text(one.value))
+    end = {MORE: feature.highest, LESS: feature.lowest}.get(one.verdict)
+    is_named = feature.role in (YES_NO, ORDERED)
+    return replace(one, best=feature.text(end)) if end is not None and is_named else one
 
 
 def has_pattern(est: PairEstimator) -> bool | None:
@@ -181,14 +276,15 @@ def _agreed(one: FeatureVerdict, curve: TasteCurve | None, shape: Shape | None) 
 
 
 def _with_leanings(
-    est: PairEstimator, features: Sequence[FeatureRange], verdicts: Sequence[FeatureVerdict]
+    est: PairEstimator, columns: Sequence[TableColumn], verdicts: Sequence[FeatureVerdict]
 ) -> list[FeatureVerdict]:
     """Where it is not known what is best, whether at least more or less is better on average."""
     described = est.description() if isinstance(est, TasteEstimator) else None
-    if described is None:
+    if described is None or not isinstance(est, TasteEstimator):
         return list(verdicts)
-    signs = np.zeros(len(features))
-    signs[[feature.distinct != 1 for feature in features]] = described.leanings
+    leanings = np.zeros(len(est.ideal_point_))
+    leanings[est._scaler.columns] = described.leanings
+    signs = leanings[[one.block[0] for one in columns]]
     words = {1.0: RATHER_MORE, -1.0: RATHER_LESS}
     return [
         replace(one, shape=words.get(float(sign), "")) if one.verdict == NOT_KNOWN else one
@@ -204,7 +300,8 @@ def _share_that_agrees(one: FeatureVerdict, verdict: str, curve: TasteCurve) -> 
         if one.verdict in (MORE, LESS) and _turns_back(verdict, curve, ends):
             return 0.0
         return float((high > low if verdict == MORE else low > high).mean())
-    at = curve.draws[:, min(int(np.searchsorted(curve.xs, one.value)), len(curve.xs) - 1)]
+    place = int(np.searchsorted(curve.xs, curve.column.number(one.value)))
+    at = curve.draws[:, min(place, len(curve.xs) - 1)]
     is_best = (at > low) & (at > high)
     return float((is_best if one.verdict == SWEET_SPOT else (at < low) & (at < high)).mean())
 
@@ -228,7 +325,8 @@ def _probabilities(
         found = np.where(better >= edge, 0, np.where(better <= 1 - edge, 1, curved))
         result[np.arange(len(found)), found] = 1.0
     else:
-        result[[feature.distinct != 1 for feature in features]] = described.shapes
+        assert isinstance(est, TasteEstimator)
+        result[est._scaler.columns] = described.shapes
     # Between yes and no there is no ideal.
     two = np.array([feature.distinct == 2 for feature in features])
     result[two] = np.stack([better, 1 - better, 0 * better, 0 * better], axis=1)[two]

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from coombs.data.tables import FloatArray, InputError, TableLike
 from coombs.inference.posterior import LEVEL
+from coombs.insights.columns import table_columns
 from coombs.insights.curves import importance
-from coombs.insights.selection import item_names, items_of, names_of
+from coombs.insights.selection import item_names, items_of, names_of, need_features
 from coombs.insights.surface import Surface
 from coombs.insights.verdicts import fitted_features, judged
 
@@ -70,7 +71,7 @@ class WhatMatters:
     interval : (d, 2) ends of the shares, or None
     wishes : d short texts: what is wanted of each
     shares, directions : (k,) of the eigenvalues, (k, d) in units of the features' spreads, columns in order
-    names : of the features in the order of their columns
+    names : of the features in the order of the directions' columns; a category has one for each level
     level : of the intervals
 
     Examples
@@ -161,11 +162,12 @@ def what_matters_data(
     >>> what_matters_data(est).importance.tolist()
     [1.0, 0.0]
     """
-    table, names = items_of(est, items), names_of(est)
+    need_features(est)
+    table, names = items_of(est, items), tuple(one.name for one in table_columns(est.model_))
     shares, interval = importance(est, table.matrix, level)
     order = np.argsort(-shares, kind="stable")
     if verdicts is None:
-        verdicts, _ = judged(est, level, table)
+        verdicts = judged(est, level, table).verdicts
     wishes = [
         one.in_few_words(feature) for feature, one in zip(fitted_features(est, table), verdicts, strict=True)
     ]
@@ -178,7 +180,7 @@ def what_matters_data(
         tuple(wishes[j] for j in order),
         eigenvalues,
         directions,
-        names,
+        names_of(est),
         level,
     )
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from coombs.data.encoding import CATEGORY
 from coombs.render.canvas import BLUE, GREY, INK, PALE, RED, calm, new_figure, style
-from coombs.render.labels import shown
+from coombs.render.labels import mark_values, shown
 from coombs.words import percent
 
 if TYPE_CHECKING:
@@ -49,6 +50,9 @@ def _draw_curve(ax: Axes, curve: TasteCurve, words: str) -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax.axhline(0, color=PALE, linewidth=0.8)
+    if curve.column.role == CATEGORY:
+        _draw_levels(ax, curve)
+        return
     ax.fill_between(curve.xs, *curve.interval.T, color=BLUE, alpha=0.2, linewidth=0)
     ax.plot(curve.xs, curve.liking, color=BLUE, linewidth=1.6)
     if curve.differs:
@@ -57,8 +61,23 @@ def _draw_curve(ax: Axes, curve: TasteCurve, words: str) -> None:
     ax.margins(x=0.02, y=0.12)
     is_whole = bool((curve.points == np.round(curve.points)).all())
     ax.xaxis.set_major_locator(MaxNLocator(5, prune=None if is_whole else "both", integer=is_whole))
+    mark_values(ax.xaxis, curve.column, curve.xs[0], curve.xs[-1])
     ax.set_xlabel(shown(curve.feature))
     ax.set_title(words, loc="left", fontsize=8, color=GREY)
+    calm(ax)
+
+
+def _draw_levels(ax: Axes, curve: TasteCurve) -> None:
+    """The levels of a category as dots with their intervals, the best first; crosses are the description."""
+    order = np.argsort(-curve.liking, kind="stable")
+    places = np.arange(len(order))
+    ax.vlines(places, *curve.interval[order].T, color=BLUE, linewidth=4, alpha=0.3)
+    ax.plot(places, curve.liking[order], "o", color=BLUE, markersize=4)
+    if curve.differs:
+        ax.plot(places, np.asarray(curve.described)[order], "x", color=RED, markersize=5)
+    ax.set_xticks(places, [shown(curve.column.levels[k], 10) for k in order], rotation=30, fontsize=7)
+    ax.set_xlabel(shown(curve.feature))
+    ax.margins(x=0.1, y=0.12)
     calm(ax)
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coombs.data.encoding import NUMBER
 from coombs.data.tables import FloatArray
 from coombs.render.canvas import BLUE, GREY, INK, RED, axes_in, calm, new_figure, style
 from coombs.render.captions import mark_text, others_text
-from coombs.render.labels import free_place, shown, text_size
+from coombs.render.labels import free_place, mark_values, shown, text_size
 from coombs.words import number, percent
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ def draw_feature_matrix(data: FeatureMatrix) -> Figure:
             else:
                 grid[a, b].axis("off")
             _outer_labels(grid[a, b], a, b, d)
-            grid[a, b].xaxis.set_major_locator(MaxNLocator(4))
+            if data.profiles[b].column.role == NUMBER:
+                grid[a, b].xaxis.set_major_locator(MaxNLocator(4))
         if d > 1:
             _matrix_legend(grid[0, -1], data)
     return figure
@@ -96,6 +98,8 @@ def _draw_levels(ax: Axes, data: LevelSets, marker: float) -> None:
     ax.set_ylim(data.ys[0], data.ys[-1])
     ax.set_xlabel(shown(data.features[0]))
     ax.set_ylabel(shown(data.features[1]))
+    mark_values(ax.xaxis, data.columns[0], data.xs[0], data.xs[-1])
+    mark_values(ax.yaxis, data.columns[1], data.ys[0], data.ys[-1])
     calm(ax)
 
 
@@ -272,6 +276,7 @@ def _draw_profile(ax: Axes, data: Profile, height: float) -> None:
     ax.set_ylim(low - 0.12 * height, low + 1.05 * height)
     ax.set_xlim(data.xs[0], data.xs[-1])
     ax.set_yticks([])
+    mark_values(ax.xaxis, data.column, data.xs[0], data.xs[-1])
     ax.set_xlabel(shown(data.feature))
     ax.set_title(shown(data.feature), loc="left", fontsize=9)
     calm(ax)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from html import escape
 from io import BytesIO
@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import coombs
 from coombs.data import files
+from coombs.data.catalogue import shown_texts
 from coombs.data.tables import InputError, ItemTable, TableLike
 from coombs.estimators.taste import TasteEstimator
 from coombs.inference.posterior import LEVEL
 from coombs.insights import explain
+from coombs.insights.columns import numeric_names
 from coombs.insights.curves import is_averaged, taste_curves_data
 from coombs.insights.level_sets import feature_matrix_data, level_sets_data
 from coombs.insights.selection import items_of
@@ -31,8 +33,8 @@ from coombs.render.draw_bars import draw_ranking, draw_what_matters
 from coombs.render.draw_curves import draw_taste_curves
 from coombs.render.draw_maps import draw_feature_matrix, draw_level_sets
 from coombs.render.fragments import fragment
-from coombs.render.sentences import NOTHING, sections
-from coombs.words import NO_PATTERN, count, decimals, no_more, ordinal, percent, together
+from coombs.render.sentences import NO_BEST, NOTHING, sections
+from coombs.words import NO_PATTERN, count, no_more, ordinal, percent, together
 
 if TYPE_CHECKING:
     from coombs.estimators.base import PairEstimator
@@ -124,7 +126,8 @@ def report(
     if told is not None and not has_pattern:
         told = told.without_claims()
     answers = "" if told is None else count(told.n_answers or 0, "answer")
-    heading, first = _heading(title, people or (told and told.n_people) or 1, has_pattern)
+    nothing = NOTHING if table.matrix.shape[1] else NO_BEST
+    heading, first = _heading(title, people or (told and told.n_people) or 1, has_pattern, nothing)
     about = f"Learned from {answers}. " if answers else ""
     parts: list[str] = []
     if has_pattern:
@@ -145,12 +148,12 @@ def report(
     return page if target is None else write(target, page)
 
 
-def _heading(title: str | None, people: int, has_pattern: bool) -> tuple[str, str]:
+def _heading(title: str | None, people: int, has_pattern: bool, nothing: str) -> tuple[str, str]:
     """The title, and what must be known first: whose answers these are, and whether they say anything."""
     whose = together(people)
     if not has_pattern:
         called = NO_PATTERN if title is None else f"{NO_PATTERN}: {title}"
-        return called, f"{whose}. {no_more(people)} {NOTHING}".removeprefix(". ")
+        return called, f"{whose}. {no_more(people)} {nothing}".removeprefix(". ")
     if title is None:
         return whose or "What was learned", ""
     return str(title), f"{whose}." if whose else ""
@@ -159,18 +162,26 @@ def _heading(title: str | None, people: int, has_pattern: bool) -> tuple[str, st
 def _found(est: PairEstimator, table: ItemTable, told: Explanation | None) -> tuple[str, list[str]]:
     """A summary, and the words, the pictures and the whole ranking."""
     ranking = ranking_data(est, items=table)
-    verdicts = judged(est, LEVEL, table)[0] if told is None else told.ideal
+    if told is not None and not told.features:
+        first = f"Of {count(ranking.n_items, 'item')}, these come first: {_first(ranking)}."
+        words = [section for section in sections(told) if section.title != "Ranking"]
+        return first, [fragment(words), *_pictures([_best(est, table)]), fragment([_ranking(table, ranking)])]
+    verdicts = judged(est, LEVEL, table).verdicts if told is None else told.ideal
     matters = what_matters_data(est, items=table, verdicts=verdicts)
     words = [] if told is None else sections(told)
+    return _summary(ranking, matters, verdicts), [
+        fragment(words),
+        *_pictures(_drawn(est, table, matters, verdicts)),
+        fragment([_ranking(table, ranking)]),
+    ]
+
+
+def _pictures(drawn: Iterable[Illustration]) -> list[str]:
+    """Sections with a picture each."""
     with warnings.catch_warnings():
         # A letter that no font here has is drawn as a box; the tables have it as it should be.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        pictures = [_section(picture) for picture in _drawn(est, table, matters, verdicts)]
-    return _summary(ranking, matters, verdicts), [
-        fragment(words),
-        *pictures,
-        fragment([_ranking(table, ranking, matters)]),
-    ]
+        return [_section(picture) for picture in drawn]
 
 
 def document(title: str, body: str, more_style: str = "") -> str:
@@ -186,13 +197,18 @@ def document(title: str, body: str, more_style: str = "") -> str:
 def _summary(ranking: Ranking, matters: WhatMatters, verdicts: Sequence[FeatureVerdict]) -> str:
     """What is best, and what decides most, as far as it is known what is wanted of it."""
     n, d = ranking.n_items, len(matters.features)
-    best = ", ".join(f"<strong>{escape(name)}</strong>" for name in ranking.names[:3])
     shares = decide_most(zip(matters.features, matters.importance, strict=True), verdicts)
     most = ", ".join(f"{escape(name)} ({percent(share)})" for name, share in shares if share >= 0.005)
     decides = f" What decides most: {most}." if most and d > 1 else ""
+    items = f"{count(n, 'item')} with {count(d, 'feature')}"
+    return f"Of {items}, these come first: {_first(ranking)}.{decides}"
+
+
+def _first(ranking: Ranking) -> str:
+    """The best three, and how sure the first of them is."""
+    best = ", ".join(f"<strong>{escape(name)}</strong>" for name in ranking.names[:3])
     worst = 1 if ranking.interval is None else int(ranking.interval[0, 1])
-    doubt = f" (the first may as well be {ordinal(worst)})" if worst > 1 else ""
-    return f"Of {count(n, 'item')} with {count(d, 'feature')}, these come first: {best}{doubt}.{decides}"
+    return f"{best} (the first may as well be {ordinal(worst)})" if worst > 1 else best
 
 
 def _drawn(
@@ -207,8 +223,19 @@ def _drawn(
         "How much the judgement changes when an item gets another item's value of a feature and keeps the "
         "rest, as a share.",
     )
+    yield _best(est, table)
+    if is_averaged(est):
+        yield _curves(est, table)
+    mapped = [name for name in matters.features if name in numeric_names(est.model_)]
+    if len(mapped) > 1:
+        yield _map(est, table, mapped, verdicts)
+        yield _matrix(est, table, verdicts)
+
+
+def _best(est: PairEstimator, table: ItemTable) -> Illustration:
+    """The best items, with the ranks that they may have."""
     best = ranking_data(est, items=table, top=BEST)
-    yield Illustration(
+    return Illustration(
         "The best items",
         draw_ranking(best).figure,
         f"The best items in order: {', '.join(best.names)}.",
@@ -216,11 +243,6 @@ def _drawn(
         if best.interval is None
         else "Dots are the ranks, bars the ranks that an item may have given the answers.",
     )
-    if is_averaged(est):
-        yield _curves(est, table)
-    if len(matters.features) > 1:
-        yield _map(est, table, matters.features, verdicts)
-        yield _matrix(est, table, verdicts)
 
 
 def _curves(est: PairEstimator, table: ItemTable) -> Illustration:
@@ -278,16 +300,15 @@ def _section(picture: Illustration) -> str:
     )
 
 
-def _ranking(table: ItemTable, ranking: Ranking, matters: WhatMatters) -> Section:
+def _ranking(table: ItemTable, ranking: Ranking) -> Section:
     """All items from best to worst, up to 500, with the ranks they may have and their features."""
-    digits = [decimals(column) for column in table.matrix.T]
+    columns, texts = shown_texts(table)
     likely = [] if ranking.interval is None else [f"{percent(ranking.level)} interval"]
     rows = []
     for place, name in enumerate(ranking.names[:MOST_ROWS]):
-        values = zip(table.matrix[ranking.positions[place]], digits, strict=True)
         ends = [] if ranking.interval is None else ["{} to {}".format(*ranking.interval[place])]
-        rows.append([str(place + 1), name, *ends, *(f"{value:.{k}f}" for value, k in values)])
-    heading = ["rank", "item", *likely, *matters.names]
+        rows.append([str(place + 1), name, *ends, *texts[ranking.positions[place]]])
+    heading = ["rank", "item", *likely, *columns]
     more = ranking.n_items - len(rows)
     rest = [f"and {more} more"] if more > 0 else []
     return Section("The whole ranking", [TableBlock("rl" + "r" * (len(heading) - 2), heading, rows), *rest])

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coombs.data.tables import FloatArray
+from coombs.insights.columns import axis_ticks
 from coombs.terminal_text import terminal_safe
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
+
+    from coombs.data.encoding import FeatureColumn
 
 LONGEST = 28
 """Letters of a line."""
@@ -27,6 +34,13 @@ def shown(name: str, longest: int = LONGEST) -> str:
     name = " ".join(terminal_safe(name).split())
     name = name if len(name) <= longest else name[: longest - 1].rstrip() + "…"
     return name.replace("$", r"\$")
+
+
+def mark_values(axis: Axis, column: FeatureColumn, low: float, high: float, count: int = 4) -> None:
+    """Levels, dates and numbers of a log scale on an axis; plain numbers stay as they are."""
+    ticks = axis_ticks(column, low, high, count)
+    if ticks is not None:
+        axis.set_ticks([place for place, _ in ticks], labels=[shown(text, 12) for _, text in ticks])
 
 
 def wrapped(name: str) -> str:

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from coombs.data.encoding import CATEGORY
 from coombs.insights.explanation import FINDINGS, FIT, MODEL
-from coombs.insights.statements import NOT_KNOWN, SHAPES, SWEET_SPOT, WORST
+from coombs.insights.statements import BY_LEVEL, NOT_KNOWN, SHAPES, SWEET_SPOT, WORST
 from coombs.render.blocks import Block, Points, Section, TableBlock
 from coombs.words import LESS_IS_BETTER, NO_PATTERN, count, no_more, percent, plain, short, together
 
@@ -15,8 +16,14 @@ if TYPE_CHECKING:
     from coombs.insights.explanation import Explanation
     from coombs.insights.statements import FeatureRange, FeatureVerdict, Trust
 
+NO_BEST = "So there is no best item to tell."
+"""The same of items without features."""
 NOTHING = "So there is no ideal, no best item and no trade-off to tell."
 """What follows where there is no pattern."""
+BY_ANSWERS = "Items are ranked by the answers alone."
+"""How items without features are judged."""
+MAY_BE_BEST = 0.05
+"""Probability of being the best from which on an item without features is named for it."""
 TOLD_SMOOTH = 0.05
 """Share of a smooth taste in the average from which on it is told."""
 TOLD_EFFECTS = 0.2
@@ -57,6 +64,11 @@ NOT_HERE = {
     "coombs fit tells them from the answers. Nor are effects of single items.",
 }
 """What a model does not hold, with its findings and without."""
+NO_DOUBT_HERE = (
+    "Which answers surprise and how sure each rank is are not in a model: coombs fit tells them from the "
+    "answers. coombs rank lists the ranking."
+)
+"""The same of items without features."""
 
 
 def sections(told: Explanation, missing: str | None = None) -> list[Section]:
@@ -64,14 +76,16 @@ def sections(told: Explanation, missing: str | None = None) -> list[Section]:
 
     `missing` is what is said of what a model does not hold.
     """
+    absent = NOT_HERE[FINDINGS if told.source == FINDINGS else MODEL] if told.features else NO_DOUBT_HERE
+    absent = missing or absent
     found = (
         Section(NO_PATTERN, list(_no_pattern(told))),
-        Section("What matters", list(_matters(told))),
+        Section("What matters" if told.features else "Which is best", list(_matters(told))),
         Section("Trade-offs", list(_trade_offs(told))),
-        Section("What is not known", list(_unknowns(told, missing or NOT_HERE[MODEL]))),
+        Section("What is not known", list(_unknowns(told, absent))),
         Section("How far to trust it", list(_trust(told))),
         Section("Ranking", list(_ranking(told))),
-        Section("What is not here", [missing or NOT_HERE[FINDINGS]] if told.source == FINDINGS else []),
+        Section("What is not here", [absent] if told.source == FINDINGS else []),
     )
     return [section for section in found if section.blocks]
 
@@ -90,12 +104,13 @@ def _no_pattern(told: Explanation) -> Iterator[Block]:
         return
     losses = [kind.log_loss for kind in told.trust.kinds]
     people = told.n_people or 1
+    nothing = NOTHING if told.features else NO_BEST
     if losses and min(losses) < math.log(2) - CLEARLY / math.sqrt(told.n_answers or 1):
         yield f"{_source(told)}For this kind of preference they tell no more than tossing a coin would."
-        yield f"{NOTHING} Another kind of preference predicts them: see below."
+        yield f"{nothing} Another kind of preference predicts them: see below."
     else:
         yield f"{_source(told)}{no_more(people, 'they')}"
-        yield NOTHING if people > 1 else f"{NOTHING} More answers may show a pattern."
+        yield nothing if people > 1 else f"{nothing} More answers may show a pattern."
 
 
 def _source(told: Explanation) -> str:
@@ -104,11 +119,16 @@ def _source(told: Explanation) -> str:
         return ""
     n, people = f"{count(told.n_answers, 'answer')} about {count(told.n_items, 'item')}", told.n_people or 1
     whose = f" by {together(people)}," if people > 1 else ""
-    return f"From {n}{whose} with {count(len(told.features), 'feature')}. "
+    features = f" with {count(len(told.features), 'feature')}" if told.features else ""
+    return f"From {n}{whose.removesuffix(',' * (not features))}{features}. "
 
 
 def _matters(told: Explanation) -> Iterator[Block]:
     if told.has_pattern is False:
+        return
+    if not told.features:
+        yield f"{_source(told)}{BY_ANSWERS}"
+        yield from _likely_best(told)
         return
     if told.source == MODEL and told.metric == "smooth":
         yield SMOOTH_ALONE
@@ -125,11 +145,40 @@ def _matters(told: Explanation) -> Iterator[Block]:
     if told.shapes:
         yield "Along single features the taste has shapes that no ideal has:"
         yield Points([f"{one.text}." for one in told.shapes])
+    yield from _levels(told)
     if told.slopes:
         rows = [(one.feature, short(one.deviation), f"{one.gain:+.2f}") for one in told.slopes]
         yield TableBlock("lrr", ("feature", "standard deviation", "log-odds for one more"), rows)
     if told.source == MODEL and told.directions:
         yield from _directions(told)
+
+
+def _likely_best(told: Explanation) -> Iterator[Block]:
+    """Of items without features: which may well be the best, and which are tied as far as it is known."""
+    likely = [one for one in told.ranking if one.first_probability >= MAY_BE_BEST]
+    if likely:
+        named = [f"{one.item} ({percent(one.first_probability)})" for one in likely]
+        yield f"Likely the best: {', '.join(named)}."
+    if told.tied:
+        yield "Which is better is not sure among:"
+        yield Points([f"{one.text}." for one in told.tied])
+
+
+def _levels(told: Explanation) -> Iterator[Block]:
+    """What the levels of each category are worth, the best first."""
+    for name in dict.fromkeys(one.feature for one in told.levels):
+        yield f"{name}, log-odds of being chosen against the average item:"
+        rows = [
+            (one.level, f"{one.score:+.1f}", _ends(one.low, one.high), "" if one.is_known else NOT_KNOWN)
+            for one in told.levels
+            if one.feature == name
+        ]
+        heading = (name, "worth", f"{100 * told.level:g} % interval" if rows[0][2] else "", "better or worse")
+        yield TableBlock("lrrl", heading, rows)
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{low:+.1f} to {high:+.1f}"
 
 
 def _average(told: Explanation) -> str:
@@ -159,7 +208,7 @@ def _wanted(told: Explanation) -> TableBlock:
         "items have",
     ]
     ranked = sorted(zip(told.features, told.ideal, strict=True), key=lambda pair: -pair[1].share)
-    rows = [[one.feature, percent(one.share), *_cells(feature, one)] for feature, one in ranked]
+    rows = [[one.feature, _share(one.share), *_cells(feature, one)] for feature, one in ranked]
     kept = [k for k in range(len(heading)) if any(row[k] not in ("", "-") for row in rows)]
     align = "".join("lrlrrr"[k] for k in kept)
     return TableBlock(align, [heading[k] for k in kept], [[row[k] for k in kept] for row in rows])
@@ -168,14 +217,19 @@ def _wanted(told: Explanation) -> TableBlock:
 def _cells(feature: FeatureRange, one: FeatureVerdict) -> tuple[str, str, str, str]:
     """The verdict, with where a worst value is; the best value, its interval, and the items' range."""
     is_worst_at = one.verdict == WORST and one.value is not None
-    wanted = f"{one.verdict}, about {feature.text(one.value)}" if is_worst_at else one.verdict
-    if one.verdict in (NOT_KNOWN, *SHAPES) and one.shape:
-        wanted = one.shape
+    wanted = f"{one.verdict}, about {feature.text(one.value)}" if is_worst_at else feature.word(one.verdict)
+    if one.verdict in (NOT_KNOWN, *SHAPES, BY_LEVEL) and one.shape:
+        wanted = feature.word(one.shape)
     is_best, is_known = one.verdict == SWEET_SPOT, one.low is not None and one.high is not None
     between = f"{feature.text(one.low)} to {feature.text(one.high)}" if is_best and is_known else "-"
-    lowest, highest = _value_text(feature, feature.lowest), _value_text(feature, feature.highest)
+    lowest, highest = feature.item_text(feature.lowest), feature.item_text(feature.highest)
     items = "-" if math.isnan(feature.range) else f"{lowest} to {highest}"
+    items = f"{len(feature.levels)} levels" if feature.role == CATEGORY else items
     return wanted, feature.text(one.value) if is_best else "-", between, items
+
+
+def _share(share: float) -> str:
+    return "" if math.isnan(share) else percent(share)
 
 
 def _directions(told: Explanation) -> Iterator[Block]:
@@ -269,7 +323,8 @@ def _ceiling(trust: Trust) -> Iterator[str]:
     """What contradictions and ties leave to any model."""
     if trust.ceiling < 1:
         causes = [(trust.contradicted, "contradicted pair"), (trust.ties, "tie")]
-        both = " and ".join(count(n, noun) for n, noun in causes if n)
+        # Choices and rankings may contradict each other without a pair that was asked again.
+        both = " and ".join(count(n, noun) for n, noun in causes if n) or "answers at odds"
         yield f"With {both}, no model can agree with more than {percent(trust.ceiling)}."
     elif trust.asked_again:
         yield f"No answer contradicts another ({count(trust.asked_again, 'pair')} asked more than once)."
@@ -281,14 +336,17 @@ def _ranking(told: Explanation) -> Iterator[Block]:
     is_ideal = told.metric in ("identity", "diagonal", "full")
     is_distance = is_ideal and told.trust.effects is None and not told.trust.smooth_weight
     rows = [
-        (one.item, one.text, f"{one.distance:.3g}", *map(_value_text, told.features, one.values))
+        (
+            one.item,
+            one.text,
+            f"{one.distance:.3g}",
+            *(feature.item_text(value) for feature, value in zip(told.features, one.values, strict=True)),
+        )
         for one in told.ranking
     ]
     names = [feature.name for feature in told.features]
     heading = ("item", "rank", "distance" if is_distance else LESS_IS_BETTER, *names)
+    if not names:
+        rows = [(one.item, one.text, percent(one.first_probability)) for one in told.ranking]
+        heading = ("item", "rank", "probability of being the best")
     yield TableBlock("llr" + "r" * len(names), heading, rows)
-
-
-def _value_text(feature: FeatureRange, value: float) -> str:
-    """An item's value of a feature."""
-    return f"{value:.0f}" if feature.whole and value == round(value) else feature.text(value)

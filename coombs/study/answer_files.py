@@ -1,4 +1,4 @@
-"""Answers as tables, in and out: CSV and Parquet."""
+"""Answers as tables: read out of every kind of file, written as CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from coombs.storage.records import AnswerRecord, Choice, QuestionRecord, new_tok
 from coombs.storage.timestamps import read_time, time_text
 from coombs.study.history import History
 from coombs.study.study import ME, Study
+from coombs.study.study_jsonl import holds_study
 
 _COLUMNS = {
     "user": "string",
@@ -77,7 +78,7 @@ def export_answers(study: Study, path: files.PathType, respondent: str | None = 
 
 
 def import_answers(study: Study, path: files.PathType) -> int:
-    """Add the answers in a CSV or Parquet file to a study, all of them or none; return how many.
+    """Add the answers in a CSV, Excel, JSON or Parquet file to a study, all of them or none; return how many.
 
     The columns are those of `Comparisons.read_csv`: left, right, winner or winner, loser; also user
     (blank: the respondent "me"), weight, and told or timestamp (ISO 8601, in UTC unless it says
@@ -173,7 +174,7 @@ def _winner(choice: Choice, left: str, right: str) -> str:
 
 def _read(path: files.PathType) -> tuple[Columns, Where]:
     """The columns of a file of answers by their names in lower case, and how messages call its rows."""
-    if _suffix(path) == ".jsonl":
+    if _suffix(path) == ".jsonl" and holds_study(path):
         raise InputError(f"{files.path_text(path)} is a whole study; import_study makes it one again.")
     table = files.read_table(path)
     return checking.lower_case(table.answers), table.where

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from coombs import questions
-from coombs.data.tables import FloatArray
+from coombs.data.tables import NO_LEVELS, FloatArray, Levels
 from coombs.inference.belief import Belief
 from coombs.inference.live import AveragedBelief
+from coombs.inference.score_belief import ScoreBelief
 from coombs.storage.records import AnswerRecord
 from coombs.study.study_records import VAGUE
 
@@ -38,6 +39,10 @@ MORE_IF_UNSURE = 1.2
 """Questions still to come for each answer so far, if nothing of the top were certain."""
 LEAST_PER_FEATURE = 2
 """Answers for each feature before anything counts as certain."""
+QUESTIONS_PER_ITEM = 2
+"""Questions that a goal is first guessed to take for each item, where items have no features."""
+LEAST_PER_ITEM = 0.5
+"""Answers for each such item before anything counts as certain: as many as compare each of them once."""
 
 
 class Top(NamedTuple):
@@ -141,11 +146,19 @@ def learn(task: UpdateTask) -> ModelUpdate:
 class OnlineModel:
     """The states of one respondent's model; `learn` may do its work elsewhere."""
 
-    def __init__(self, items: FloatArray, metric: str, seed: Sequence[int], learn: Learn = learn) -> None:
+    def __init__(
+        self,
+        items: FloatArray,
+        metric: str,
+        seed: Sequence[int],
+        learn: Learn = learn,
+        levels: Levels = NO_LEVELS,
+    ) -> None:
         """About standardised items."""
         self._seed, self._learn = tuple(seed), learn
         kind, name = (AveragedBelief, "full") if metric == "auto" else (Belief, metric)
-        self._prior = ModelState(kind.prior(items, name, None, np.random.default_rng(self._seed)))
+        kind = kind if items.shape[1] else ScoreBelief
+        self._prior = ModelState(kind.prior(items, name, None, np.random.default_rng(self._seed), levels))
         self._states = [self._prior]
 
     def update(
@@ -165,9 +178,12 @@ class OnlineModel:
 class RemainingQuestions:
     """An estimate of the questions until a goal: a guess at first, which each answer corrects a little."""
 
-    def __init__(self, n_features: int) -> None:
+    def __init__(self, n_features: int, n_items: int) -> None:
         self._guess = float(BASE_QUESTIONS + QUESTIONS_PER_FEATURE * n_features)
         self._least = LEAST_PER_FEATURE * n_features
+        if not n_features:
+            self._guess = float(BASE_QUESTIONS + QUESTIONS_PER_ITEM * n_items)
+            self._least = math.ceil(LEAST_PER_ITEM * n_items)
         self._restart()
 
     def _restart(self) -> None:

@@ -78,7 +78,9 @@ class Respondent(AskTell):
     @cached_property
     def _model(self) -> OnlineModel:
         """Made when it is first needed: those who are only listed need none."""
-        return OnlineModel(self.study.scaled_items, self.study.settings.asked_by, self._seed, self._learn)
+        study = self.study
+        known = (study.scaled_items, study.settings.asked_by, self._seed, self._learn)
+        return OnlineModel(*known, levels=study.scaler.levels)
 
     @cached_property
     def _rng(self) -> np.random.Generator:
@@ -296,7 +298,7 @@ class Respondent(AskTell):
         """
         left, far = None, 0.0
         if snapshot is not None:
-            new = RemainingQuestions(len(self.study.catalogue.features))
+            new = RemainingQuestions(len(self.study.catalogue.features), self.study.n_items)
             left, far = self._remaining.setdefault((k, goal), new).update(
                 snapshot.n_heard, snapshot.top(k), goal
             )

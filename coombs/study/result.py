@@ -138,7 +138,8 @@ class Result:
             return ()
         tell = f"{count(self.n_answers, 'answer')} {'tells' if self.n_answers == 1 else 'tell'}"
         coin = f"So far, {tell} no more than tossing a coin would."
-        none = "There is no ranking to rely on yet, and no ideal to tell."
+        none = "There is no ranking to rely on yet"
+        none += ", and no ideal to tell." if self.model.n_features_in_ else "."
         return (*self.response_style.sentences(who), coin, none)
 
     @property

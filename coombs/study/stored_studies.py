@@ -12,6 +12,8 @@ import numpy as np
 
 from coombs.data import naming
 from coombs.data.catalogue import Catalogue, catalogue
+from coombs.data.column_roles import Roles
+from coombs.data.encoding import Encoding
 from coombs.data.scaling import LARGEST, Scaler
 from coombs.data.tables import InputError, ItemTable, Names, TableLike, has_number_names
 from coombs.storage import Storage, StudyExistsError, open_storage
@@ -30,6 +32,7 @@ def create_study(
     storage: str | Storage = DEFAULT_STORAGE,
     load_if_exists: bool = True,
     features: Sequence[str] | None = None,
+    roles: Roles | None = None,
     strategy: str | None = None,
     probes: float | None = None,
     metric: str | None = None,
@@ -41,11 +44,13 @@ def create_study(
 
     Parameters
     ----------
-    items : array, frame, or path of a CSV or Parquet file; text columns are shown, not learned from
+    items : array, frame, or path of a CSV, Excel, JSON or Parquet file; text of which nearly all cells
+        differ is shown, not learned from
     name : of the study
     storage : "sqlite:///file.db" (default: coombs.db here), "postgresql://...", or "memory:"
     load_if_exists : False refuses a name that is taken
-    features : columns to learn from (default: all columns of numbers)
+    features : columns to learn from (default: all but text of which nearly all cells differ)
+    roles : dict of what columns are, as for `Comparisons`; also "names"
     strategy, probes, metric, top, certainty, seed : see `Settings`, which has the defaults. Of a study that
         exists they hold for this time, and what is not given is as it was made
 
@@ -68,7 +73,9 @@ def create_study(
         "seed": seed,
     }
     given: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
-    goods, chosen = catalogue(items, features), Settings(**given)
+    goods = catalogue(items, features, roles)
+    # Without features all that can be learned is which items are better: the best ones first.
+    chosen = Settings(**({} if goods.features else {"strategy": "best"}) | given)
     check_name(name, "study")
     place = open_storage(storage)
     try:
@@ -132,8 +139,22 @@ def stored_catalogue(
         names,
         columns if settings.get("features_named", True) else None,
         has_number_names(names),
+        _read_encoding(settings.get("encoding"), features),
     )
     return Catalogue(table, tuple(item.details for item in items))
+
+
+def _read_encoding(data: Any, features: Sequence[str]) -> Encoding | None:
+    """How the columns of the items became these features."""
+    if data is None:
+        return None
+    try:
+        encoding = Encoding.from_dict(data)
+    except ValueError as error:
+        raise InputError(f"The setting encoding cannot be read ({error}).") from error
+    if encoding.names.tolist() != list(features):
+        raise InputError("The setting encoding does not fit the names of the features.")
+    return encoding
 
 
 def _read_names(texts: Sequence[str], kinds: Any) -> Names:
@@ -202,7 +223,7 @@ def _check_comparable(goods: Catalogue) -> None:
     if len(matrix) < 2:
         raise InputError(f"There are fewer than two items ({len(matrix)}); a comparison needs two.")
     if not matrix.shape[1]:
-        raise InputError("The items have no feature columns; at least one column of numbers is needed.")
+        return
     largest = np.abs(matrix).max(axis=0)
     if largest.max() > LARGEST:
         feature = goods.features[int(largest.argmax())]
@@ -217,7 +238,9 @@ def _check_comparable(goods: Catalogue) -> None:
 def _how_called(table: ItemTable) -> dict[str, Any]:
     """How the table was named, by which `stored_catalogue` makes it again."""
     kinds = {} if table.names is None else {"name_kinds": naming.kinds(table.names.tolist())}
-    return {"named": table.names is not None, "features_named": table.features is not None, **kinds}
+    encoding = {} if table.encoding is None else {"encoding": table.encoding.to_dict()}
+    named = {"named": table.names is not None, "features_named": table.features is not None}
+    return {**named, **kinds, **encoding}
 
 
 def _same(study: Study, goods: Catalogue) -> Study:

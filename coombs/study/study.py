@@ -94,8 +94,13 @@ class Study(AskTell):
     @cached_property
     def scaled_items(self) -> FloatArray:
         """The items standardised, without features that do not vary."""
-        items = self.catalogue.table.matrix
-        return Scaler.of(items, standardize=True).forward(items)
+        return self.scaler.forward(self.catalogue.table.matrix)
+
+    @cached_property
+    def scaler(self) -> Scaler:
+        """What standardises the items; it knows which columns are levels of categories."""
+        table = self.catalogue.table
+        return Scaler.of(table.matrix, standardize=True, levels=table.levels)
 
     @cached_property
     def stored_goal(self) -> tuple[int, float]:
@@ -209,7 +214,7 @@ class Study(AskTell):
         (study_jsonl.export_study if whole else answer_files.export_answers)(self, path)
 
     def import_answers(self, path: str | PathLike[str]) -> int:
-        """Add the answers in a CSV or Parquet file, all of them or none.
+        """Add the answers in a CSV, Excel, JSON or Parquet file, all of them or none.
 
         Parameters
         ----------
@@ -235,8 +240,9 @@ class Study(AskTell):
 
     def __repr__(self) -> str:
         # Nothing is read for it: a study that was deleted since has a line too.
-        features = count(len(self.catalogue.features), "feature")
-        return f"Study({terminal_safe(self.name)!r}, {count(self.n_items, 'item')} with {features})"
+        items, d = count(self.n_items, "item"), len(self.catalogue.features)
+        items += f" with {count(d, 'feature')}" if d else ""
+        return f"Study({terminal_safe(self.name)!r}, {items})"
 
     def _repr_html_(self) -> str:
         """The respondents and how many answers each gave, as a table for notebooks."""

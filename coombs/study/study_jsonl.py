@@ -111,6 +111,16 @@ def import_study(
             return load_study(replay.study.name, storage=place)
 
 
+def holds_study(path: files.PathType) -> bool:
+    """Whether lines of JSON are a whole study, not a table of answers: by the first of them."""
+    first = next((line for _, line in files.numbered_lines(path) if line.strip()), "")
+    try:
+        entry = json.loads(first)
+    except (ValueError, RecursionError):
+        return True
+    return not isinstance(entry, dict) or "kind" in entry
+
+
 def _entries(study: Study) -> Iterator[Entry]:
     """The lines of a study, in an order in which a storage can be told them."""
     record, storage = study.record, study.storage

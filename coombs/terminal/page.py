@@ -23,9 +23,9 @@ def summary(respondent: Respondent, result: Result | None, found: StudyProgress)
     """
     style = None if result is None else asdict(result.response_style)
     progress = asdict(found) | {"far": found.fraction, "top": [naming.for_json(name) for name in found.top]}
-    features, ideal = respondent.study.catalogue.features, []
+    ideal: dict[str, float | str | None] = {}
     if result is not None and result.has_pattern:
-        ideal = [x if math.isfinite(x) else None for x in result.ideal_point.tolist()]
+        ideal = _ideal(respondent, result)
     return {
         "has_pattern": None if result is None else result.has_pattern,
         "study": respondent.study.name,
@@ -34,9 +34,19 @@ def summary(respondent: Respondent, result: Result | None, found: StudyProgress)
         "response_style": style,
         "conduct": style,
         "ranking": None if result is None else [naming.for_json(name) for name in result.ranking],
-        "ideal_point": dict(zip(features, ideal, strict=True)) if ideal else None,
+        "ideal_point": ideal or None,
         "progress": progress,
     }
+
+
+def _ideal(respondent: Respondent, result: Result) -> dict[str, float | str | None]:
+    """The ideal point by feature; of a table that is not all numbers, the best value of each column."""
+    goods = respondent.study.catalogue
+    if goods.table.encoding is None:
+        values = result.ideal_point.tolist()
+        return {name: x if math.isfinite(x) else None for name, x in zip(goods.features, values, strict=True)}
+    told = result.told
+    return {one.name: best.wanted(one) for one, best in zip(told.features, told.ideal, strict=True)}
 
 
 def come_back(storage: str, arguments: Sequence[str], more: str = "") -> str:

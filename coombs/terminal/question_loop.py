@@ -34,7 +34,7 @@ class Plan:
 
     Parameters
     ----------
-    items : path of a CSV or Parquet file
+    items : path of a CSV, Excel, JSON or Parquet file
     name : of the study; None is the file's, without its ending
     storage, features : as for `create_study`
     respondent : who answers
@@ -98,8 +98,9 @@ def _open_study(plan: Plan, items: Catalogue, storage: Storage) -> tuple[Study, 
 def _welcome(respondent: Respondent, is_new: bool) -> str:
     study = respondent.study
     if is_new:
-        features = ", ".join(study.catalogue.features)
-        new = f"A new study, {study.name!r}: {count(study.n_items, 'item')}, judged by {features}."
+        features = ", ".join(study.catalogue.columns)
+        how = f"judged by {features}" if features else "ranked by the answers alone"
+        new = f"A new study, {study.name!r}: {count(study.n_items, 'item')}, {how}."
         return " ".join([new, *study.catalogue.notes])
     answers = count(respondent.progress().n_answers, "answer")
     by = "" if respondent.name == ME else f" by {respondent.name!r}"

@@ -182,7 +182,7 @@ def _side_by_side(
     rule = display.style(display.symbols("─" * widths.column), DIM)
     blocks = [_block(row, (0, 1), widths, display) for row in shown]
     top = (margin + "  ".join(titles)).rstrip()
-    return [top, f"{margin}{rule}  {rule}", *_fitting(shown, blocks, room - 2)]
+    return [top, *[f"{margin}{rule}  {rule}"] * bool(shown), *_fitting(shown, blocks, room - 2)]
 
 
 def _alone(side: int, name: str, shown: Sequence[ComparisonRow], display: Display, room: int) -> list[str]:
@@ -194,9 +194,9 @@ def _alone(side: int, name: str, shown: Sequence[ComparisonRow], display: Displa
 
 def _widths(shown: Sequence[ComparisonRow], n: int, display: Display) -> Widths:
     """Those of n items."""
-    label = min(max(cells(row.label) for row in shown), display.width // (2 + n))
+    label = min(max((cells(row.label) for row in shown), default=0), display.width // (2 + n))
     column = (display.width - label - 2) // n - 2
-    longest = max(len(text) for row in shown if row.shares for text in row.texts)
+    longest = max((len(text) for row in shown if row.shares for text in row.texts), default=0)
     number = min(max(longest, NUMBER_WIDTH), column - 2)
     scale = min(column - number - 2, LONGEST_SCALE)
     return Widths(label, column, number, scale if scale >= SHORTEST_SCALE else 0)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from coombs.data import naming
+from coombs.data.catalogue import shown_cells
 from coombs.data.tables import FloatArray
 from coombs.insights.selection import item_names
 from coombs.insights.statements import NOT_KNOWN, SWEET_SPOT, decide_most
@@ -132,6 +133,8 @@ class FittedResult:
         ]
 
     def _matters(self) -> list[Matter]:
+        if not self.explanation.features:
+            return []
         data = what_matters_data(self.result.model, verdicts=self.explanation.ideal)
         ends = np.repeat(data.importance[:, None], 2, axis=1) if data.interval is None else data.interval
         rows = zip(data.features, data.importance.tolist(), ends.tolist(), data.wishes, strict=True)
@@ -168,7 +171,8 @@ class FittedResult:
     @property
     def unknowns(self) -> list[str]:
         """What the answers do not tell, for people."""
-        few = "These are few answers for so many features, so much of this is a guess."
+        what = "features" if self.matters else "items"
+        few = f"These are few answers for so many {what}, so much of this is a guess."
         shown = [one for one in self.explanation.unknowns if one.kind not in TECHNICAL]
         return [few if one.kind == "few answers" else one.text for one in shown][:MOST_UNKNOWNS]
 
@@ -179,19 +183,24 @@ class FittedResult:
 
     def ideal(self) -> list[IdealRow]:
         """The ideal beside the best items, the most important feature first."""
-        catalogue = self.respondent.study.catalogue
-        matrix, names = catalogue.table.matrix, catalogue.features
+        cells = shown_cells(self.respondent.study.catalogue.table)
         wanted = {one.feature: one for one in self.explanation.ideal}
         rows = []
         for matter in self.matters:
-            column, one = Column(matrix[:, names.index(matter.feature)]), wanted.get(matter.feature)
-            text, between = matter.wish, ""
+            shown, one = cells[matter.feature], wanted.get(matter.feature)
+            is_known = one is not None and one.verdict != NOT_KNOWN
+            values = [cell for cell in shown if not isinstance(cell, str)]
+            if not values:
+                texts = tuple(str(shown[place.position]) for place in self.best)
+                rows.append(IdealRow(matter.feature, matter.wish, is_known, "", texts))
+                continue
+            column, text, between = Column(np.array(values)), matter.wish, ""
             if one is not None and one.verdict == SWEET_SPOT and one.value is not None:
                 text = column.ideal(one.value)
                 between = "" if one.low is None or one.high is None else column.between(one.low, one.high)
-            values = tuple(column.text(column.values[place.position]) for place in self.best)
-            is_known = one is not None and one.verdict != NOT_KNOWN
-            rows.append(IdealRow(matter.feature, text, is_known, between, values))
+            cells_of_best = (shown[place.position] for place in self.best)
+            texts = tuple(cell if isinstance(cell, str) else column.text(cell) for cell in cells_of_best)
+            rows.append(IdealRow(matter.feature, text, is_known, between, texts))
         return rows
 
     def surprises(self) -> list[CorrectableAnswer]:
@@ -215,8 +224,8 @@ class FittedResult:
         `conduct` is deprecated: the former name of `response_style`.
         """
         result, catalogue = self.result, self.respondent.study.catalogue
-        wanted = self.explanation.ideal
-        ideal = {one.feature: one.value if one.verdict == SWEET_SPOT else None for one in wanted}
+        told = self.explanation
+        ideal = {f.name: one.wanted(f) for f, one in zip(told.features, told.ideal, strict=True)}
         return {
             "has_pattern": result.has_pattern,
             "n_answers": result.n_answers,

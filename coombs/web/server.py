@@ -39,7 +39,8 @@ def serve(
 
     Parameters
     ----------
-    items : path of a CSV or Parquet file, whose first question is opened; None opens the start page
+    items : path of a CSV, Excel, JSON or Parquet file, whose first question is opened; None opens the
+        start page
     storage : as for `create_study`
     name : of the study (default: the file's, without its ending)
     host, port : where to listen; a host other than this machine needs a token. Port 0 is any free one

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from coombs.data.column_roles import TAKEN_FOR_NAMES
+from coombs.data.column_roles import TAKEN_FOR_NAMES, item_columns
+from coombs.data.encoding import NUMBER
+from coombs.data.name_lists import header_note
 from coombs.data.tables import FloatArray, InputError
 from coombs.web.uploads import ColumnRoles, Upload
 from coombs.words import count
@@ -23,11 +24,6 @@ MOST_PLACES = 5
 MOST_WORDS = 8
 """Columns that a sentence names."""
 SEPARATORS = {";": "semicolons", "\t": "tabs"}
-_SIGN = r"(?:[$€£¥₹₽₺%]|kr|EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY)"
-_NUMBER_WITH_SIGN = re.compile(
-    rf"[+-]?{_SIGN}\s*[+-]?\d[\d.,']*|[+-]?\d[\d.,']*\s*{_SIGN}|[+-]?\d{{1,3}}(,\d{{3}})+(\.\d+)?"
-)
-_THOUSANDS = re.compile(r"\d,\d{3}(?!\d)")
 
 
 def problems(upload: Upload, roles: ColumnRoles) -> list[str]:
@@ -45,6 +41,7 @@ def warnings(upload: Upload, roles: ColumnRoles) -> list[str]:
         return []
     return [
         *_file(upload),
+        *_kinds(upload, roles),
         *_other_columns(upload, roles),
         *_left_out_rows(upload, roles),
         *_names(upload, roles),
@@ -91,12 +88,15 @@ def _unclear_names(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
 
 
 def _file(upload: Upload) -> Iterator[str]:
-    """What stands between the columns, if that is no comma."""
+    """How the file was read: its encoding, what stands between the columns, and cells that need a word."""
     marks = SEPARATORS.get(upload.table.separator)
-    if marks and upload.table.decimal_commas:
+    if marks and any(reading.decimal_commas for reading in upload.table.readings.values()):
         yield f"The file has {marks} between its columns and commas in its numbers; both were understood."
     elif marks:
         yield f"The file has {marks} between its columns, which was understood."
+    yield from upload.table.sentences
+    if note := header_note(upload.table):
+        yield note
 
 
 def _other_columns(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
@@ -126,13 +126,18 @@ def _other_columns(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
         yield f"Numbers that are not ticked are shown and not learned from: {_list(unticked)}."
 
 
+def _kinds(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
+    """What ticked columns are learned from as that are not simply numbers."""
+    known = [name for name in roles.features if name in upload.table.columns and name != roles.names]
+    for one in item_columns(upload.table, known, names=roles.names):
+        if one.role == "feature" and one.learned_as != NUMBER:
+            yield one.why
+
+
 def _perhaps_numbers(upload: Upload, name: str) -> str | None:
     """What to correct in a column of text that is mostly numbers."""
     cells = upload.table.typed[name].tolist()
     wrong = [(i, cell) for i, cell in enumerate(cells) if isinstance(cell, str)]
-    signed = [cell.strip() for _, cell in wrong if _NUMBER_WITH_SIGN.fullmatch(cell.strip())]
-    if signed and len(signed) >= sum(cell is not None for cell in cells) / 2:
-        return f"{name} looks like numbers {_how_signed(signed)} to learn from it."
     if not wrong or len(wrong) > len(cells) / 2:
         return None
     row, cell = wrong[0]
@@ -140,14 +145,6 @@ def _perhaps_numbers(upload: Upload, name: str) -> str | None:
         f"{name} is left out, as it is not all numbers: in {_places(upload, [row])} it is {cell!r}. "
         "Correct the file if it should count."
     )
-
-
-def _how_signed(cells: Sequence[str]) -> str:
-    """As: with a sign (€1,200); leave the sign and the thousands comma out."""
-    signs = any(re.search(_SIGN, cell) for cell in cells)
-    commas = [cell for cell in cells if _THOUSANDS.search(cell)]
-    out = " and ".join(["the sign"] * signs + ["the thousands comma"] * bool(commas))
-    return f"with {'a sign' if signs else 'commas'} ({(commas or cells)[0]}); leave {out} out"
 
 
 def _left_out_rows(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
@@ -167,6 +164,8 @@ def _names(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
 
 
 def _sizes(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
+    if not roles.features:
+        yield "No feature is ticked: items are ranked by the answers alone, which takes more of them."
     if upload.table.n_rows < FEW_ITEMS:
         few = count(upload.table.n_rows, "item")
         yield f"There are only {few}: with so few, ranking them by hand may be quicker."

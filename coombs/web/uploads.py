@@ -7,16 +7,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs.data import files, naming, tables
-from coombs.data.catalogue import Catalogue, details_of
+from coombs.data import files, naming
+from coombs.data.catalogue import Catalogue, details_of, encoded_items
 from coombs.data.column_roles import ItemColumn, is_id_header, item_columns, readable_names, refuse_unknown
+from coombs.data.encoding import CATEGORY, is_gap
 from coombs.data.files import NamedColumns
 from coombs.data.tables import Columns, InputError
 from coombs.web.item_cards import (
@@ -28,7 +28,6 @@ from coombs.web.item_cards import (
     picture_column,
     web_address,
 )
-from coombs.words import count
 
 MOST_ROWS = 20_000
 """Items of a study."""
@@ -82,17 +81,26 @@ class Upload:
         return tuple(column.name for column in self.item_columns if column.kind == "number")
 
     @cached_property
+    def learnable(self) -> tuple[str, ...]:
+        """Columns that can be ticked: numbers, and whatever else is learned from by its cells."""
+        others = {one.name for one in self.item_columns if one.role == "feature" and one.kind == "text"}
+        return tuple(name for name in self.table.columns if name in self.numeric or name in others)
+
+    @cached_property
     def numbering(self) -> tuple[str, ...]:
         """Columns of numbers that only number the items."""
         return tuple(column.name for column in self.item_columns if column.numbers_items)
 
     def gaps(self, name: str) -> list[int]:
-        """Rows in which a column has no number."""
+        """Rows in which a column has no number; in a category, a blank is a level."""
+        if name in self.learnable and name not in self.numeric:
+            kind = next(one.learned_as for one in self.item_columns if one.name == name)
+            return [] if kind == CATEGORY else np.flatnonzero(is_gap(self.table.typed[name])).tolist()
         return [i for i, cell in enumerate(self.table.typed[name].tolist()) if not _is_number(cell)]
 
     def is_constant(self, name: str) -> bool:
         """Whether all cells that are not blank are alike."""
-        return len({cell for cell in self.table.typed[name].tolist() if cell is not None}) == 1
+        return len({cell for cell in self.table.typed[name].tolist() if not naming.is_missing(cell)}) == 1
 
     def texts(self, rows: int) -> list[list[str]]:
         """The first rows."""
@@ -124,7 +132,9 @@ class Upload:
         features = [
             column.name
             for column in self.item_columns
-            if (column.role, column.kind) == ("feature", "number")
+            if column.role == "feature"
+            and column.name in self.learnable
+            and column.name not in (picture, link)
             and not is_id_header(column.name)
             and not self.gaps(column.name)
             and not self.is_constant(column.name)
@@ -137,14 +147,19 @@ class Upload:
         rows = np.arange(self.table.n_rows)
         if roles.complete:
             rows = np.setdiff1d(rows, [i for name in roles.features for i in self.gaps(name)])
+        for name, (row, *_) in ((name, gaps) for name in roles.features if (gaps := self.gaps(name))):
+            if not roles.complete:
+                called = None if roles.names is None else self.table.columns[roles.names][row]
+                where = self.table.where(row) if called is None else f"item {called!r}"
+                what = f"Feature {name!r} of {where} is nan"
+                raise InputError(f"{what}; it must be a finite number.")
         if len(rows) < 2:
             raise InputError("Fewer than two rows have all the features; leave out the columns with gaps.")
         names = None if roles.names is None else self.table.columns[roles.names][rows]
         if names is not None and roles.numbered:
             names = np.array(numbered(names.tolist()), dtype=object)
-        typed = self.table.typed
-        features = {name: typed[name][rows] for name in typed if name in roles.features}
-        table = tables.assemble(names, features, lambda i: self.table.where(int(rows[i])))
+        columns = item_columns(self.table, list(roles.features), names=roles.names)
+        table = encoded_items(self.table, columns, names, rows)
         shown = {name: column[rows] for name, column in self._details(roles).items()}
         return Catalogue(table, details_of(shown, len(rows)))
 
@@ -155,10 +170,8 @@ class Upload:
                 f"{self.table.file} has one row; two or more are needed, as things are compared."
             )
         refuse_unknown(roles.columns, list(self.table.columns))
-        if not self.numeric:
-            raise InputError("There is no column of numbers to learn from; add one, such as price or size.")
-        if not roles.features:
-            raise InputError("No feature is chosen; choose a column of numbers, without gaps, to learn from.")
+        if not roles.features and roles.names is None:
+            raise InputError("Neither a feature nor the name is chosen; choose one or the other.")
         if len(roles.features) > MOST_FEATURES:
             raise InputError(f"{len(roles.features)} features are chosen; choose {MOST_FEATURES} at most.")
         if roles.names in roles.features:
@@ -179,37 +192,28 @@ class Upload:
 
 
 def read_upload(content: bytes, file: str) -> Upload:
-    """An uploaded CSV or Parquet file, or an InputError in words."""
+    """An uploaded file, or an InputError in words."""
     file = Path(file.replace("\\", "/")).name[:LONGEST_NAME] or "the file"
     if not content.strip():
         raise InputError(f"{file} is empty; it needs a header line and at least two rows.")
-    return (_of_parquet if content.startswith(b"PAR1") else _of_csv)(content, file)
-
-
-def _of_csv(content: bytes, file: str) -> Upload:
-    if content.startswith(b"PK\x03\x04"):
-        raise InputError(f"{file} is a workbook or an archive; save it as 'CSV UTF-8' and choose that file.")
-    text = files.utf8(content, file)
-    if "\0" in text:
-        raise InputError(f"{file} has zero bytes in it, so it is no text; save it as 'CSV UTF-8'.")
-    _refuse_cells(max(map(text.count, ",;\t")) + text.count("\n"), file)
-    table = files.csv_table(text, file)
-    _refuse_large(table.n_rows, len(table.columns), file)
-    return Upload(table)
-
-
-def _of_parquet(content: bytes, file: str) -> Upload:
     try:
-        rows, columns = files.parquet_shape(BytesIO(content), file)
-        _refuse_large(rows, columns, file)
-        table = files.parquet_table(BytesIO(content), file)
+        table = files.content_table(content, file, MOST_CELLS)
     except ImportError as error:
         raise InputError(
             f'{file} is a Parquet file, which needs: pip install "coombs[frames]"; or bring it as CSV.'
         ) from error
+    _refuse_large(table.n_rows, len(table.columns), file)
+    if table.source != "parquet":
+        return Upload(table)
     index = {} if table.index is None else {table.index_name: table.index}
     texts = {name: _texts(column) for name, column in (index | table.columns).items()}
     return Upload(NamedColumns(texts, "csv", file))
+
+
+def read_names(text: str) -> Upload:
+    """Names that were written down, one on each line."""
+    # Below a header, no name is taken for one, nor for columns.
+    return read_upload(f"name\n{text}".encode(errors="replace"), "names.txt")
 
 
 def _texts(column: NDArray[Any]) -> NDArray[Any]:
@@ -222,12 +226,6 @@ def _refuse_large(rows: int, columns: int, file: str) -> None:
         raise InputError(f"{file} has {columns} columns; {MOST_COLUMNS} are the most.")
     if rows > MOST_ROWS:
         raise InputError(f"{file} has {rows} rows; {MOST_ROWS} are the most.")
-    _refuse_cells(rows * columns, file)
-
-
-def _refuse_cells(cells: int, file: str) -> None:
-    if cells > MOST_CELLS:
-        raise InputError(f"{file} has more than {count(MOST_CELLS, 'cell')}; leave out rows or columns.")
 
 
 def numbered(names: Sequence[str]) -> list[str]:

@@ -175,8 +175,9 @@ def test_fit_in_json_is_stable_and_agrees_with_rank(run: Run, taste: str) -> Non
     assert code == 0 and not err and out == run(*arguments)[1] and out.count("\n") == 1
     told = json.loads(out)
     assert list(told) == [
-        *("estimator", "metric", "status", "user", "users", "n_answers", "n_items", "features"),
-        *("has_pattern", "agreement", "ideal_point", "ranking", "model", "explanation", "written"),
+        *("estimator", "metric", "status", "user", "users", "n_answers", "shapes", "n_items"),
+        *("features", "has_pattern", "agreement", "ideal_point", "ranking", "model", "explanation"),
+        "written",
     ]
     assert told["n_answers"] == 60 and told["metric"] == "full" and told["users"] == []
     assert told["model"] == json.loads(Path(taste).read_text())
@@ -234,7 +235,7 @@ def test_answers_of_several_people_are_told_apart_when_asked(run: Run) -> None:
     write_people()
     code, out, _ = run("fit", "items.csv", "answers.csv", "--metric", "none")
     assert code == 0
-    assert out.startswith("2 people together, one model: Ann, Ben.\n")
+    assert out.startswith("Recognised: 10 pairs, by 2 people.\n\n2 people together, one model: Ann, Ben.\n")
     best = {}
     for user in ("Ann", "Ben"):
         told = json.loads(
@@ -340,7 +341,7 @@ def test_a_fit_whose_chains_stay_apart_warns_in_a_sentence(
         (["items.csv", "answers.csv", "--seed", "-1"], ["'-1' is not a whole number from 0"]),
         (["items.csv", "answers.csv", "--top", "0"], ["'0' is not a positive whole number"]),
         (["items.csv", "strange.csv"], ["Unknown item 'moch\x20'", "did you mean 'mocha'?"]),
-        (["items.csv"], ["Missing argument 'ANSWERS'"]),
+        (["items.csv"], ["items.csv has no answers in it (item, price)"]),
     ],
 )
 def test_fit_refuses_bad_input_in_one_sentence(arguments: list[str], words: list[str], run: Run) -> None:
@@ -391,7 +392,10 @@ def test_rank_refuses_items_without_the_models_features(run: Run, taste: str) ->
     refused(run("rank", "nameless.json", "shop/items.csv"), "2 features; the model was learned from 3")
     refused(run("rank", taste, "shop/items.csv", "--csv", "no/such/r.csv"), "There is no folder")
     Path("huge.json").write_text(Model(np.eye(2) * 1e308, np.full(2, 1e9)).to_json())
-    refused(run("rank", "huge.json", "shop/items.csv"), "item 'item 1' is too large for a number")
+    refused(run("rank", "huge.json", "shop/items.csv"), "metric has a number beyond 1e+120")
+    Path("large.json").write_text(Model(np.eye(2) * 1e120, np.zeros(2)).to_json())
+    Path("far.csv").write_text("item,feature 1,feature 2\na,1,2\nb,1e100,3\n")
+    refused(run("rank", "large.json", "far.csv"), "item 'b' is too large for a number")
 
 
 def changed(**fields: Any) -> str:
@@ -408,7 +412,7 @@ def changed(**fields: Any) -> str:
         ("[" * 100_000, "not JSON"),
         ("[1, 2]", "not a coombs model"),
         ('{"format": "other"}', "not a coombs model"),
-        (changed(version=4), "version 4; this coombs reads 1 to 3"),
+        (changed(version=5), "version 5; this coombs reads 1 to 4"),
         (changed(version=None), "version None"),
         (changed(metric=...), "cannot be read"),
         (changed(metric=[[float("nan"), 0], [0, 1]]), "must be finite"),
@@ -419,7 +423,7 @@ def changed(**fields: Any) -> str:
         (changed(scales=[0, 1]), "positive"),
         (changed(feature_names=["a"]), "list of 2 texts"),
         (changed(ideal_point=None), "an ideal point, or a slope"),
-        (changed(metric=[[1e300, 0], [0, 1]], scales=[1e300, 1]), "too large for its scales"),
+        (changed(metric=[[1e100, 0], [0, 1]], scales=[1e100, 1]), "too large for its scales"),
     ],
 )
 def test_a_broken_model_gets_a_sentence(text: str, words: str, run: Run) -> None:
@@ -529,7 +533,7 @@ def test_simulate_writes_what_fit_and_rank_read(run: Run) -> None:
         "simulate", "a/b", "--items", "12", "--features", "3", "--answers", "20", "--noise", "none"
     )
     assert code == 0 and out.startswith("a/b/items.csv: 12 items with 3 features\n")
-    data, _ = read_answers("a/b/items.csv", "a/b/answers.csv")
+    data, *_ = read_answers("a/b/items.csv", "a/b/answers.csv")
     truth = Model.from_json(Path("a/b/truth.json").read_text())
     winners, losers, _ = data.oriented()
     distance = truth.distance(data.item_table)

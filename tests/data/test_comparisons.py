@@ -215,9 +215,9 @@ def test_booleans_are_fine_as_features_and_as_y() -> None:
         assert Comparisons(items, [[0, 1], [0, 1]], y) == data
 
 
-@pytest.mark.parametrize("dtype", ["Int64", "Float64", "int8", "category", object])
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "int8", object])
 def test_column_types_of_pandas_give_the_same_numbers(dtype: Any) -> None:
-    """Nullable, small, categorical and object columns without gaps are numbers."""
+    """Nullable, small and object columns without gaps are numbers."""
     items = pd.DataFrame({"a": pd.Series([1, 2], dtype=dtype)})
     assert item_table(items).matrix.tolist() == [[1.0], [2.0]]
 
@@ -379,25 +379,18 @@ def test_subsets_add_up(data: Comparisons, draw: st.DataObject) -> None:
         (np.array([[1], [2, 3]], dtype=object), r"items have shape \(2,\)"),
         ([[1.0], [2.0, 3.0]], "items are not a table: rows must be of equal length"),
         (np.empty((0, 2)), "There are no items"),
-        (np.empty((3, 0)), "no feature columns"),
-        (pd.DataFrame(index=["a", "b"]), "no feature columns"),
+        (pd.DataFrame(index=["a", "a"]), "More than one item is named 'a'"),
+        (pd.DataFrame(index=range(2)), "neither names nor feature columns"),
         ([[1.0, 2.0], [3.0, np.nan]], "Feature 1 of row 1 is nan; it must be a finite number"),
         ([[1.0, -np.inf], [3.0, 1]], "Feature 1 of row 0 is -inf"),
         ([[1.0, None], [3.0, 1]], "Feature 1 of row 0 is nan"),
         (np.ma.masked_equal([[1, 2], [3, 4]], 3), "Feature 0 of row 1 is nan"),
-        (FRAME.where(FRAME != 0.5), "Feature 'milk' of item 'mocha' is nan"),
-        (pd.DataFrame({"a": pd.array([1, None], dtype="Int64")}), "Feature 'a' of row 1 is nan"),
-        (pl.DataFrame({"n": ["u", "v"], "a": [1, None]}), "Feature 'a' of item 'v' is nan"),
         (pd.DataFrame({"a": [1, 2], "b": [1, "x"]}), "Feature 'b' of row 1 is 'x'; it must be a number"),
         ([["a", "b"], ["c", "d"]], "Feature 0 of row 0 is 'a'"),
         ([[1 + 2j], [3]], r"Feature 0 of row 0 is '\(1\+2j\)'"),
         (np.array([["2020-01-01"]], dtype="M8[D]"), "Feature 0 of row 0 is '2020-01-01'"),
         (np.array([["1"]], dtype="m8[D]"), "Feature 0 of row 0 is '1 days'"),
         ([[10**400], [1]], "Feature 0 of row 0 is '1000"),
-        (
-            pl.DataFrame({"n": ["u"], "m": ["v"], "a": [1]}),
-            "Feature 'm' of item 'u' is 'v'; it must be a number",
-        ),
         (pd.DataFrame(X, index=["a", "b", "a", "c"]), "More than one item is named 'a'"),
         (pd.DataFrame(X, index=["a", "b", None, "c"]), "item name of row 2 is missing"),
         (pd.DataFrame(X, columns=["a", "a"]), "More than one column is named 'a'"),
@@ -469,7 +462,7 @@ def test_names_for_items_without_names_are_refused() -> None:
         ({"users": ["a", None, "b"]}, "user of row 1 is missing"),
         ({"weights": [1, 2]}, "2 weights for 3 pairs"),
         ({"weights": [1, -2, 1]}, "Weight of row 1 is -2; it must be finite and not negative"),
-        ({"weights": [1, 1, np.nan]}, "Weight of row 2 is nan"),
+        ({"weights": [1, 1, np.nan]}, "Weight of row 2 is missing"),
         ({"weights": [np.inf, 1, 1]}, "Weight of row 0 is inf"),
         ({"weights": ["1", "2", "3"]}, "Weight of row 0 is '1'; it must be a number"),
         ({"weights": [0, 0, 0]}, "All weights are zero"),
@@ -630,22 +623,14 @@ def test_files_with_semicolons_or_tabs_are_read(tmp_path: Path, separator: str) 
             ANSWERS_CSV + "latte,mocha\n",
             r"Line 3 of .*answers\.csv has 2 fields; the header has 3",
         ),
-        (ITEMS_CSV + "tea,\n", ANSWERS_CSV, "Feature 'price' of item 'tea' is nan"),
         (ITEMS_CSV + "tea,cheap\n", ANSWERS_CSV, "Feature 'price' of item 'tea' is 'cheap'"),
-        ("price,milk\n1,2\n3,\n", ANSWERS_CSV, r"Feature 'milk' of line 3 of .*items\.csv is nan"),
-        (
-            'price;milk\n"1";"a\nb"\n\n3;\n',
-            ANSWERS_CSV,
-            r"Feature 'milk' of line 3 of .*items\.csv is 'a\\nb'",
-        ),
-        ('price;milk\n"1";"\n2"\n\n3;\n', ANSWERS_CSV, r"Feature 'milk' of line 5 of .*items\.csv is nan"),
         ("item;price\nlatte;1;2\n", ANSWERS_CSV, r"Line 2 of .*items\.csv has 3 fields; the header has 2"),
         ("item;price\nlatte;1,5\nmocha;12,5 EUR\ntea;2\n", ANSWERS_CSV, "'mocha' is '12,5 EUR'"),
         ("item;price\nlatte;1,5\nmocha;2.5\ntea;2\n", ANSWERS_CSV, "'latte' is '1,5'; it must be a number"),
         ("item,a,a\nlatte,1,2\n", ANSWERS_CSV, r"More than one column of .*items\.csv is named 'a'"),
-        ("item\nlatte\nmocha\n", ANSWERS_CSV, "no feature columns"),
+        ("item\nlatte\nlatte\n", ANSWERS_CSV, "More than one item is named 'latte'"),
         ("item,price\nlatte,1\n", ANSWERS_CSV, "fewer than two items"),
-        (b"item,price\n\xff\xfe,1\n", ANSWERS_CSV, r"items\.csv is not UTF-8 text; in Excel: Save as"),
+        (b"item,price\n\x81\x8d,1\n", ANSWERS_CSV, r"items\.csv is neither UTF-8, .*; in Excel: Save as"),
     ],
 )
 def test_bad_csv_files_are_refused_by_line(tmp_path: Path, items: Any, answers: Any, message: str) -> None:
@@ -750,7 +735,7 @@ def test_missing_values_of_nullable_types_are_refused_in_words() -> None:
     """pandas' NA in y or in weights."""
     with pytest.raises(InputError, match="y of row 1 is nan"):
         Comparisons(X, POSITIONS[:2], y=pd.array([1, None], dtype="Int64"))
-    with pytest.raises(InputError, match="Weight of row 1 is nan"):
+    with pytest.raises(InputError, match="Weight of row 1 is missing"):
         Comparisons(X, POSITIONS[:2], weights=pd.array([1, None], dtype="Int64"))
 
 

@@ -11,12 +11,12 @@ from quadrature import integrate
 from scipy.optimize import minimize
 from scipy.stats import genpareto
 
-from coombs.data.answers import Answers
+from coombs.data.answers import Answers, HeldOut
 from coombs.data.tables import FloatArray
 from coombs.inference import averaging, infer, left_out
 from coombs.inference.averaging import average, stack
 from coombs.inference.infer import Inference
-from coombs.inference.left_out import LeftOut, leave_out, pairs_of, smoothed, without
+from coombs.inference.left_out import LeftOut, leave_out, smoothed, without
 
 LAPSE = 0.02
 
@@ -68,14 +68,14 @@ def test_leaving_out_is_not_looking_at_the_answer() -> None:
     found = inferred(answers, "full", lapse=None)
     seen = np.exp(found.target.log_probabilities(found.draws)).mean(axis=1)
     left = leave_out(found, np.random.default_rng(0))
-    assert left.log_loss > LeftOut(seen, answers.weights).log_loss + 0.02
+    assert left.log_loss > LeftOut(seen, answers.held_out).log_loss + 0.02
 
 
 def test_a_pair_answered_both_ways_is_left_out_as_one() -> None:
     """The probabilities of the two answers add up to 1, however they were left out."""
     answers = both_ways()
     found = inferred(answers)
-    pairs = pairs_of(found)
+    pairs = answers.questions
     assert len(np.unique(pairs)) == 20 and len(pairs) == 30
     for few in (0, 1000):
         with pytest.MonkeyPatch.context() as patch:
@@ -116,7 +116,7 @@ def test_a_single_pair_is_predicted_by_a_coin() -> None:
 
 
 def test_accuracy_and_log_loss_are_weighted_means() -> None:
-    found = LeftOut(np.array([0.9, 0.5, 0.2]), np.array([2.0, 1.0, 1.0]))
+    found = LeftOut(np.array([0.9, 0.5, 0.2]), of_pairs(np.array([2.0, 1.0, 1.0])))
     assert found.accuracy == pytest.approx(2.5 / 4)
     assert found.log_loss == pytest.approx(-(2 * np.log(0.9) + np.log(0.5) + np.log(0.2)) / 4)
 
@@ -169,9 +169,16 @@ def test_a_heavy_tail_is_noticed() -> None:
 # Stacking
 
 
+def of_pairs(weights: FloatArray) -> HeldOut:
+    """Answers with these weights, each about another pair."""
+    n = len(weights)
+    rows = np.arange(n)
+    return HeldOut(rows, rows + n, rows, weights, weights, np.full(n, 0.5), n)
+
+
 def told(probabilities: list[FloatArray], weights: FloatArray | None = None) -> list[LeftOut]:
     counts = np.ones(len(probabilities[0])) if weights is None else weights
-    return [LeftOut(one, counts) for one in probabilities]
+    return [LeftOut(one, of_pairs(counts)) for one in probabilities]
 
 
 def log_posterior(kinds: list[LeftOut], w: FloatArray) -> float:

@@ -188,9 +188,9 @@ def test_models_with_other_offsets_or_bumps_are_others() -> None:
         ("support", [[1.0], [1.0, 2.0]]),
         ("relevances", [1.0, 2.0]),
         ("own_relevances", "many"),
-        ("together", float("nan")),
+        ("together", "3"),
         ("alone", None),
-        ("alone", float("inf")),
+        ("alone", 1e308),
     ],
 )
 def test_bumps_that_do_not_fit_are_refused_in_a_sentence(name: str, value: Any) -> None:
@@ -207,10 +207,10 @@ def test_a_smooth_part_that_is_none_is_refused(field: dict[str, Any]) -> None:
         Model.from_json(json.dumps(data))
 
 
-@pytest.mark.parametrize("offset", [float("nan"), float("inf")])
+@pytest.mark.parametrize("offset", [float("nan"), float("inf"), 1e308])
 def test_an_offset_that_is_not_finite_is_refused(offset: float) -> None:
     data = json.loads(smooth_model().to_json()) | {"offset": offset}
-    with pytest.raises(InputError, match="offset must be finite"):
+    with pytest.raises(InputError, match=r"must be .*finite"):
         Model.from_json(json.dumps(data))
 
 
@@ -253,8 +253,8 @@ def test_the_posterior_is_that_of_weighted_draws_of_the_prior(seed: int) -> None
     margins = scores[:, answers.losers] - scores[:, answers.winners]
     mean = weights @ margins
     deviation = np.sqrt(weights @ (margins - mean) ** 2)
-    assert (np.abs(found.margin - mean) < 0.35 * deviation).all()
-    assert np.abs(np.log(np.sqrt(found.variance) / deviation)).max() < 0.25
+    assert (np.abs(found.expectation.margin - mean) < 0.35 * deviation).all()
+    assert np.abs(np.log(np.sqrt(found.expectation.variance) / deviation)).max() < 0.25
     rows = Design(root, answers).rows
     half = np.linalg.solve(found.lower, rows.T)
     covariance = (weights[:, None] * (margins - mean)).T @ (margins - mean)

@@ -630,7 +630,7 @@ def test_progress_rises_until_it_is_done() -> None:
 
 
 def test_a_goal_that_was_reached_stays_so_until_answers_are_undone() -> None:
-    remaining = RemainingQuestions(2)
+    remaining = RemainingQuestions(2, 9)
     for count, probability in enumerate([0.1, 0.3, 0.5, 0.6, 0.7, 0.85, 0.6], start=1):
         left, far = remaining.update(count, Top((0, 1), probability, 0.9), 0.8)
         assert (left == 0) == (probability > 0.8)
@@ -639,7 +639,8 @@ def test_a_goal_that_was_reached_stays_so_until_answers_are_undone() -> None:
     assert not remaining.reached and left > 0 and far < 0.5
     # Of few answers nothing is certain.
     sure = Top((0, 1), 0.95, 0.97)
-    assert RemainingQuestions(3).update(5, sure, 0.8)[0] > 0 == RemainingQuestions(3).update(6, sure, 0.8)[0]
+    first, second = RemainingQuestions(3, 9), RemainingQuestions(3, 9)
+    assert first.update(5, sure, 0.8)[0] > 0 == second.update(6, sure, 0.8)[0]
 
 
 def test_the_bar_goes_back_when_answers_that_were_never_asked_for_are_undone(place: Storage) -> None:

@@ -436,8 +436,7 @@ def test_numbered_names_differ_and_the_first_of_each_stays(names: list[str]) -> 
     ("table", "choices", "words"),
     [
         ("name,a\nx,1\n", {"features": ("a",)}, "has one row; two or more are needed"),
-        ("name,a\nx,1\ny,2\n", {}, "No feature is chosen"),
-        ("name,a\nx,red\ny,blue\n", {}, "There is no column of numbers to learn from"),
+        ("name,a\nx,1\ny,2\n", {"names": None}, "Neither a feature nor the name is chosen"),
         ("name,a\nx,1\ny,1\n", {"features": ("a",)}, "All items are the same in a"),
         ("name,a\nx,1\ny,\nz,2\nw,\n", {"features": ("a",)}, "a is missing in lines 3 and 5:"),
         ("name,a,b\nx,1,\ny,2,3\n", {"features": ("a", "b"), "complete": True}, "Fewer than two rows"),
@@ -521,18 +520,41 @@ def test_pictures_in_files_are_not_uploaded_and_that_is_said(path: str) -> None:
 @pytest.mark.parametrize(
     ("cells", "sentence"),
     [
-        (["$950", '"€1,200"'], "with a sign (€1,200); leave the sign and the thousands comma out"),
-        (["$950", "$ 800.50"], "with a sign ($950); leave the sign out"),
-        (["950 EUR", "-20 EUR"], "with a sign (950 EUR); leave the sign out"),
-        (['"1,200"', '"12,000.50"'], "with commas (1,200); leave the thousands comma out"),
+        (["$950", '"$1,200"'], "price: in $; 1,200 is 1200."),
+        (["950 EUR", "n/a", "-20 EUR"], "price: in EUR; 1 cell not known (n/a)."),
+        (['"1,200"', '"12,000.50"'], "price: 12,000.50 is 12000.5."),
+        (["2 kg", "3 EUR"], "price: kept as text: EUR and kg do not convert into each other."),
+        (["1", "2", "$3"], "price is left out, as it is not all numbers: in line 4 it is '$3'."),
     ],
 )
-def test_prices_with_signs_are_told(cells: list[str], sentence: str) -> None:
+def test_how_cells_were_read_is_said(cells: list[str], sentence: str) -> None:
     table = "name,a,price\n" + "".join(f"n{i},{i},{cell}\n" for i, cell in enumerate(cells))
     draft = read_upload(table.encode(), "t.csv")
-    assert f"price looks like numbers {sentence} to learn from it." in upload_validation.warnings(
-        draft, draft.guess()
-    )
+    told = upload_validation.warnings(draft, draft.guess())
+    assert [one for one in told if one.startswith(sentence)]
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".jsonl", ".json", ".csv"])
+def test_a_table_may_be_uploaded_in_any_form(client: TestClient, suffix: str) -> None:
+    rows = [{"name": f"n{i}", "price": f"{i + 1},50 €", "since": f"202{i}-01-31"} for i in range(4)]
+    content = "\n".join(map(json.dumps, rows)).encode()
+    if suffix == ".json":
+        content = json.dumps(rows).encode()
+    if suffix == ".csv":
+        lines = (";".join(row.values()) for row in rows)
+        content = ("name;price;since\n" + "\n".join(lines)).encode("cp1252")
+    if suffix == ".xlsx":
+        book = pytest.importorskip("openpyxl").Workbook()
+        for row in [list(rows[0]), *(list(row.values()) for row in rows)]:
+            book.active.append(row)
+        packed = io.BytesIO()
+        book.save(packed)
+        content = packed.getvalue()
+    preview = client.post("/drafts", files={"file": (f"t{suffix}", content)}).headers["location"]
+    page = client.get(preview).text
+    assert "price: in €; decimal commas (4,50 is 4.5)." in page
+    data = {"name": "t", "feature": "price", "names": "name", "create": "yes"}
+    assert client.post(preview, data=data).status_code == 303
 
 
 def test_words_with_numbers_are_text() -> None:
@@ -615,10 +637,11 @@ def test_parquet_without_its_libraries_says_what_to_install(
         read_upload(content, "t.parquet")
 
 
-def test_start_offers_csv_and_parquet(client: TestClient) -> None:
+def test_start_offers_the_kinds_of_files_that_can_be_read(client: TestClient) -> None:
     page = client.get("/").text
     (accepted,) = re.findall(r'accept="([^"]+)"', page)
-    assert {".csv", ".parquet"} <= set(accepted.split(",")) and "CSV or Parquet" in page
+    assert {".csv", ".xlsx", ".json", ".jsonl", ".parquet"} <= set(accepted.split(","))
+    assert "CSV, Excel, JSON or Parquet" in page
 
 
 def test_choices_are_checked_again_and_nothing_is_lost(client: TestClient) -> None:
@@ -626,7 +649,7 @@ def test_choices_are_checked_again_and_nothing_is_lost(client: TestClient) -> No
     again = client.post(preview, data={"name": "my shoes", "feature": ["price"], "names": "shoe"})
     assert again.status_code == 200 and 'value="my shoes"' in again.text
     assert re.findall(r'name="feature" value="([^"]+)" checked', again.text) == ["price"]
-    for wrong in ({"feature": []}, {"feature": ["nope"]}, {"name": " "}, {"names": "price"}):
+    for wrong in ({"feature": [], "names": ""}, {"feature": ["nope"]}, {"name": " "}, {"names": "price"}):
         data = {"name": "s", "feature": ["price"], "names": "shoe", "create": "yes"} | wrong
         assert client.post(preview, data=data).status_code == 422
     assert client.post("/drafts/gone", data={"create": "yes"}).status_code == 404
@@ -990,8 +1013,9 @@ def test_formulas_are_guarded_in_every_csv(client: TestClient, monkeypatch: pyte
     [
         (b"", "is empty"),
         (b"PK\x03\x04rest", "workbook"),
-        (b"\xff\xfea\x00,\x00", "not UTF-8"),
-        ("name,a\nKäse,1\n".encode("latin-1"), "in Excel: Save as → CSV UTF-8"),
+        (b"\xd0\xcf\x11\xe0rest", "in Excel: Save as → .xlsx or CSV UTF-8"),
+        (b"\xff\xfea\x00,", "neither UTF-8, UTF-16 nor Windows text"),
+        (b"name,a\nK\x81se,1\n", "in Excel: Save as → CSV UTF-8"),
         (b"name,a\nx,\x001\n", "zero bytes"),
         (b"a|b\n1|2\n", "separate the fields by commas"),
         (b"name,a\nx,1,2\n", "the header has 2"),
@@ -1433,3 +1457,15 @@ def test_former_names_in_the_api_are_said_to_be_deprecated() -> None:
     assert "Deprecated" in fields["far"]["description"] and "fraction" in fields
     result = schema["paths"]["/api/respondents/{token}/result"]["get"]["description"]
     assert "`conduct`, the same, is deprecated" in result
+
+
+def test_categories_can_be_ticked_and_are_learned_from() -> None:
+    towns, words = ("coast", "rural", "urban"), ("no", "yes")
+    rows = [f"flat {i},{i * 10 + 50},{towns[i % 3]},{words[i % 2]}" for i in range(12)]
+    draft = read_upload("\n".join(["name,size,town,balcony", *rows]).encode(), "flats.csv")
+    choices = draft.guess()
+    assert choices.features == ("size", "town", "balcony")
+    assert "Column 'town' is learned from as a category." in upload_validation.warnings(draft, choices)
+    goods = draft.catalogue(choices)
+    assert goods.columns == ["size", "town", "balcony"]
+    assert goods.features == ["size", "town=coast", "town=rural", "town=urban", "balcony"]

@@ -67,7 +67,7 @@ def _about(request: Request, study: Study) -> StudyOut:
     return StudyOut(
         name=study.name,
         n_items=study.n_items,
-        features=study.catalogue.features,
+        features=study.catalogue.columns,
         respondents=_people(request, study),
     )
 

@@ -42,8 +42,11 @@ class Differences(NamedTuple):
             combinations(range(len(self.people)), 2), key=lambda pair: self.agreement[pair[0]][pair[1]]
         )
         one, other = pairs[0]
-        most = max(self.features, key=lambda row: abs(row[one].share - row[other].share))
-        least = f"{self._alike(*pairs[0])}; what differs most is how much {most[0].feature} matters to them."
+        least = f"{self._alike(one, other)}."
+        if self.features:
+            most = max(self.features, key=lambda row: abs(row[one].share - row[other].share))
+            about = f"what differs most is how much {most[0].feature} matters to them"
+            least = f"{self._alike(one, other)}; {about}."
         return least if len(pairs) == 1 else f"{self._alike(*pairs[-1])}, the most of all. {least}"
 
     def _alike(self, one: int, other: int) -> str:
@@ -53,7 +56,7 @@ class Differences(NamedTuple):
 
 def least_answers(study: Study) -> int:
     """Answers that a person needs to be compared with others."""
-    return max(LEAST_ANSWERS, 2 * len(study.catalogue.features))
+    return max(LEAST_ANSWERS, 2 * len(study.catalogue.features) or study.n_items)
 
 
 def compare_people(cache: StudyCache, study: Study) -> tuple[str, Differences | None]:

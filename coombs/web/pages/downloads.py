@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from coombs.data import files
+from coombs.data.catalogue import shown_cells
+from coombs.data.formats import guard
 from coombs.study import Respondent
 from coombs.study.answer_files import export_answers
 from coombs.study.study import ME
@@ -26,14 +28,14 @@ def written(ending: str, write: Callable[[Path], Any]) -> bytes:
 def ranking_csv(fitted: FittedResult) -> bytes:
     """All items, best first, with what is known of their ranks, and their features."""
     catalogue, model = fitted.respondent.study.catalogue, fitted.result.model
-    matrix = catalogue.table.matrix
-    header = ["item", "rank", "rank_low", "rank_high", f"in_top_{fitted.k}", "distance", *catalogue.features]
+    columns = shown_cells(catalogue.table)
+    header = ["item", "rank", "rank_low", "rank_high", f"in_top_{fitted.k}", "distance", *columns]
     distances = model.distances_.tolist()
     rows = [
-        (name, rank, low, high, round(top, 4), distances[i], *matrix[i].tolist())
+        (name, rank, low, high, round(top, 4), distances[i], *(cells[i] for cells in columns.values()))
         for rank, i, name, low, high, top in fitted.ranking
     ]
-    return written("csv", lambda path: files.write_csv(path, [files.guard(name) for name in header], rows))
+    return written("csv", lambda path: files.write_csv(path, [guard(name) for name in header], rows))
 
 
 def answers_csv(respondent: Respondent) -> bytes:

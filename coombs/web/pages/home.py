@@ -19,7 +19,7 @@ from coombs.web.errors import described, pause
 from coombs.web.pages.rendering import go_to, render
 from coombs.web.routing import OWNER_ONLY, cache_of, study_path
 from coombs.web.study_cache import LRUCache
-from coombs.web.uploads import ColumnRoles, Upload, read_upload, study_name
+from coombs.web.uploads import ColumnRoles, Upload, read_names, read_upload, study_name
 
 FIRST_ROWS = 6
 """Rows of an upload that are shown."""
@@ -41,9 +41,10 @@ def home(request: Request) -> Response:
     return _home(request)
 
 
-def _home(request: Request, status: int = 200, problem: str = "") -> Response:
+def _home(request: Request, status: int = 200, problem: str = "", typed: str = "") -> Response:
     studies = sorted(cache_of(request).storage.studies(), key=lambda one: one.created, reverse=True)
-    return render(request, "start.html", status, studies=studies, examples=list(examples()), problem=problem)
+    more = {"studies": studies, "examples": list(examples())}
+    return render(request, "start.html", status, **more, problem=problem, typed=typed)
 
 
 @router.post("/drafts", dependencies=[OWNER_ONLY])
@@ -51,19 +52,24 @@ def upload(
     request: Request,
     file: Annotated[UploadFile | None, File()] = None,
     example: Annotated[str, Form()] = "",
+    names: Annotated[str, Form()] = "",
 ) -> Response:
-    """A file, or an example that ships, to look over."""
+    """A file, names that were written down, or an example that ships, to look over."""
     try:
         if example:
             if example not in examples():
                 raise InputError(f"There is no example {example!r}.")
             draft = read_upload(examples()[example], f"{example}.csv")
+        elif names:
+            draft = read_names(names)
         elif file is None or not file.filename:
-            raise InputError("No file was chosen; choose a CSV or Parquet file, or take an example.")
+            raise InputError(
+                "No file was chosen; choose a CSV, Excel, JSON or Parquet file, or take an example."
+            )
         else:
             draft = read_upload(file.file.read(), file.filename)
     except InputError as error:
-        return _home(request, 422, str(error))
+        return _home(request, 422, str(error), names)
     _uploads(request).put(draft.id, draft)
     return go_to(f"/drafts/{draft.id}")
 

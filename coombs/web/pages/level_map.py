@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from coombs.data.encoding import FeatureColumn
 from coombs.data.tables import FloatArray
+from coombs.insights.columns import axis_ticks
 from coombs.insights.level_sets import level_sets_data
 from coombs.insights.maps import LevelSets
 from coombs.render.captions import map_text
@@ -57,8 +59,11 @@ class MapAxis(NamedTuple):
         share = (float(value) - self.low) / (self.high - self.low)
         return round(float(self.first + share * (self.last - self.first)), 1)
 
-    def ticks(self, count: int = 5) -> list[tuple[float, str]]:
-        """About so many round numbers, and where they are."""
+    def ticks(self, column: FeatureColumn, count: int = 5) -> list[tuple[float, str]]:
+        """About so many round numbers, or levels or dates, and where they are."""
+        special = axis_ticks(column, self.low, self.high, count - 1)
+        if special is not None:
+            return [(self.at(place), text) for place, text in special]
         raw = (self.high - self.low) / count
         power = 10.0 ** np.floor(np.log10(raw))
         step = float(power * min((1, 2, 2.5, 5, 10), key=lambda m: abs(m * power - raw)))
@@ -117,7 +122,7 @@ def level_map(
     ]
     ideal = (across.at(data.turning[0]), down.at(data.turning[1])) if data.inside else None
     dots, band = _dots(data, across, down), _band(data, across, down)
-    ticks = across.ticks(), down.ticks()
+    ticks = across.ticks(data.columns[0]), down.ticks(data.columns[1])
     x_name, y_name = data.features
     sentence = map_text(data, "stronger the line", "cross")
     return LevelMap(x_name, y_name, lines, dots, ideal, band, *ticks, sentence)

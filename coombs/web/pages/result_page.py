@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from coombs.data.tables import InputError
+from coombs.insights.columns import numeric_names
 from coombs.study import Respondent
 from coombs.web.fitted_result import FittedResult
 from coombs.web.pages import downloads
@@ -46,7 +47,8 @@ async def result_page(request: Request, token: str, whole: bool = False) -> Resp
     respondent, fitted = await fitted_result(request, token)
     if fitted is None:
         return render(request, "result_empty.html", person=respondent, token=token)
-    features, drawn = [matter.feature for matter in fitted.matters], None
+    mapped, drawn = numeric_names(fitted.result.model.model_), None
+    features = [matter.feature for matter in fitted.matters if matter.feature in mapped]
     if fitted.has_pattern and len(features) > 1:
         x, y = features[:2]
         drawn = await slowly(request, level_map, fitted.result.model, x, y, fitted.explanation.ideal)

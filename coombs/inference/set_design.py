@@ -1,0 +1,249 @@
+"""The best Gaussian given answers about more than two things, and about anchors.
+
+A choice is about the scores of all it could have been, so its expectations are taken over a fixed set of
+points of their Gaussian, and its site is a small matrix of precisions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.special import ndtri
+
+from coombs.data.answers import ANCHOR_WIDTH
+from coombs.inference.variational import (
+    Design,
+    Expectation,
+    Sites,
+    expected,
+    squared_lengths,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from coombs.data.answers import Answers
+    from coombs.data.graph import Index, Matrix, Vector
+    from coombs.data.rival_sets import RivalSets
+
+POINTS = 64
+"""Points that expectations of a choice are taken over."""
+JITTER = 1e-10
+"""Added to variances, so that a covariance has a root."""
+BLOCK = 4_000_000
+"""Numbers of roots that are held at once."""
+
+
+class Choices(NamedTuple):
+    """Choices among at most K things: the members (P, K), the chosen first; 1 for best, -1 for worst.
+
+    Where there are fewer, the chosen one fills the rest, which is not `present`.
+    """
+
+    rows: Index
+    members: Index
+    present: NDArray[np.bool_]
+    signs: Vector
+
+
+def design_of(root: Matrix, answers: Answers) -> Design:
+    """Scores of the items as root z, and of anchors by unknowns of their own, which come last."""
+    if answers.sets is None:
+        return Design(root, answers)
+    return SetDesign(with_anchors(root, answers.sets.n_anchors), answers)
+
+
+def with_anchors(root: Matrix, n_anchors: int) -> Matrix:
+    """The root of items and anchors, from that of the items."""
+    if not n_anchors:
+        return root
+    n, m = root.shape
+    whole = np.zeros((n + n_anchors, m + n_anchors))
+    whole[:n, :m] = root
+    whole[np.arange(n, n + n_anchors), np.arange(m, m + n_anchors)] = ANCHOR_WIDTH
+    return whole
+
+
+@dataclass(frozen=True, eq=False)
+class SetDesign(Design):
+    """As `Design`, of items and anchors, where answers may also be about sets of them."""
+
+    @property
+    def sets(self) -> RivalSets:
+        """The sets of rivals."""
+        assert self.answers.sets is not None
+        return self.answers.sets
+
+    @cached_property
+    def pair_rows(self) -> Index:
+        """Answers about two things."""
+        return np.flatnonzero(np.maximum(self.answers.winners, self.answers.losers) < len(self.root))
+
+    @cached_property
+    def choices(self) -> tuple[Choices, ...]:
+        """The others, by the number of things."""
+        return choices_of(self.answers, self.answers.winners, self.answers.losers)
+
+    @cached_property
+    def rows(self) -> Matrix:
+        """The margin of each answer about two things as a function of z."""
+        losers, winners = self.answers.losers[self.pair_rows], self.answers.winners[self.pair_rows]
+        result: Matrix = self.root[losers] - self.root[winners]
+        return result
+
+    def first_sites(self) -> Sites:
+        """From nothing."""
+        weights = self.answers.weights
+        blocks = []
+        for one in self.choices:
+            share = one.present / one.present.sum(axis=1, keepdims=True)
+            about = share[:, :, None] * (np.eye(share.shape[1]) - share[:, None, :])
+            blocks.append(0.4 * weights[one.rows][:, None, None] * about)
+        return Sites(0.1 * weights[self.pair_rows], np.zeros(len(self.root)), tuple(blocks))
+
+    def pull(self, sites: Sites) -> Vector:
+        """The sites' shifts along the unknowns."""
+        result: Vector = sites.shift @ self.root
+        return result
+
+    def posterior(self, sites: Sites) -> Matrix:
+        """The lower root of the posterior's precision, given the sites."""
+        gram: Matrix = (self.rows * sites.precision[:, None]).T @ self.rows
+        for one, block in zip(self.choices, sites.blocks, strict=True):
+            size = max(1, BLOCK // max(one.members.shape[1] * gram.shape[0], 1))
+            for begin in range(0, len(one.rows), size):
+                part = slice(begin, begin + size)
+                rows = self.root[one.members[part]]
+                gram += np.tensordot(rows, block[part] @ rows, axes=((0, 1), (0, 1)))
+        gram[np.diag_indices(len(gram))] += 1.0
+        result: Matrix = cholesky(gram, lower=True, check_finite=False)
+        return result
+
+    def expect(self, lower: Matrix, mean: Vector, sites: Sites, lapse: float) -> Expectation:
+        """Under the Gaussian with this mean and lower root of the precision, which the sites give."""
+        scores = self.root @ mean
+        pairs = self._expect_pairs(lower, scores, sites, lapse)
+        across, weights = None, self.answers.weights
+        if self.is_weighed:
+            across = solve_triangular(lower, self.root.T, lower=True, check_finite=False).T
+        sums, shift, blocks = np.array(pairs[:3]), pairs.sites.shift.copy(), []
+        for one, block in zip(self.choices, sites.blocks, strict=True):
+            at, w = scores[one.members], weights[one.rows]
+            spread = (
+                np.zeros((*at.shape, at.shape[1])) if across is None else covariances(across, one.members)
+            )
+            found = expect_choices(at, spread, one, lapse)
+            sums += [w @ found.log_p, (block * spread).sum(), w @ found.to_lapse]
+            new = w[:, None, None] * positive(found.curvature)
+            moved = w[:, None] * found.slope + np.einsum("pkl,pl->pk", new, at)
+            shift += np.bincount(one.members.ravel(), moved.ravel(), len(scores))
+            blocks.append(new)
+        best = Sites(pairs.sites.precision, shift, tuple(blocks))
+        value, known, to_lapse = sums.tolist()
+        return pairs._replace(value=value, known=known, to_lapse=to_lapse, sites=best)
+
+    def _expect_pairs(self, lower: Matrix, scores: Vector, sites: Sites, lapse: float) -> Expectation:
+        """The same of the answers about two things."""
+        answers, own, n = self.answers, self.pair_rows, len(scores)
+        losers, winners, weights = answers.losers[own], answers.winners[own], answers.weights[own]
+        margin, variance = scores[losers] - scores[winners], np.zeros(len(own))
+        if self.is_weighed:
+            variance = squared_lengths(lower, self.rows)
+        log_p, slope, curvature, to_lapse = expected(margin, variance, lapse)
+        precision = np.maximum(weights * curvature, 1e-6 * weights)
+        shifts = weights * slope + precision * margin
+        shift = np.zeros(n) + np.bincount(losers, shifts, n) - np.bincount(winners, shifts, n)
+        sums = float(weights @ log_p), float(sites.precision @ variance), float(weights @ to_lapse)
+        return Expectation(*sums, Sites(precision, shift), margin, variance, weights * slope)
+
+
+def choices_of(answers: Answers, winners: Index, losers: Index) -> tuple[Choices, ...]:
+    """Answers about sets of rivals, by the number of things that they are about."""
+    sets = answers.sets
+    assert sets is not None
+    base = answers.n_rows - sets.n_sets
+    single, many = np.minimum(winners, losers), np.maximum(winners, losers) - base
+    rows = np.flatnonzero(many >= 0)
+    sizes, found = sets.sizes[many[rows]], []
+    # Of about the same number of things, so that there are few arrays and little is filled up.
+    for rank in np.unique(np.ceil(np.log2(sizes + 1))):
+        some = rows[np.ceil(np.log2(sizes + 1)) == rank]
+        own = sets.sizes[many[some]]
+        place = np.arange(int(own.max()))
+        present = place < own[:, None]
+        at = sets.starts[many[some]][:, None] + np.minimum(place, own[:, None] - 1)
+        rivals = np.where(present, sets.members[at], single[some][:, None])
+        members = np.concatenate([single[some][:, None], rivals], axis=1)
+        present = np.concatenate([np.ones((len(some), 1), dtype=bool), present], axis=1)
+        found.append(Choices(some, members, present, sets.signs[many[some]]))
+    return tuple(found)
+
+
+class ChoiceMoments(NamedTuple):
+    """Means of p and log p of each choice, of its slopes, minus its curvature, and along the lapse."""
+
+    p: Vector
+    log_p: Vector
+    slope: Matrix
+    curvature: Matrix
+    to_lapse: Vector
+
+
+def expect_choices(mean: Matrix, covariance: Matrix, choices: Choices, lapse: float) -> ChoiceMoments:
+    """Of choices, the chosen first; scores have these (P, K) means and (P, K, K) covariances."""
+    k = mean.shape[1]
+    points = _points(k) if covariance.any() else np.zeros((1, k))
+    roots = np.linalg.cholesky(covariance + JITTER * np.eye(k))
+    scores = mean[:, None, :] + points @ roots.transpose(0, 2, 1)
+    value = np.where(choices.present[:, None, :], -choices.signs[:, None, None] * scores, -np.inf)
+    value -= value.max(axis=2, keepdims=True)
+    share = np.exp(value, out=value)
+    share /= share.sum(axis=2, keepdims=True)
+    q, chance = share[:, :, 0], 1 / choices.present.sum(axis=1, keepdims=True)
+    p = np.maximum(lapse * chance + (1 - lapse) * q, 1e-300)
+    careful = (1 - lapse) * q / p
+    away = -share
+    away[:, :, 0] += 1
+    count = len(points)
+    slope = -choices.signs[:, None] * (careful[:, None, :] @ away)[:, 0] / count
+    weighed = careful[:, :, None] * share
+    curvature = -(weighed.transpose(0, 2, 1) @ share)
+    curvature[:, np.arange(k), np.arange(k)] += weighed.sum(axis=1)
+    if lapse > 0:
+        curvature -= ((careful * (1 - careful))[:, :, None] * away).transpose(0, 2, 1) @ away
+    to_lapse = ((chance - q) / p).mean(axis=1)
+    return ChoiceMoments(p.mean(axis=1), np.log(p).mean(axis=1), slope, curvature / count, to_lapse)
+
+
+@cache
+def _points(k: int) -> Matrix:
+    """(POINTS, k) of a standard normal, always the same, each with its mirror image."""
+    base = 2.0
+    for _ in range(30):
+        base = (1 + base) ** (1 / (k + 1))
+    steps = (1 / base) ** np.arange(1, k + 1)
+    half: Matrix = ndtri((0.5 + np.arange(1, POINTS // 2 + 1)[:, None] * steps) % 1)
+    # So few points have not quite the variance of all.
+    half /= np.sqrt((half**2).mean(axis=0))
+    return np.concatenate([half, -half])
+
+
+def positive(blocks: Matrix) -> Matrix:
+    """Without what curves the wrong way."""
+    values, vectors = np.linalg.eigh((blocks + blocks.transpose(0, 2, 1)) / 2)
+    result: Matrix = (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
+    return result
+
+
+def covariances(across: Matrix, members: Index) -> Matrix:
+    """(P, K, K) of the scores of members, from their (n, m) roots."""
+    result = np.empty((*members.shape, members.shape[1]))
+    size = max(1, BLOCK // max(members.shape[1] * across.shape[1], 1))
+    for begin in range(0, len(members), size):
+        rows = across[members[begin : begin + size]]
+        result[begin : begin + size] = rows @ rows.transpose(0, 2, 1)
+    return result

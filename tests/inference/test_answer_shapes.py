@@ -1,0 +1,274 @@
+"""Choices, rankings and ratings have the likelihood that they really have, in every kind of preference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from coombs import Comparisons, IdealPoint
+from coombs.data.answers import ANCHOR_WIDTH, LAPSE_ODDS, LAPSE_WIDTH, Answers
+from coombs.inference import set_design, variational
+from coombs.inference.infer import infer
+from coombs.inference.kinds import KINDS
+from coombs.inference.laplace import information_pairs
+from coombs.inference.process import Process
+from coombs.inference.questions_left_out import left_out
+from coombs.inference.smooth import infer_smooth
+from coombs.inference.target import Target
+
+FloatArray = NDArray[np.float64]
+N = 8
+
+
+def person(seed: int, shape: str, count: int = 12) -> Comparisons:
+    """Answers of one shape by somebody with an ideal point."""
+    rng = np.random.default_rng(seed)
+    items = rng.standard_normal((N, 2))
+    scores = 2 * ((items - rng.normal(0, 0.7, 2)) ** 2).sum(axis=1)
+    sets = [rng.choice(N, 4, replace=False) for _ in range(count)]
+    orders = [[int(i) for i in s[np.argsort(scores[s] - rng.gumbel(size=4))]] for s in sets]
+    first, last = [one[0] for one in orders], [one[-1] for one in orders]
+    if shape == "choices":
+        return Comparisons.from_choices(items, orders, first)
+    if shape == "none":
+        chosen = [one if rng.random() < 0.7 else None for one in first]
+        return Comparisons.from_choices(items, orders, chosen)
+    if shape == "best-worst":
+        return Comparisons.from_best_worst(items, orders, first, last)
+    if shape == "rankings":
+        return Comparisons.from_rankings(items, orders)
+    if shape == "ties":
+        return Comparisons.from_rankings(items, [[one[:2], *one[2:]] for one in orders])
+    if shape == "mixed":
+        return Comparisons(items, [one[:2] for one in orders]) + Comparisons.from_rankings(items, orders[:5])
+    worth = np.tile(-scores, 2) + rng.logistic(size=2 * N)
+    levels = np.searchsorted(np.quantile(worth, [0.25, 0.5, 0.75]), worth)
+    return Comparisons.from_ratings(items, np.tile(np.arange(N), 2), levels, users=["x"] * N + ["y"] * N)
+
+
+SHAPES = ["choices", "none", "best-worst", "rankings", "ties", "mixed", "ratings"]
+
+
+def answers_of(data: Comparisons) -> Answers:
+    return data.collected(data.items).canonical()
+
+
+def log_likelihood(scores: FloatArray, anchors: FloatArray, data: Comparisons, lapse: float) -> float:
+    """By its definition, answer by answer."""
+
+    def choice(chosen: int, rivals: list[int], sign: float) -> float:
+        values = np.concatenate([scores, anchors])
+        worth = np.exp(-sign * values[[chosen, *rivals]])
+        return float(np.log(lapse / len(worth) + (1 - lapse) * worth[0] / worth.sum()))
+
+    total = 0.0
+    for winner, loser, weight in zip(*data._wins(), strict=True):
+        total += weight * choice(winner, [loser], 1.0)
+    if data.orders is not None:
+        for chosen, rivals, sign, weight in data.orders.choices():
+            total += weight * choice(chosen if chosen >= 0 else N, [r if r >= 0 else N for r in rivals], sign)
+    if data.ratings is not None:
+        people, steps = data.ratings.people, len(data.ratings.values) - 1
+        for item, level, who in zip(data.ratings.items, data.ratings.levels, people, strict=True):
+            for step in range(min(level + 1, steps)):
+                threshold, passed = N + who * steps + step, step < level
+                total += choice(item, [threshold], 1.0) if passed else choice(threshold, [item], 1.0)
+    return total
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("effects", [False, True])
+def test_the_likelihood_is_that_of_the_definition_and_its_gradient_that_of_differences(
+    shape: str, effects: bool
+) -> None:
+    data, rng = person(0, shape), np.random.default_rng(1)
+    answers = data.collected(data.items)
+    target = Target.about(answers, KINDS["full"], effects=effects)
+    y = rng.normal(0, 0.6, (3, target.n))
+    found, meaning = target.density(y), target.scores(y)
+    of_items = target.of_items(meaning)
+    anchors = np.zeros((3, 0)) if meaning.anchors is None else meaning.anchors
+    every = np.zeros((N, 3))
+    every[answers.touched] = of_items
+    for k in range(3):
+        wanted = log_likelihood(every[:, k], anchors[k], data, float(meaning.lapse[k]))
+        assert -found.likelihood[k] == pytest.approx(wanted, rel=1e-9)
+    step = 1e-5
+    moves = step * np.eye(target.n)
+    for k in range(3):
+        ahead, behind = target.value(y[k] + moves), target.value(y[k] - moves)
+        assert found.gradient[k] == pytest.approx((ahead - behind) / (2 * step), abs=1e-5)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000))
+def test_the_posterior_of_choices_of_two_is_that_of_pairs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    items = rng.standard_normal((5, 2))
+    pairs = [rng.choice(5, 2, replace=False).tolist() for _ in range(8)]
+    as_pairs = answers_of(Comparisons(items, pairs))
+    as_choices = answers_of(Comparisons.from_choices(items, pairs, [one[0] for one in pairs]))
+    one, other = (infer_smooth(answers, lapse=0.02) for answers in (as_pairs, as_choices))
+    assert one.log_evidence == pytest.approx(other.log_evidence, abs=1e-3)
+    assert one.leave_out().probabilities == pytest.approx(other.leave_out().probabilities, abs=5e-3)
+
+
+@pytest.mark.parametrize("shape", ["choices", "best-worst", "rankings", "ratings"])
+def test_the_gaussian_is_that_of_weighted_draws_of_the_prior(shape: str) -> None:
+    """Means within a third of a deviation, deviations within a third, the evidence near the bound."""
+    data, rng = person(3, shape, count=4), np.random.default_rng(0)
+    if shape == "ratings":
+        data = data[:6]
+    answers = answers_of(data)
+    process = Process(answers, lapse=0.02)
+    found, place = (
+        process.settle(np.zeros(len(process.centre)), None),
+        process.place(np.zeros(len(process.centre))),
+    )
+    root, n_anchors = found.design.root, answers.sets.n_anchors  # type: ignore[union-attr]
+    draws = rng.standard_normal((200_000, root.shape[1])) @ root.T
+    assert draws[:, len(answers.items) :].std(axis=0) == pytest.approx(
+        np.full(n_anchors, ANCHOR_WIDTH), rel=0.02
+    )
+    rows = answers.sets.extended(draws.T)[0]  # type: ignore[union-attr]
+    margins = rows[answers.losers] - rows[answers.winners]
+    logs = answers.weights @ np.log(0.02 * answers.chance[:, None] + 0.98 * expit(margins))
+    weights = np.exp(logs - logs.max())
+    evidence = float(np.log(weights.mean()) + logs.max())
+    assert found.bound == pytest.approx(evidence, abs=0.35)
+    weights /= weights.sum()
+    scores = draws[:, : len(answers.items)] - draws[:, : len(answers.items)].mean(axis=1, keepdims=True)
+    mean = weights @ scores
+    deviation = np.sqrt(weights @ (scores - mean) ** 2)
+    half = np.linalg.solve(found.lower, root.T)
+    covariance = (half.T @ half)[: len(mean), : len(mean)]
+    centred = np.eye(len(mean)) - 1 / len(mean)
+    own = centred @ (root @ found.mean)[: len(mean)]
+    assert (np.abs(own - mean) < 0.35 * deviation).all()
+    spread = np.sqrt(np.diag(centred @ covariance @ centred))
+    assert np.abs(np.log(spread / deviation)).max() < 0.35
+    assert place.shape == process.centre.shape
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_left_out_is_predicted_as_by_a_fit_without_it(shape: str) -> None:
+    """With sizes known: the sites of a question are taken out of the Gaussian."""
+    answers = answers_of(person(1, shape, count=6))
+    process = Process(answers, lapse=0.02)
+    u = np.zeros(len(process.centre))
+    found = process.settle(u, None, 1e-7)
+    p, _ = left_out(found)
+    held = answers.held_out
+    for question in np.unique(held.questions)[:4]:
+        kept = np.where(answers.questions == question, 0.0, answers.weights)
+        if not kept.any():
+            continue
+        fewer = replace(answers, weights=kept + 1e-12)
+        refit = Process(fewer, lapse=0.02).settle(u, None, 1e-7)
+        design = refit.design
+        half = np.linalg.solve(refit.lower, design.root.T)
+        draws = np.random.default_rng(0).standard_normal((20_000, len(half))) @ half
+        rows = answers.sets.extended((draws + design.root @ refit.mean).T)[0]  # type: ignore[union-attr]
+        for k in np.flatnonzero(held.questions == question):
+            margin = rows[held.losers[k]] - rows[held.winners[k]]
+            chance = answers.chance[k] if k < held.n_answers else 0.5
+            exact = (0.02 * chance + 0.98 * expit(margin)).mean()
+            assert p[k] == pytest.approx(exact, abs=0.06)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_information_is_the_curvature_at_equal_scores(shape: str) -> None:
+    """Of a choice among k: 1 / k^2 for every two of them."""
+    answers = answers_of(person(2, shape))
+    target = Target.about(answers, KINDS["none"], lapse=0.0)
+    y = np.zeros(target.n)
+    pairs = information_pairs(target, y)
+    n = len(answers.items) + target.n_anchors
+    laplacian = pairs.graph(n).laplacian(pairs.size)
+    wanted = np.zeros((n, n))
+    for k in range(len(answers.winners)):
+        rows = [answers.winners[k], answers.losers[k]]
+        base = answers.n_rows - answers.sets.n_sets  # type: ignore[union-attr]
+        members = np.array([m for row in rows for m in members_of(answers, int(row), base)])
+        one = np.eye(n)[members]
+        wanted += (
+            answers.weights[k] * (one.T @ (np.eye(len(members)) - 1 / len(members)) @ one) / len(members)
+        )
+    assert np.asarray(laplacian) == pytest.approx(wanted, abs=1e-6)
+
+
+def members_of(answers: Answers, row: int, base: int) -> list[int]:
+    if row < base:
+        return [row]
+    sets = answers.sets
+    assert sets is not None
+    first = sets.starts[row - base]
+    return [int(m) for m in sets.members[first : first + sets.sizes[row - base]]]
+
+
+@pytest.mark.parametrize("shape", ["choices", "rankings", "ratings"])
+def test_order_of_answers_and_items_does_not_matter(shape: str) -> None:
+    data = person(4, shape)
+    order = np.random.default_rng(0).permutation(len(data))
+    one, other = (IdealPoint(metric="smooth").fit(part).distances_ for part in (data, data[order]))
+    assert one == pytest.approx(other, rel=1e-6)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_chance_of_all_answers_is_theirs_with_equal_items(shape: str) -> None:
+    """Whatever the anchors' scores: their mean over the prior, by sampling."""
+    data = person(5, shape, count=5)
+    answers, rng = data.collected(data.items), np.random.default_rng(0)
+    n_anchors = answers.sets.n_anchors  # type: ignore[union-attr]
+    anchors = ANCHOR_WIDTH * rng.standard_normal((400_000 if n_anchors else 1, n_anchors))
+    rows = answers.sets.extended(np.concatenate([np.zeros((len(answers.items), len(anchors))), anchors.T]))[0]  # type: ignore[union-attr]
+    lapses = expit(LAPSE_ODDS + LAPSE_WIDTH * rng.standard_normal(len(anchors)))
+    p = expit(rows[answers.losers] - rows[answers.winners])
+    logs = answers.weights @ np.log(lapses * answers.chance[:, None] + (1 - lapses) * p)
+    assert answers.log_chance == pytest.approx(np.logaddexp.reduce(logs) - np.log(len(logs)), abs=0.3)
+
+
+def test_many_rankings_take_laplaces_way_and_agree_with_sampling(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = answers_of(person(6, "rankings", count=150))
+    sampled = infer(answers, "full", np.random.default_rng(0))
+    monkeypatch.setattr("coombs.inference.infer.MOST_SAMPLED", 10)
+    narrow = infer(answers, "full", np.random.default_rng(0))
+    assert sampled.sampled and not narrow.sampled
+    means, deviations = [], []
+    for found in (sampled, narrow):
+        scores = found.target.of_items(found.scores())
+        away = scores - scores.mean(axis=0)
+        means.append(away.mean(axis=1))
+        deviations.append(away.std(axis=1))
+    assert (np.abs(means[0] - means[1]) < 0.5 * deviations[0]).all()
+    assert np.abs(np.log(deviations[1] / deviations[0])).max() < 0.35
+    assert narrow.leave_out().accuracy == pytest.approx(sampled.leave_out().accuracy, abs=0.03)
+
+
+def test_points_of_a_choice_have_the_moments_of_a_normal() -> None:
+    for k in (2, 3, 5, 9):
+        points = set_design._points(k)
+        assert points.mean(axis=0) == pytest.approx(np.zeros(k), abs=1e-12)
+        assert (points**2).mean(axis=0) == pytest.approx(np.ones(k))
+    assert variational.MOST_PASSES > 10
+
+
+def test_ratings_given_at_random_have_no_pattern_and_are_not_predicted() -> None:
+    """Names alone, rated by four people: neither the evidence nor what is left out speaks for a taste."""
+    names = [f"idea {i}" for i in range(12)]
+    accuracies = []
+    for seed in range(4):
+        levels = np.random.default_rng(seed).integers(1, 6, 48)
+        data = Comparisons.from_ratings(
+            names, np.tile(np.arange(12), 4), levels, users=np.repeat(list("abcd"), 12)
+        )
+        told = IdealPoint().fit(data).explain()
+        assert not told.has_pattern
+        accuracies.append(told.trust.accuracy)
+    assert np.nanmean(accuracies) < 0.6

@@ -1,0 +1,165 @@
+"""Words and pictures about columns of any kind: by level, by date, in the user's numbers, and honest."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coombs import IdealPoint, InputError, Model
+from coombs.insights.columns import axis_ticks, table_columns
+from coombs.insights.curves import taste_curves_data
+from coombs.insights.explanation import Explanation
+from coombs.insights.level_sets import feature_matrix_data, level_sets_data
+from coombs.insights.statements import BY_LEVEL, NOT_KNOWN
+from coombs.insights.what_matters import what_matters_data
+from coombs.plots import taste_curves
+from coombs.render.html import report
+
+N = 60
+WORTH = {"coast": 2.5, "rural": 0.0, "urban": -2.5}
+
+
+def flats(seed: int = 0) -> pd.DataFrame:
+    """A column of every kind."""
+    rng = np.random.default_rng(seed)
+    levels = ["low", "middle", "high"]
+    return pd.DataFrame(
+        {
+            "price": np.exp(rng.normal(7, 1.3, N)).round(),
+            "size": rng.normal(50, 10, N).round(1),
+            "town": rng.permutation(np.resize(list(WORTH), N)),
+            "floor": pd.Categorical(rng.choice(levels, N), categories=levels, ordered=True),
+            "balcony": rng.choice(["yes", "no"], N),
+            "built": pd.Timestamp("1990-01-01") + pd.to_timedelta(rng.integers(0, 12_000, N), "D"),
+        },
+        index=[f"flat {i}" for i in range(N)],
+    )
+
+
+def fitted(count: int = 300, coin: bool = False, metric: str = "auto", seed: int = 0) -> IdealPoint:
+    """Answers of somebody with a taste, or of a coin."""
+    items, rng = flats(seed), np.random.default_rng(seed)
+    utility = items["town"].map(WORTH) - 1.5 * np.log(items["price"]) + 2.0 * (items["balcony"] == "yes")
+    utility = (utility - ((items["size"] - 55) / 10) ** 2).to_numpy() * (not coin)
+    pairs = np.array([rng.choice(N, 2, replace=False) for _ in range(count)])
+    first = rng.random(count) < 1 / (1 + np.exp(utility[pairs[:, 1]] - utility[pairs[:, 0]]))
+    return IdealPoint(items, metric=metric).fit(np.where(first[:, None], pairs, pairs[:, ::-1]))
+
+
+@pytest.fixture(scope="module")
+def est() -> IdealPoint:
+    return fitted()
+
+
+@pytest.fixture(scope="module")
+def told(est: IdealPoint) -> Explanation:
+    return est.explain()
+
+
+def test_every_column_of_the_table_has_one_verdict(told: Explanation) -> None:
+    assert [one.feature for one in told.ideal] == list(flats().columns)
+    assert [one.name for one in told.features] == list(flats().columns)
+    assert sum(one.share for one in told.ideal) == pytest.approx(1)
+
+
+def test_levels_are_told_by_name_from_best_to_worst(told: Explanation) -> None:
+    town = told.ideal[2]
+    assert town.verdict == BY_LEVEL and town.best == "coast"
+    assert re.fullmatch(r"coast \+\d\.\d, (rural [+-]\d\.\d, )?urban -\d\.\d", town.shape)
+    assert [one.level for one in told.levels] == ["coast", "rural", "urban"]
+    for one in (told.levels[0], told.levels[2]):
+        assert one.is_known and one.low is not None and one.high is not None
+        assert one.low < WORTH[one.level] < one.high
+
+
+def test_text_has_levels_dates_and_users_numbers(told: Explanation) -> None:
+    text = str(told)
+    assert "town, log-odds of being chosen against the average item:" in text
+    assert "yes is better" in text
+    assert re.search(r"\d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d", text)
+    assert not re.search(r"town=|\bmore of town|more of built|more of floor", text)
+    lowest, highest = flats()["price"].agg(["min", "max"])
+    assert f"{lowest:.0f} to {highest:.0f}" in text
+
+
+def test_json_is_in_the_users_numbers(told: Explanation) -> None:
+    plain = json.loads(json.dumps(told.to_dict()))
+    assert plain["features"][0]["highest"] == flats()["price"].max()
+    assert plain["levels"][0]["text"].startswith("coast +")
+    again = Explanation.from_findings(json.loads(json.dumps(told.findings())))
+    assert again.levels == told.levels and str(again).count("coast") == str(told).count("coast") - sum(
+        one.values[2] == "coast" for one in told.ranking
+    )
+
+
+def test_a_coins_category_is_not_said_to_matter() -> None:
+    for seed in range(4):
+        told = fitted(80, coin=True, seed=seed).explain()
+        assert all(one.verdict == NOT_KNOWN for one in told.ideal) or not told.ideal
+        assert told.levels == () and "log-odds of being chosen against" not in str(told)
+
+
+def test_a_category_that_does_not_matter_is_not_said_to() -> None:
+    """Town is shuffled after the answers: the rest has a pattern."""
+    claims = 0
+    for seed in range(4):
+        est = fitted(150, metric="full", seed=seed)
+        rng, items = np.random.default_rng(seed), flats(seed)
+        other = items.assign(town=rng.permutation(items["town"].to_numpy()))
+        flat = items.assign(town="coast")
+        utility = -1.5 * np.log(flat["price"]) + 2.0 * (flat["balcony"] == "yes")
+        pairs = np.array([rng.choice(N, 2, replace=False) for _ in range(150)])
+        margin = utility.to_numpy()[pairs[:, 0]] - utility.to_numpy()[pairs[:, 1]]
+        first = rng.random(150) < 1 / (1 + np.exp(-margin))
+        est = IdealPoint(other, metric="full").fit(np.where(first[:, None], pairs, pairs[:, ::-1]))
+        claims += bool(est.explain().levels)
+    assert claims <= 1
+
+
+def test_importance_is_one_share_for_a_category(est: IdealPoint) -> None:
+    data = what_matters_data(est)
+    assert set(data.features) == set(flats().columns)
+    assert data.importance.sum() == pytest.approx(1)
+    assert data.importance[data.features.index("town")] > 0.15
+
+
+def test_curves_of_levels_have_a_value_for_each(est: IdealPoint) -> None:
+    curves = {curve.feature: curve for curve in taste_curves_data(est)}
+    assert curves["town"].draws.shape[1] == 3
+    assert curves["town"].liking.argmax() == 0 and curves["town"].column.levels[0] == "coast"
+    figure = taste_curves(est).figure if hasattr(taste_curves(est), "figure") else taste_curves(est)
+    labels = [tick.get_text() for ax in figure.axes for tick in ax.get_xticklabels()]
+    assert "coast" in labels and "yes" in labels
+
+
+def test_maps_are_of_numbers_and_marked_in_the_users(est: IdealPoint) -> None:
+    data = level_sets_data(est, "price", "size")
+    ticks = axis_ticks(data.columns[0], data.xs[0], data.xs[-1], 4)
+    assert ticks is not None and {"100", "1000"} & {text for _, text in ticks}
+    with pytest.raises(InputError, match="'town' is a category; maps and profiles are of numbers"):
+        level_sets_data(est, "town", "size")
+    assert "town" not in [profile.feature for profile in feature_matrix_data(est).profiles]
+
+
+def test_a_report_is_written(est: IdealPoint, tmp_path: Path) -> None:
+    text = report(est, tmp_path / "report.html").read_text()
+    assert "coast" in text and "town=coast" not in text
+
+
+def test_a_model_alone_tells_levels_without_intervals() -> None:
+    items = flats()[["size", "town"]]
+    rng = np.random.default_rng(1)
+    utility = items["town"].map(WORTH).to_numpy()
+    pairs = np.array([rng.choice(N, 2, replace=False) for _ in range(200)])
+    margin = utility[pairs[:, 0]] - utility[pairs[:, 1]]
+    pairs = np.where((margin >= 0)[:, None], pairs, pairs[:, ::-1])
+    model = Model.from_json(IdealPoint(items, metric="full").fit(pairs).model_.to_json())
+    told = model.explain()
+    assert [one.level for one in told.levels] == ["coast", "rural", "urban"]
+    assert "town" in str(told) and "nan" not in str(told)
+    assert [one.name for one in table_columns(model)] == ["size", "town"]
