@@ -12,7 +12,16 @@ import click
 import coombs
 from coombs.cli import lazy_imports, show
 from coombs.cli.model_files import check_output_paths, model_of, write_text
-from coombs.cli.options import FILE, argument, command, features_option, json_option, positive, seed_option
+from coombs.cli.options import (
+    FILE,
+    argument,
+    command,
+    features_option,
+    json_option,
+    positive,
+    seed_option,
+    wish_option,
+)
 from coombs.cli.rank import feature_names, ranked, ranking_table
 from coombs.render.blocks import Section
 from coombs.terminal_text import terminal_safe
@@ -66,6 +75,7 @@ NO_TEST = "How sure any of this is: the paper's estimators do not say; --estimat
     default="ideal-point",
     help="ideal-point is ours (default), the others are the paper's, with standardised features",
 )
+@wish_option
 @seed_option
 @click.option("--user", metavar="NAME", help="whose answers (default: everybody's together)")
 @click.option("--half-life", metavar="DAYS", type=float, help="days after which an answer counts for half")
@@ -107,7 +117,10 @@ def _estimator(options: SimpleNamespace) -> PairEstimator:
         need_matplotlib()
     made = getattr(coombs, ESTIMATORS[options.estimator])
     if options.estimator == "ideal-point":
-        return made(metric=options.metric or "auto", random_state=options.seed)  # type: ignore[no-any-return]
+        settings = {"metric": options.metric or "auto", "wishes": options.wishes}
+        return made(**settings, random_state=options.seed)  # type: ignore[no-any-return]
+    if options.wishes:
+        raise coombs.InputError(f"--wish is for ideal-point; {options.estimator} takes no wishes.")
     if options.metric is not None:
         raise coombs.InputError(f"--metric is for ideal-point; {options.estimator} has a metric of its own.")
     return made(standardize=True)  # type: ignore[no-any-return]

@@ -82,5 +82,13 @@ features_option = click.option(
     help="columns to learn from, if wanted with what they are (town:category, rating:ordered, price:log, "
     "date, number, yes/no); default: all but those that only number the items and text that all differs",
 )
+wish_option = click.option(
+    "--wish",
+    "wishes",
+    metavar="TEXT",
+    multiple=True,
+    help="what is declared: 'price: less' (cheaper is never worse), 'size: more', or a limit, as "
+    "'price <= 1500', 'town != harbour', 'balcony = yes'; may be repeated",
+)
 seed_option = click.option("--seed", metavar="N", type=whole, default=0, help="random seed (default: 0)")
 json_option = click.option("--json", "as_json", is_flag=True, help="print the result as JSON")

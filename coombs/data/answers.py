@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from coombs.data.directions import Directions
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.data.rival_sets import RivalSets
 
@@ -65,7 +66,8 @@ class Answers:
     """Distinct answers (winner, loser, weight) over the items they touch.
 
     Winners and losers are rows: the items and, where there are `sets`, anchors and sets of rivals after them.
-    `levels` says which columns of the items are levels of categories.
+    `levels` says which columns of the items are levels of categories, and `directions` along which of them
+    the person declared that more, or less, is never worse.
     """
 
     items: Matrix
@@ -76,6 +78,7 @@ class Answers:
     n_items: int
     levels: Levels = NO_LEVELS
     sets: RivalSets | None = None
+    directions: Directions | None = None
 
     @classmethod
     def collect(
@@ -335,6 +338,12 @@ class Answers:
             first + worse[apart],
         )
 
+    def with_columns(self, columns: Index) -> Answers:
+        """The same about some of the features."""
+        levels = self.levels.only(columns.tolist())
+        directions = None if self.directions is None else self.directions.only(columns)
+        return replace(self, items=self.items[:, columns], levels=levels, directions=directions)
+
     def some(self, count: int, rng: np.random.Generator) -> Answers:
         """At most so many of the distinct answers, chosen at random, over the items they touch."""
         if len(self.winners) <= count:
@@ -376,6 +385,7 @@ class Answers:
             self.n_items,
             self.levels,
             few.renumbered(place),
+            self.directions,
         )
 
     def folds(self, count: int, rng: np.random.Generator) -> Iterator[tuple[Answers, Answers]]:

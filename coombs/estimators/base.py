@@ -67,6 +67,11 @@ class PairEstimator(Savable, ClassifierMixin, TransformerMixin, BaseEstimator): 
     item_effects_: FloatArray | None = None
     """What single items are worth beyond their features, of estimators that learn it."""
 
+    @property
+    def _has_effects(self) -> bool:
+        """Whether items may be worth more or less than their features say."""
+        return self.item_effects_ is not None
+
     def _learn(self, answers: Answers, scaler: Scaler) -> Fit:
         """The algorithm: answers about scaled items in, a fit in the same coordinates out."""
         raise NotImplementedError
@@ -198,7 +203,7 @@ class PairEstimator(Savable, ClassifierMixin, TransformerMixin, BaseEstimator): 
         """
         check_is_fitted(self)
         # Pairs of vectors may be of items that have effects.
-        if not isinstance(X, Comparisons) and _ndim(X) == 3 and self.item_effects_ is None:
+        if not isinstance(X, Comparisons) and _ndim(X) == 3 and not self._has_effects:
             values = np.asarray(X)
             if values.shape[1] != 2:
                 raise InputError(f"The pairs have shape {values.shape}; they must be (n, 2, n_features).")

@@ -7,7 +7,7 @@ questions were: which ones were chosen does not enter the evidence.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -214,8 +214,7 @@ class Description:
         if copies.all() or not np.isfinite(evidence).all():
             return math.inf
         rng = np.random.default_rng(0)
-        levels = self.answers.levels.only(np.flatnonzero(~copies).tolist())
-        answers = replace(self.answers, items=self.answers.items[:, ~copies], levels=levels).canonical()
+        answers = self.answers.with_columns(np.flatnonzero(~copies)).canonical()
         start = rough(answers, rng)
         settings: dict[str, Any] = {"lapse": self.lapse, "start": start, "effort": QUICK}
         without = [infer(answers, name, rng, **settings).log_evidence for name in names]

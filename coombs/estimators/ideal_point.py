@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from coombs.data.comparisons import Comparisons
+from coombs.data.directions import Directions
 from coombs.data.tables import InputError
+from coombs.data.wishes import keeping, wishes_of
 from coombs.estimators.base import Fit
 from coombs.estimators.fitted import TasteFit, estimate
 from coombs.estimators.parameters import check_auto_or_number, check_choice
@@ -59,6 +63,9 @@ class IdealPoint(TasteEstimator):
         direction: the middle is worst) or "smooth" (a Gaussian process, without an ideal point)
     item_effects : "auto" (where the answers call for it), True or False
     lapse : "auto", or the share of answers given at random, 0 to less than 1
+    wishes : what the person declares, which is obeyed: directions, as "price: less" (cheaper is never worse)
+        or "size: more", and limits, as "price <= 1500", "town != harbour" or "balcony = yes": items outside
+        them come last, and answers that the limits decide are not learned from
     standardize : scale the features inside (results stay in the user's units), as the prior assumes; False
         where their units are already alike and their spreads mean something
     random_state : seed or generator of the sampler
@@ -95,12 +102,14 @@ class IdealPoint(TasteEstimator):
         metric: str = "auto",
         item_effects: str | bool = "auto",
         lapse: str | float = "auto",
+        wishes: Sequence[str] = (),
         standardize: bool = True,
         random_state: Any = 0,
     ) -> None:
         self.items = items
         self.metric = metric
         self.item_effects, self.lapse = item_effects, lapse
+        self.wishes = wishes
         self.standardize = standardize
         self.random_state = random_state
 
@@ -133,8 +142,13 @@ class IdealPoint(TasteEstimator):
         return None if self.lapse == "auto" else float(self.lapse)
 
     def _collected(self, data: Comparisons, scaler: Scaler) -> Answers:
-        """What is learned from: every answer with the likelihood that it really has."""
-        return data.collected(scaler.forward(data.items), scaler.levels)
+        """What is learned from: every answer with the likelihood that it really has, and declared wishes."""
+        scaled = scaler.forward(data.items)
+        if not self.wishes:
+            return data.collected(scaled, scaler.levels)
+        declared = wishes_of(self.wishes, data.item_table).check()
+        answers = keeping(data, declared.inside).collected(scaled, scaler.levels)
+        return replace(answers, directions=Directions.of(scaled, declared.signs[scaler.columns]))
 
     def _candidates(self, answers: Answers) -> tuple[str, ...]:
         if not answers.items.shape[1]:

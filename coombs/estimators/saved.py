@@ -20,6 +20,7 @@ from coombs.data import files
 from coombs.data.answers import Answers, HeldOut
 from coombs.data.catalogue import item_table
 from coombs.data.comparisons import Comparisons
+from coombs.data.directions import Directions
 from coombs.data.encoding import Encoding, FeatureColumn, Mark
 from coombs.data.graph import ComparisonGraph
 from coombs.data.json_records import Reader, Schema, Writer
@@ -102,13 +103,14 @@ def schema() -> Schema:
         Status,
     )
     of_taste: tuple[type, ...] = (KindScore, Description, Mixture, LeftOut, HeldOut)
-    of_columns: tuple[type, ...] = (Encoding, FeatureColumn, Mark, Levels)
+    of_columns: tuple[type, ...] = (Encoding, FeatureColumn, Mark, Levels, Directions)
+    of_answers: tuple[type, ...] = (Answers, RivalSets)
     of_sampled: tuple[type, ...] = (Inference, Target, ComparisonGraph, Tuning, *kinds)
-    of_smooth: tuple[type, ...] = (Smooth, GaussianScores, Answers, RivalSets, Bumps, Kernel)
+    of_smooth: tuple[type, ...] = (Smooth, GaussianScores, Bumps, Kernel)
     floats, places = np.ndarray[Any, np.dtype[np.float64]], np.ndarray[Any, np.dtype[np.intp]]
     arrays = {"Names": Names, "Matrix": floats, "Vector": floats, "FloatArray": floats, "Index": places}
     return Schema(
-        of_fit + of_columns + of_taste + of_sampled + of_smooth,
+        of_fit + of_columns + of_answers + of_taste + of_sampled + of_smooth,
         aliases=arrays | {"Kind": reduce(or_, kinds), "TableLike": ItemTable | FloatArray | None},
         computed={
             Mixture: ("left_out", "_probabilities", "weights", "coin", "predicted"),
@@ -151,6 +153,9 @@ def _parameters(est: PairEstimator) -> dict[str, Any]:
         table = item_table(result["items"])
         is_named = isinstance(result["items"], ItemTable) or frame_library(result["items"])
         result["items"] = table if is_named else table.matrix
+    if "wishes" in result:
+        given = result["wishes"]
+        result["wishes"] = (given,) if isinstance(given, str) else tuple(map(str, given))
     if "random_state" in result and not isinstance(result["random_state"], int | np.integer):
         result["random_state"] = None
     if result.get("truth") is not None:
@@ -212,7 +217,8 @@ def estimator_of(data: dict[str, Any]) -> PairEstimator:
 def parameter_types(made: type[PairEstimator]) -> dict[str, Any]:
     """What the parameters of an estimator may be in a file."""
     hints = typing.get_type_hints(made.__init__, localns=schema().names)
-    return {name: int | None if name == "random_state" else hints[name] for name in made._get_param_names()}
+    plain = {"random_state": int | None, "wishes": tuple[str, ...]}
+    return {name: plain.get(name, hints[name]) for name in made._get_param_names()}
 
 
 def _with_parameters(made: type[PairEstimator], given: Any, reader: Reader) -> PairEstimator:

@@ -9,6 +9,7 @@ import numpy as np
 
 from coombs.data.answers import Answers, HeldOut
 from coombs.data.comparisons import Comparisons
+from coombs.data.directions import Directions
 from coombs.data.encoding import Encoding
 from coombs.data.graph import ComparisonGraph
 from coombs.data.orders import NONE, Orders, Ratings
@@ -51,6 +52,7 @@ SHAPES: Mapping[type, Mapping[str, str]] = {
     RivalSets: {"scales": "a", "members": "m", "starts": "q", "signs": "q"},
     HeldOut: dict.fromkeys(("winners", "losers", "questions", "weights", "shares", "chance"), "p"),
     Answers: {"items": "tK", "touched": "t", "winners": "p", "losers": "p", "weights": "p"},
+    Directions: {"columns": "k", "signs": "k", "ranges": "k2", "points": "mK"},
     ComparisonGraph: {"winners": "p", "losers": "p"},
     Target: {"items": "tK", "weights": "p"},
     Full: {"basis": "bb"},
@@ -182,6 +184,13 @@ def _wrong_answers(answers: Answers) -> str | None:
     return None if (answers.weights > 0).all() else "of weights that cannot be"
 
 
+def _wrong_directions(directions: Directions) -> str | None:
+    fits = len(directions.points) and _has_places(directions.columns, directions.points.shape[1])
+    is_signed = np.isin(directions.signs, (-1, 1)).all() and len(directions.signs)
+    is_range = (directions.ranges[:, 1] > directions.ranges[:, 0]).all()
+    return None if fits and is_signed and is_range else "of features that are not there"
+
+
 def _wrong_graph(graph: ComparisonGraph) -> str | None:
     ends = np.concatenate([graph.winners, graph.losers])
     return None if len(ends) and _has_places(ends, graph.n_items) else "about items that are not there"
@@ -279,6 +288,7 @@ CHECKS: Mapping[type, Callable[[Any], str | None]] = {
     Scaler: _wrong_scaler,
     Fit: _wrong_fit,
     Answers: _wrong_answers,
+    Directions: _wrong_directions,
     ComparisonGraph: _wrong_graph,
     Encoding: _wrong_encoding,
     Target: _wrong_target,

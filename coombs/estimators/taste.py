@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from coombs.data.tables import InputError
+from coombs.data.wishes import wishes_of
 from coombs.estimators.base import Fit, PairEstimator
 from coombs.estimators.description import Description
 from coombs.estimators.fitted import TasteFit, posterior_of
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from coombs.inference.mixture import Mixture
     from coombs.insights import Explanation
 
+OUTSIDE = 1e3
+"""What an item outside declared limits is farther away by, in logits: no taste makes up for it."""
 LEVELLED = 100
 """Items, at most, that set the additive constant of draws without an ideal point."""
 
@@ -67,12 +71,17 @@ class TasteEstimator(PairEstimator):
     _drop_constant = True
 
     item_effects: str | bool = False
+    wishes: Sequence[str] = ()
     random_state: Any
     posterior_: Posterior | None
 
     def _fit_answers(self, answers: Answers, rng: np.random.Generator) -> TasteFit:
         """The algorithm."""
         raise NotImplementedError
+
+    @property
+    def _has_effects(self) -> bool:
+        return super()._has_effects or bool(self.wishes)
 
     @property
     def _lapse(self) -> float | None:
@@ -275,6 +284,20 @@ class TasteEstimator(PairEstimator):
         return distance if effects is None else distance + effects
 
     def _effects_of(self, table: ItemTable, draws: bool = False) -> FloatArray | None:
+        """What a table's items are worth beyond their features; or (S, n) draws of it.
+
+        Zero for strangers; an item outside declared limits is farther away than all others.
+        """
+        effects = self._own_effects(table, draws)
+        if not self.wishes or (inside := wishes_of(self.wishes, table).inside).all():
+            return effects
+        outside = np.where(inside, 0.0, OUTSIDE)
+        if effects is None:
+            shape = (len(self.posterior_), len(outside)) if draws and self.posterior_ is not None else None
+            return outside if shape is None else np.broadcast_to(outside, shape)
+        return effects + outside
+
+    def _own_effects(self, table: ItemTable, draws: bool) -> FloatArray | None:
         """Effects of a table's items, zero for strangers; or (S, n) draws of them."""
         effects, fitted = self.item_effects_, self._data.item_table
         if draws:

@@ -20,10 +20,11 @@ from coombs.data.tables import NO_LEVELS, Levels
 from coombs.inference.infer import QUICK, infer
 from coombs.inference.kinds import KINDS
 from coombs.inference.levels import with_levels
-from coombs.inference.sampler import FIRST_STEP, Ensemble, Tuning
+from coombs.inference.sampler import FIRST_STEP, Ensemble, Tuning, draw_prior
 from coombs.inference.target import Target
 
 if TYPE_CHECKING:
+    from coombs.data.directions import Directions
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.inference.kind import Kind
 
@@ -56,6 +57,7 @@ class Belief:
     kind: Kind | None = None
     log_evidence: float = 0.0
     levels: Levels = NO_LEVELS
+    directions: Directions | None = None
 
     @classmethod
     def prior(
@@ -65,12 +67,13 @@ class Belief:
         lapse: float | None,
         rng: np.random.Generator,
         levels: Levels = NO_LEVELS,
+        directions: Directions | None = None,
     ) -> Self:
         """Before any answer."""
         nothing, kind = np.zeros(0, dtype=np.intp), with_levels(KINDS[metric], levels, items.shape[1])
         known = (items, metric, lapse, nothing, nothing, np.zeros(0), np.zeros((0, 0)))
-        belief = cls(*known, kind=kind, levels=levels)
-        draws = belief._about(np.arange(2)).draw_prior(DRAWS, rng)
+        belief = cls(*known, kind=kind, levels=levels, directions=directions)
+        draws, _ = draw_prior(belief._about(np.arange(2)), DRAWS, rng)
         return replace(belief, draws=draws.astype(np.float32))
 
     def after(
@@ -102,7 +105,7 @@ class Belief:
     def afresh(self, rng: np.random.Generator) -> Belief:
         """Forget the draws, and make new ones from all answers."""
         if not len(self.winners):
-            return self.prior(self.items, self.metric, self.lapse, rng, self.levels)
+            return self.prior(self.items, self.metric, self.lapse, rng, self.levels, self.directions)
         answers = self.answers.canonical()
         found = infer(answers, self.metric, rng, lapse=self.lapse, effort=QUICK)
         draws = found.draws[rng.choice(len(found.draws), DRAWS, replace=len(found.draws) < DRAWS)]
@@ -115,7 +118,8 @@ class Belief:
     @property
     def answers(self) -> Answers:
         """Distinct ones."""
-        return Answers.collect(self.items, self.winners, self.losers, self.weights, levels=self.levels)
+        found = Answers.collect(self.items, self.winners, self.losers, self.weights, levels=self.levels)
+        return replace(found, directions=self.directions)
 
     def scores(self, positions: Index, every: int = 1) -> tuple[Matrix, Vector]:
         """(n, S) scores of some items in `every` so many draws, less being better, and (S,) lapses."""
@@ -148,7 +152,15 @@ class Belief:
 
     def _target(self, positions: Index, graph: ComparisonGraph, weights: Vector) -> Target:
         assert self.kind is not None
-        return Target(self.items[positions], graph, weights, self.kind, lapse=self.lapse, dtype=np.float32)
+        return Target(
+            self.items[positions],
+            graph,
+            weights,
+            self.kind,
+            lapse=self.lapse,
+            directions=self.directions,
+            dtype=np.float32,
+        )
 
     def _log_likelihood(self, winners: Index, losers: Index, weights: Vector) -> Vector:
         """How well each draw predicts some answers."""
@@ -170,9 +182,7 @@ class Belief:
         """As many draws as the budget allows moved, from the last on, and put first."""
         answers = self.answers
         assert self.kind is not None
-        target = Target(
-            answers.items, answers.graph(), answers.weights, self.kind, lapse=self.lapse, dtype=np.float32
-        )
+        target = Target.about(answers, self.kind, lapse=self.lapse, dtype=np.float32)
         draws, tuning = self.draws.copy(), Tuning.of(self.draws, None, target.n)
         tuning = replace(tuning, step=self.step)
         count, left = len(draws), self._affordable(answers, tuning.n_leapfrogs)

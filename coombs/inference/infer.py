@@ -15,7 +15,8 @@ from coombs.inference.evidence import bridge
 from coombs.inference.kinds import KINDS
 from coombs.inference.left_out import LeftOut, leave_out
 from coombs.inference.levels import WithLevels, padded, plain_columns, with_levels
-from coombs.inference.sampler import Effort, Monitor, Tuning, affordable, levels_of, sample
+from coombs.inference.monitor import Monitor
+from coombs.inference.sampler import Effort, Tuning, affordable, draw_prior, levels_of, longest_step, sample
 from coombs.inference.target import EFFECT_WIDTH, ScoreParameters, Target
 from coombs.inference.wishart import Full
 from coombs.programs import interior, lifted
@@ -53,10 +54,16 @@ SCALE_ERROR = 0.04
 """Standard error of the logarithm of the scores' scale, at most, in its posterior deviations."""
 WATCHED = 200
 """Items whose scores are watched, at most."""
+PRIOR_DRAWS = 1_024
+"""Draws of the prior that tell which share of it obeys declared directions."""
 DRAWS = 6_144
 """Draws that are kept for whoever asks."""
 MOST_OPERATIONS = 1.5e9
 """Operations of one leapfrog step in all rounds: more rounds than that are not tried."""
+GAUSSIAN_DRAWS = 2_048
+"""Draws of a Gaussian about the mode."""
+LEAST_OBEYING = 100
+"""Draws of it that are told apart, at least, where declared directions leave only some of them."""
 DRAWS_FOR_EACH = 8
 """Draws for each unknown that the evidence needs; of fewer, it is the annealing's, which is rougher."""
 TESTED = (16, 512)
@@ -177,12 +184,20 @@ def infer(
     `start` is a metric and v of which a full metric takes its basis, and from which a mode is looked for.
     """
     start = rough(answers, rng) if start is None else start
-    target = Target.about(answers, _kind(kind, start[0], answers.levels), lapse=lapse)
+    target = _obedient(Target.about(answers, _kind(kind, start[0], answers.levels), lapse=lapse))
     with serial(len(answers.items)):
         if is_sampled(answers, target.n, effects):
             target = target.with_effects() if effects else target
             return _sampled(target, answers, rng, effort)
         return _gaussian(target, answers, start, rng, effects)
+
+
+def _obedient(target: Target) -> Target:
+    """The same with the prior mass that obeys the declared directions, if there are any."""
+    if target.directions is None:
+        return target
+    _, log_mass = draw_prior(target.single(), PRIOR_DRAWS, np.random.default_rng(0))
+    return target.like(target.graph, target.weights, directions=replace(target.directions, log_mass=log_mass))
 
 
 def is_sampled(answers: Answers, n_unknowns: int, effects: bool) -> bool:
@@ -291,7 +306,7 @@ def extend(before: Inference, rng: np.random.Generator) -> Inference:
 def refresh(before: Inference, known: Answers, answers: Answers, rng: np.random.Generator) -> Inference:
     """The posterior given `answers`, some more than the `known` ones, from the draws given those."""
     old = before.target
-    target = Target.about(answers, old.kind, lapse=old.lapse)
+    target = Target.about(answers, old.kind, lapse=old.lapse, directions=old.directions)
     count = affordable(REFRESH, target)
     chosen = rng.choice(len(before.draws), count, replace=len(before.draws) < count)
     weights = known.weights_of(answers)
@@ -333,9 +348,19 @@ def _gaussian(
         size = choose_effect_size(target, start, rng)
         target = target.with_effects()
         mode = laplace.maximise_effects(target, mode.y, root, size)
-    draws = laplace.draw(target, mode.y, root, 2048, rng)
+    draws = _obeying(target, laplace.draw(target, mode.y, root, GAUSSIAN_DRAWS, rng), rng)
     ended = (mode.status, mode.value, mode.n_iter, 1.0, Tuning(root))
     return Inference(target, answers, draws, mode.y, False, *ended)
+
+
+def _obeying(target: Target, draws: Matrix, rng: np.random.Generator) -> Matrix:
+    """As many draws again, of those that obey the declared directions; or nearly, if hardly any does."""
+    if target.directions is None:
+        return draws
+    logs = target.log_obeyed(draws)
+    weights = np.exp(longest_step(logs, LEAST_OBEYING) * (logs - logs.max()))
+    chosen = rng.choice(len(draws), len(draws), p=weights / weights.sum())
+    return draws[chosen]
 
 
 def choose_effect_size(target: Target, start: tuple[Matrix, Vector], rng: np.random.Generator) -> float:

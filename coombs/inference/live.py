@@ -48,8 +48,11 @@ class LiveSmooth:
         else:
             u, room, learned_from = before.u, before.room, before.learned_from
         basis, posterior, found = posterior_at(process.place(u), answers, None)
-        draws = posterior.draws(DRAWS)
-        return cls(answers.touched, basis, draws, u, room, learned_from, found.bound + room)
+        draws, evidence = posterior.draws(DRAWS), found.bound + room
+        if answers.directions is not None:
+            draws, gain = posterior.obeying(answers.directions, basis, DRAWS)
+            evidence += gain
+        return cls(answers.touched, basis, draws, u, room, learned_from, evidence)
 
     def scores(self, items: Matrix, positions: Index) -> Matrix:
         """(n, S) of some of all items."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coombs.inference.monitor import Gradients, Monitor
 from coombs.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ MOST_STAGES = 400
 """Annealing steps, at most."""
 PRIOR_SHARE = 3.0
 """Shrinkage of the mass matrix: a chain counts as much as so many unknowns of the estimate before."""
-GROUPS = 16
-"""Groups of chains whose means are compared."""
 FEWEST_CHAINS = 96
 """Chains, at least, where answers are many."""
 CHAIN_ANSWERS = 120_000
@@ -55,8 +54,10 @@ ISLANDS = 2
 """Groups of chains that are annealed apart, as one may miss the bulk of the posterior."""
 CHECK_EVERY = 4
 """Rounds between two looks at whether the means are known well enough."""
-DRAWS_FOR_SHIFT = 20
-"""Draws for each unknown from which they are shifted to where their mean gradient is zero."""
+OBEDIENT_MOVES = 3
+"""Moves of draws of the prior, before and after they are made to obey declared directions."""
+POOL = 32
+"""Draws of the prior for each of those that obey."""
 
 
 @dataclass(frozen=True)
@@ -160,16 +161,34 @@ class Ensemble:
     def anneal(self, before: Vector) -> None:
         """From draws given these weights of the answers to draws given the target's."""
         whole, after = self.target, self.target.weights
-        news, share = np.asarray(after - before, whole.dtype), 0.0
+        news = np.asarray(after - before, whole.dtype)
+        self._anneal(
+            lambda y: (news @ whole.log_probabilities(y)).astype(float),
+            lambda share: whole.reweighted(before + share * (after - before)),
+        )
+
+    def obey(self, share: float) -> None:
+        """From draws of the prior that obey declared directions to a share to draws that do entirely."""
+        whole = self.target
+        self._anneal(whole.log_obeyed, whole.softened, share)
+
+    def _anneal(
+        self,
+        gain_of: Callable[[Matrix], Vector],
+        target_at: Callable[[float], Target],
+        share: float = 0.0,
+    ) -> None:
+        """Step by step to a target whose log density is larger by a gain, `target_at` a share of it."""
+        whole = self.target
         for _ in range(MOST_STAGES):
-            gain = (news @ whole.log_probabilities(self.y)).astype(float).reshape(len(self.evidence), -1)
-            step = min(1.0 - share, *(_longest_step(island, RESAMPLE * len(island)) for island in gain))
+            gain = gain_of(self.y).reshape(len(self.evidence), -1)
+            step = min(1.0 - share, *(longest_step(island, RESAMPLE * len(island)) for island in gain))
             share = 1.0 if step >= (1.0 - share) * (1 - 1e-9) else share + step
             best = gain.max(axis=1, keepdims=True)
             weights = np.exp(step * (gain - best))
             self.evidence += step * best[:, 0] + np.log(weights.mean(axis=1))
             self._resample(weights)
-            self.target = whole.reweighted(before + share * (after - before))
+            self.target = target_at(share)
             self._at = None
             self.move(0.5)
             if share == 1.0:
@@ -237,7 +256,7 @@ class Ensemble:
         return mean
 
 
-def _longest_step(gain: Vector, effective: float) -> float:
+def longest_step(gain: Vector, effective: float) -> float:
     """The longest step t <= 1 for which weights exp(t gain) leave so many chains effective."""
 
     def enough(step: float) -> bool:
@@ -257,74 +276,6 @@ def _kinetic(momentum: Matrix) -> Vector:
     """|p|^2 / 2 of each chain, (n, C)."""
     result: Vector = (momentum * momentum).sum(axis=0, dtype=float) / 2
     return result
-
-
-class Monitor:
-    """Means of reported quantities by groups of chains, round by round."""
-
-    def __init__(self, quantities: Callable[[Matrix], Matrix]) -> None:
-        self._quantities = quantities
-        self._means: list[Matrix] = []
-        self._squares: list[Matrix] = []
-
-    def __len__(self) -> int:
-        return len(self._means)
-
-    def add(self, y: Matrix) -> None:
-        """One round of the chains."""
-        values = self._quantities(y)
-        n_groups = min(GROUPS, len(values))
-        groups = values[: len(values) // n_groups * n_groups].reshape(n_groups, -1, values.shape[1])
-        self._means.append(groups.mean(axis=1))
-        self._squares.append((groups**2).mean(axis=1))
-
-    def deviations(self) -> Vector:
-        """Posterior standard deviations of the quantities."""
-        means, squares = np.mean(self._means, axis=(0, 1)), np.mean(self._squares, axis=(0, 1))
-        result: Vector = np.sqrt(np.maximum(squares - means**2, 0.0))
-        return result
-
-    def standard_errors(self) -> Vector:
-        """Of the quantities' means, from how the groups differ."""
-        means = np.mean(self._means, axis=0)
-        result: Vector = means.std(axis=0, ddof=1) / np.sqrt(len(means)) if len(means) > 1 else means[0] * 0
-        return result
-
-    def rhat(self) -> float:
-        """Nested R-hat, each group cut in two halves in time, the worst over all quantities; 1 is perfect."""
-        half = len(self._means) // 2
-        if not half:
-            return 1.0
-        means, squares = np.array(self._means), np.array(self._squares)
-        halves = np.concatenate([means[:half].mean(axis=0), means[half : 2 * half].mean(axis=0)])
-        within = np.concatenate([squares[:half].mean(axis=0), squares[half : 2 * half].mean(axis=0)])
-        within = (within - halves**2).mean(axis=0)
-        varies = within > 1e-9 * np.maximum(squares.mean(axis=(0, 1)), 1e-300)
-        ratio = halves.var(axis=0)[varies] / within[varies]
-        return float(np.sqrt(1 + ratio.max(initial=0.0)))
-
-
-class Gradients:
-    """Mean and mean square of the gradients at the draws."""
-
-    def __init__(self, n: int) -> None:
-        self._count, self._total, self._square = 0, np.zeros(n), np.zeros((n, n))
-
-    def add(self, gradient: Matrix) -> None:
-        """Of one round of the chains, (C, n)."""
-        self._count += len(gradient)
-        self._total += gradient.sum(axis=0, dtype=float)
-        self._square += gradient.T @ gradient
-
-    def shift(self) -> Vector:
-        """How far the draws' mean is off, F^-1 mean(g), F = mean(g g'); zero where draws are few.
-
-        Off by a small e, draws have a mean gradient of H e, with H the mean Hessian; and F has the mean H.
-        """
-        n = len(self._total)
-        if not n or self._count < DRAWS_FOR_SHIFT * n or not np.isfinite(self._square).all():
-            return np.zeros(n)
-        return np.asarray(np.linalg.lstsq(self._square, self._total, rcond=1e-9)[0], float)
 
 
 def sample(
@@ -348,7 +299,7 @@ def sample(
         ProgressBar(effort.warm_up + effort.least, "sampling preferences") as progress,
     ):
         if start is None:
-            first = levels[0].draw_prior(effort.chains // ISLANDS * ISLANDS, rng)
+            first = draw_prior(levels[0], effort.chains // ISLANDS * ISLANDS, rng)[0]
             ensemble = _annealed(levels, first, rng, islands=ISLANDS)
             ensemble.join(affordable(effort, levels[-1]))
         else:
@@ -377,6 +328,34 @@ def sample(
         ensemble.log_evidence,
         ensemble.is_annealed,
     )
+
+
+def draw_prior(target: Target, count: int, rng: np.random.Generator) -> tuple[Matrix, float]:
+    """Draws of the prior that obey the declared directions, and the logarithm of the mass that does.
+
+    The best of many draws, which are then annealed and moved.
+    """
+    if target.directions is None:
+        return target.draw_prior(count, rng), 0.0
+    parts = [target.draw_prior(count, rng) for _ in range(POOL)]
+    logs = np.concatenate([target.log_obeyed(part) for part in parts])
+    share = longest_step(logs, count / 2)
+    weights = np.exp(share * (logs - logs.max()))
+    log_mass = share * float(logs.max()) + float(np.log(weights.mean()))
+    chosen = rng.choice(len(logs), count, p=weights / weights.sum())
+    empty = target.reweighted(0.0 * target.weights)
+    ensemble = Ensemble(empty.softened(share), np.concatenate(parts)[chosen], rng, None)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        for _ in range(OBEDIENT_MOVES):
+            ensemble.move(0.5)
+            ensemble.learn()
+        ensemble.target, ensemble._at = empty, None
+        if share < 1.0:
+            ensemble.obey(share)
+        for _ in range(OBEDIENT_MOVES):
+            ensemble.learn()
+            ensemble.move(0.5)
+    return ensemble.y, log_mass + ensemble.log_evidence
 
 
 def _annealed(

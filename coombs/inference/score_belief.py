@@ -21,6 +21,7 @@ from coombs.inference.target import EFFECT_SIZE_ALONE, EFFECT_WIDTH
 from coombs.inference.variational import Design, Settled, settle
 
 if TYPE_CHECKING:
+    from coombs.data.directions import Directions
     from coombs.data.graph import Index, Matrix, Vector
 
 SIZES = EFFECT_SIZE_ALONE + EFFECT_WIDTH * np.linspace(-2.0, 2.0, 5)
@@ -48,6 +49,7 @@ class ScoreBelief(Belief):
         lapse: float | None,
         rng: np.random.Generator,
         levels: Levels = NO_LEVELS,
+        directions: Directions | None = None,
     ) -> Self:
         """Before any answer."""
         nothing = np.zeros(0, dtype=np.intp)

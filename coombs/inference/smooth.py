@@ -20,6 +20,7 @@ from scipy.special import expit
 from coombs.blas import serial
 from coombs.inference.kernel import Bumps, Kernel, features_of
 from coombs.inference.left_out import LeftOut
+from coombs.inference.obeying import obeying
 from coombs.inference.process import ALONE, EFFECT, LAPSE, LINEAR, TOGETHER, Process, root_of
 from coombs.inference.questions_left_out import left_out
 from coombs.inference.set_design import design_of, with_anchors
@@ -28,6 +29,7 @@ from coombs.programs.program import Status
 
 if TYPE_CHECKING:
     from coombs.data.answers import Answers
+    from coombs.data.directions import Directions
     from coombs.data.graph import Index, Matrix, Vector
 
 
@@ -43,6 +45,10 @@ MOST_SUPPORTED = 20_000
 """Answers that are learned from where there are support points."""
 DRAWS = 4_096
 """Draws of the posterior."""
+OBEYING_DRAWS = 2_048
+"""The same where directions were declared, which takes longer."""
+PRIOR_DRAWS = 1_024
+"""Draws of the prior that tell which share of it obeys."""
 BLOCK = 20_000
 """Items or answers that are predicted at once."""
 LEAST = 1e-7
@@ -77,9 +83,32 @@ class GaussianScores:
 
     def draws(self, count: int = DRAWS) -> Draws:
         """Always the same, each with its mirror image."""
-        unknowns, effects = self._draw(np.random.default_rng(0), count)
-        linear, lapses = -self.linear_size * unknowns[:, : self.d] / 2, np.full(count, self.lapse)
-        return Draws(linear, unknowns[:, self.d :], effects, lapses)
+        return self._meaning(np.hstack(self._draw(np.random.default_rng(0), count)))
+
+    def _meaning(self, rows: Matrix) -> Draws:
+        n = self.features.shape[1]
+        linear, lapses = -self.linear_size * rows[:, : self.d] / 2, np.full(len(rows), self.lapse)
+        return Draws(linear, rows[:, self.d : n], rows[:, n:], lapses)
+
+    def obeying(self, directions: Directions, basis: Bumps, count: int) -> tuple[Draws, float]:
+        """Draws that obey declared directions, and how much likelier that is than before any answer (log)."""
+        better, worse = directions.lines()
+        away = np.hstack([self.linear_size * (worse - better), basis(worse) - basis(better)])
+        n = away.shape[1]
+
+        def prior(rng: np.random.Generator, count: int) -> Matrix:
+            half = rng.standard_normal((count // 2, n))
+            return np.concatenate([half, -half])
+
+        def gains(rows: Matrix) -> Matrix:
+            result: Matrix = rows[:, :n] @ away.T
+            return result
+
+        _, before = obeying(prior, gains, directions, PRIOR_DRAWS)
+        rows, log_mass = obeying(
+            lambda rng, count: np.hstack(self._draw(rng, count)), gains, directions, count
+        )
+        return self._meaning(rows), log_mass - before
 
     def _draw(self, rng: np.random.Generator, count: int) -> tuple[Matrix, Matrix]:
         """The features' weights and the items' effects.
@@ -135,7 +164,24 @@ class Smooth:
     @cached_property
     def draws(self) -> Draws:
         """Of the posterior."""
-        return self.posterior.draws()
+        return self._draws_and_gain[0]
+
+    @property
+    def _draws_and_gain(self) -> tuple[Draws, float]:
+        """The draws, and how much likelier declared directions are than before any answer (log)."""
+        if self.answers.directions is None:
+            return self.posterior.draws(), 0.0
+        return self.posterior.obeying(self.answers.directions, self.basis, OBEYING_DRAWS)
+
+    def among_obeying(self) -> Smooth:
+        """The same with its evidence among tastes that obey the declared directions, as the draws do."""
+        if self.answers.directions is None:
+            return self
+        draws, gain = self._draws_and_gain
+        result = replace(self, log_evidence=self.log_evidence + gain)
+        # A cached property of a frozen record.
+        vars(result)["draws"] = draws
+        return result
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the draws, which can be made again."""
@@ -219,7 +265,7 @@ def infer_smooth(answers: Answers, *, lapse: float | None = None, effects: bool 
             left = _left_out(found, rows, answers, basis, posterior.linear_size)
             log_evidence = found.bound + best.log_evidence - best.at.bound if used is answers else math.nan
     ended = (log_evidence, found.bound, best.status, best.n_iter)
-    return Smooth(answers, basis, posterior, effects, left, *ended)
+    return Smooth(answers, basis, posterior, effects, left, *ended).among_obeying()
 
 
 def _left_out(found: Settled, rows: Index, answers: Answers, basis: Bumps, size: float) -> Vector:

@@ -25,6 +25,7 @@ from coombs.programs.cone import triangle
 
 if TYPE_CHECKING:
     from coombs.data.answers import Answers
+    from coombs.data.directions import Directions
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.data.rival_sets import RivalSets
     from coombs.inference.kind import Kind, Quadratic
@@ -130,10 +131,12 @@ class Target:
         lapse: float | None = None,
         effects: bool = False,
         sets: RivalSets | None = None,
+        directions: Directions | None = None,
         dtype: type[np.floating[Any]] = np.float64,
     ) -> None:
         self.items: Matrix = np.asarray(items, dtype)
-        self.graph, self.kind, self.sets = graph, kind, sets
+        self.graph, self.kind, self.sets, self.directions = graph, kind, sets, directions
+        self._share = 1.0
         self.weights, self.lapse, self.effects, self.dtype = weights, lapse, effects, dtype
         self.d = items.shape[1]
         self.own = kind.size(self.d)
@@ -149,7 +152,8 @@ class Target:
     @classmethod
     def about(cls, answers: Answers, kind: Kind, **settings: Any) -> Target:
         """The posterior given some answers."""
-        return cls(answers.items, answers.graph(), answers.weights, kind, sets=answers.sets, **settings)
+        parts = {"sets": answers.sets, "directions": answers.directions, **settings}
+        return cls(answers.items, answers.graph(), answers.weights, kind, **parts)
 
     @property
     def effects_at(self) -> slice:
@@ -179,8 +183,8 @@ class Target:
 
     def like(self, graph: ComparisonGraph, weights: Vector, **changes: Any) -> Target:
         """The same unknowns with other answers, or another precision."""
-        same = {"lapse": self.lapse, "effects": self.effects, "sets": self.sets, "dtype": self.dtype}
-        settings: dict[str, Any] = {**same, **changes}
+        names = ("lapse", "effects", "sets", "directions", "dtype")
+        settings: dict[str, Any] = {name: getattr(self, name) for name in names} | changes
         kind = settings.pop("kind", self.kind)
         return Target(settings.pop("items", self.items), graph, weights, kind, **settings)
 
@@ -197,6 +201,12 @@ class Target:
         result = copy.copy(self)
         result.weights, result._weights = weights, np.asarray(weights, self.dtype)
         result._total = float(weights.sum())
+        return result
+
+    def softened(self, share: float) -> Self:
+        """The same with only a share of what the declared directions count for; arrays are shared."""
+        result = copy.copy(self)
+        result._share = share
         return result
 
     def some(self, count: int, rng: np.random.Generator) -> Target:
@@ -221,7 +231,7 @@ class Target:
         return self.like(graph, self.weights[rows])
 
     def draw_prior(self, count: int, rng: np.random.Generator) -> Matrix:
-        """Points of the prior, (count, n)."""
+        """Points of the prior, (count, n), before any direction is declared."""
         rest = rng.standard_normal((count, self.n - self.own))
         return np.concatenate([self.kind.draw(count, self.d, rng), rest], axis=1)
 
@@ -288,13 +298,25 @@ class Target:
     def log_joint(self, y: Matrix) -> Vector:
         """log of prior times likelihood at each point, with all constants."""
         constant = self.kind.constant(self.d) + (self.n - self.own) * HALF_LOG_2_PI
+        constant += 0.0 if self.directions is None else self.directions.log_mass
         return -self.value(y) - constant
 
     def _prior(self, y: Matrix, at: Quadratic) -> tuple[Vector, Matrix]:
         value, slope = self.kind.prior(y[:, : self.own], self.d, at)
         rest = y[:, self.own :]
         value = value.astype(float) + (rest * rest).sum(axis=1, dtype=float) / 2
+        if self.directions is not None:
+            log_weight, *pulls = self.directions.log_weight_and_pull(at.metric, at.linear)
+            slope = slope - self._share * self.kind.pull(y[:, : self.own], self.d, at, *pulls)
+            value -= self._share * log_weight
         return value, np.concatenate([slope, rest], axis=1)
+
+    def log_obeyed(self, y: Matrix) -> Vector:
+        """log of how far each point obeys the declared directions, (C,)."""
+        at = self.kind.expand(y[:, : self.own], self.d)
+        return (
+            np.zeros(len(y)) if self.directions is None else self.directions.log_weight(at.metric, at.linear)
+        )
 
     def _likelihood(self, scores: ScoreParameters) -> tuple[Vector, _Probabilities]:
         """Negative log likelihood, and what it was computed from."""

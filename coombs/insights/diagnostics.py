@@ -12,6 +12,7 @@ from coombs.data.comparisons import Comparisons
 from coombs.data.graph import ComparisonGraph
 from coombs.inference.posterior import Posterior, quantiles
 from coombs.insights.curves import smooth_weight
+from coombs.insights.declared import is_declared
 from coombs.insights.statements import (
     KINDS,
     NOT_KNOWN,
@@ -90,7 +91,8 @@ def unknowns(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown
 
 def _vague(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
     """Features of which the answers do not tell what is wanted."""
-    vague = [one for one in ideal if one.verdict == NOT_KNOWN] if case.has_pattern is not False else []
+    vague = [one for one in ideal if one.verdict == NOT_KNOWN and not is_declared(case.est, one.feature)]
+    vague = vague if case.has_pattern is not False else []
     categories = {one.name for one in case.columns if one.is_category}
     if names := [one.feature for one in vague if one.feature in categories]:
         yield NotKnown("not known yet", f"It is not known yet which levels are better: {', '.join(names)}.")

@@ -12,6 +12,7 @@ from coombs.insights.statements import (
     KINDS,
     NOT_KNOWN,
     Combination,
+    DeclaredWish,
     FeatureRange,
     FeatureVerdict,
     LevelScore,
@@ -81,6 +82,7 @@ class Explanation:
     trust : how far to trust the rest: `accuracy` and `log_loss` on answers not learned from, warnings
     ranking : the best items, each with the ranks that it may have
     tied : of items without features, neighbours in the ranking that the answers do not tell apart
+    wishes : what was declared before any answer, and what it leaves out
 
     Examples
     --------
@@ -112,6 +114,7 @@ class Explanation:
     trust: Trust = NO_TRUST
     ranking: tuple[Ranked, ...] = ()
     tied: tuple[TiedItems, ...] = ()
+    wishes: tuple[DeclaredWish, ...] = ()
 
     def __str__(self) -> str:
         # Printing is the one thing for which a record knows of what renders it.
@@ -206,8 +209,8 @@ class Explanation:
         'findings'
         """
         try:
-            # Models of earlier versions have no shapes, no levels, and not what is not known.
-            given = {"shapes": [], "levels": [], "unknowns": [], **found}
+            # Models of earlier versions have no shapes, levels or wishes, and not what is not known.
+            given = {"shapes": [], "levels": [], "unknowns": [], "wishes": [], **found}
             lists: dict[str, Any] = {
                 name: tuple(_record(kind, one) for one in given[name]) for name, kind in KEPT_LISTS.items()
             }
@@ -255,6 +258,7 @@ KEPT_LISTS: dict[str, Any] = {
     "levels": LevelScore,
     "trade_offs": TradeOff,
     "unknowns": NotKnown,
+    "wishes": DeclaredWish,
 }
 """Lists of records that a model file keeps."""
 READABLE: dict[str, tuple[type, ...]] = {

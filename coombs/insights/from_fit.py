@@ -14,6 +14,7 @@ from coombs.insights import diagnostics
 from coombs.insights.case import Case, case_of
 from coombs.insights.columns import cells_of, range_of
 from coombs.insights.curves import thinned
+from coombs.insights.declared import declared_wishes
 from coombs.insights.explanation import FIT, Explanation
 from coombs.insights.selection import names_of
 from coombs.insights.statements import (
@@ -108,6 +109,7 @@ def explain(
         trust=diagnostics.trust(case, verdicts),
         ranking=tuple(_ranked(case, int(top))),
         tied=tuple(_tied(case)),
+        wishes=tuple(declared_wishes(case)),
     )
     return told.without_claims() if told.has_pattern is False else told
 

@@ -306,6 +306,17 @@ class NotKnown:
 
 
 @dataclass(frozen=True)
+class DeclaredWish:
+    """A wish that was declared before any answer, as it was written, and what it means for the items.
+
+    Without a `wish`, what all of them together leave out.
+    """
+
+    wish: str
+    text: str
+
+
+@dataclass(frozen=True)
 class ComparedKind:
     """A kind of preference, how well it predicts answers that it has not seen, and its weight in the fit."""
 

@@ -33,6 +33,7 @@ from coombs.insights.curves import (
     taste_curves_data,
     thinned,
 )
+from coombs.insights.declared import with_declared
 from coombs.insights.selection import items_of
 from coombs.insights.shapes import TAIL, shapes_of
 from coombs.insights.statements import (
@@ -127,7 +128,7 @@ def judged(est: PairEstimator, level: float, items: ItemTable | None = None) -> 
     if has_pattern(est) is False:
         none = (FeatureVerdict(one.feature, None, None, None, one.share, NOT_KNOWN) for one in verdicts)
         return Judgement(tuple(none))
-    verdicts = _with_leanings(est, columns, verdicts)
+    verdicts = with_declared(est, _with_leanings(est, columns, verdicts))
     if not is_averaged(est):
         return Judgement(tuple(map(_with_best, features, verdicts)), (), tuple(levels))
     curves = {curve.feature: curve for curve in taste_curves_data(est, items=table)}

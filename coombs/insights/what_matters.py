@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data.tables import FloatArray, InputError, TableLike
+from coombs.data.wishes import wishes_of
 from coombs.inference.posterior import LEVEL
 from coombs.insights.columns import table_columns
 from coombs.insights.curves import importance
@@ -122,7 +123,11 @@ def ranking_data(
         raise InputError(f"top is {top!r}; it must be a positive whole number.")
     table = items_of(est, items)
     distances = est.distance(table)
-    order = np.argsort(distances, kind="stable")[:top]
+    order = np.argsort(distances, kind="stable")
+    if given := getattr(est, "wishes", ()):
+        # What is out of the question has no place.
+        order = order[wishes_of(given, table).inside[order]]
+    order = order[:top]
     names, interval = item_names(table), None
     if Surface.of(est).posterior is not None:
         interval = est.rank_interval(table, level)[order]

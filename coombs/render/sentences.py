@@ -79,6 +79,7 @@ def sections(told: Explanation, missing: str | None = None) -> list[Section]:
     absent = NOT_HERE[FINDINGS if told.source == FINDINGS else MODEL] if told.features else NO_DOUBT_HERE
     absent = missing or absent
     found = (
+        Section("What was declared", [Points([one.text for one in told.wishes])] if told.wishes else []),
         Section(NO_PATTERN, list(_no_pattern(told))),
         Section("What matters" if told.features else "Which is best", list(_matters(told))),
         Section("Trade-offs", list(_trade_offs(told))),

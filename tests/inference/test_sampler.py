@@ -15,9 +15,10 @@ from scipy.stats import ks_2samp
 
 from coombs.data.answers import Answers
 from coombs.data.tables import FloatArray
-from coombs.inference import infer, sampler
+from coombs.inference import infer, monitor, sampler
 from coombs.inference.kinds import KINDS
-from coombs.inference.sampler import Chains, Effort, Ensemble, Monitor, Tuning, levels_of, sample
+from coombs.inference.monitor import DRAWS_FOR_SHIFT, Gradients, Monitor
+from coombs.inference.sampler import Chains, Effort, Ensemble, Tuning, levels_of, sample
 from coombs.inference.target import Target
 from coombs.programs.program import Status
 from coombs.simulate import make_preferences
@@ -171,7 +172,7 @@ def test_shifted_draws_have_exact_means_where_the_posterior_is_gaussian(n_draws:
     rng, root = np.random.default_rng(0), np.array([[2.0, 0.0], [1.5, 0.5]])
     mean, hessian = np.array([3.0, -1.0]), np.linalg.inv(root @ root.T)
     y = mean + rng.standard_normal((n_draws, 2)) @ root.T
-    gradients = sampler.Gradients(2)
+    gradients = Gradients(2)
     for part in np.split((y - mean) @ hessian, 4):
         gradients.add(part)
     error = y.mean(axis=0) - mean
@@ -180,8 +181,8 @@ def test_shifted_draws_have_exact_means_where_the_posterior_is_gaussian(n_draws:
 
 
 def test_few_draws_are_not_shifted() -> None:
-    gradients = sampler.Gradients(3)
-    gradients.add(np.ones((sampler.DRAWS_FOR_SHIFT * 3 - 1, 3)))
+    gradients = Gradients(3)
+    gradients.add(np.ones((DRAWS_FOR_SHIFT * 3 - 1, 3)))
     assert (gradients.shift() == 0).all()
 
 
@@ -192,7 +193,7 @@ def test_shifts_leave_means_unbiased_and_nearer_to_those_of_integration() -> Non
     errors = {}
     for per_unknown in (20, 10**9):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sampler, "DRAWS_FOR_SHIFT", per_unknown)
+            patch.setattr(monitor, "DRAWS_FOR_SHIFT", per_unknown)
             target = target_of(answers, "none", lapse=LAPSE).single()
             runs = [drawn([target], seed, Effort(64, 4, 8, 8)).draws for seed in range(40)]
         means = np.array([np.arcsinh(np.concatenate(run).astype(float)).mean(axis=0) for run in runs])

@@ -90,7 +90,7 @@ class WorkerPool:
         # All that waits for this pool is told that it broke. Python 3.14 has pool.kill_workers().
         for process in list((pool._processes or {}).values()):
             process.kill()
-        # Waits for the pool's own thread: at exit, Python 3.11 may otherwise write to the pipe that it closes.
+        # Waits for the pool's own thread: at exit Python 3.11 may otherwise write to a pipe that it closes.
         with self._ending:
             pool.shutdown()
 

@@ -1,0 +1,263 @@
+"""Wishes that a person declares: more or less of a feature is never worse, and limits that items must keep.
+
+`price: less` and `size: more` are directions, which the model obeys (directions.py); `price <= 1500`,
+`town != harbour` and `balcony = yes` are limits, outside of which an item is out of the question.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from coombs.data import naming
+from coombs.data.encoding import CATEGORY, DATE, LOG, NUMBER, ORDERED, YES_NO, FeatureColumn
+from coombs.data.orders import BEST_WORST, RANKING, Orders
+from coombs.data.quantities import quantity
+from coombs.data.tables import InputError, row
+from coombs.data.units import common_unit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from coombs.data.comparisons import Comparisons
+    from coombs.data.tables import FloatArray, ItemTable
+
+SIGNS = {"more": 1, "less": -1}
+"""What a direction is called, and its sign."""
+LIMITS: dict[str, Callable[[Any, Any], Any]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+    "=": operator.eq,
+}
+"""How a limit is written, the longer signs first, and what a cell must be to keep it."""
+FORMS = "as 'price: less', 'size: more', 'price <= 1500', 'town != harbour' or 'balcony = yes'"
+"""What messages say of how a wish is written."""
+BETWEEN = "|"
+"""What stands between levels, any of which keeps a limit."""
+
+
+class Wish(NamedTuple):
+    """A feature, "more", "less" or the sign of a limit, and the limit's value as it was written.
+
+    Examples
+    --------
+    >>> parse("price <= 1500", ["price", "size"]), str(parse("size :MORE", ["size"]))
+    (Wish(feature='price', form='<=', value='1500'), 'size: more')
+    """
+
+    feature: str
+    form: str
+    value: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.feature} {self.form} {self.value}" if self.value else f"{self.feature}: {self.form}"
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether it says what is out of the question."""
+        return self.form in LIMITS
+
+
+class Wishes(NamedTuple):
+    """Checked wishes about the items of a table: the sign of each column of the matrix, and who is inside."""
+
+    wishes: tuple[Wish, ...]
+    signs: FloatArray
+    inside: NDArray[np.bool_]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """As they are written."""
+        return tuple(map(str, self.wishes))
+
+    def check(self) -> Wishes:
+        """Itself, if there is something to choose from."""
+        if np.count_nonzero(self.inside) < 2:
+            limits = ", ".join(f"'{wish}'" for wish in self.wishes if wish.is_limit)
+            count = "Only one item keeps" if self.inside.any() else "No item keeps"
+            raise InputError(f"{count} the limits {limits}; at least two must, so loosen one of them.")
+        return self
+
+
+def parse(text: str, features: Sequence[str]) -> Wish:
+    """A wish as somebody writes it; InputError where it is none."""
+    written = naming.text(text).strip()
+    # The longest first: "size of kitchen" is not "size".
+    name = next((one for one in sorted(features, key=len, reverse=True) if _begins(written, one)), None)
+    if name is None:
+        known = ", ".join(features) or "none, as the items have no features"
+        raise InputError(
+            f"The wish {written!r} begins with no feature; write it {FORMS}. Features are: {known}."
+        )
+    rest = written[len(name) :].strip()
+    if (word := rest.removeprefix(":").strip().lower()) in SIGNS:
+        return Wish(name, word)
+    form = next((one for one in LIMITS if rest.startswith(one)), None)
+    value = "" if form is None else rest[len(form) :].removeprefix("=").strip()
+    if form is None or not value:
+        raise InputError(f"The wish {written!r} is neither a direction nor a limit; write it {FORMS}.")
+    return Wish(name, form, value)
+
+
+def _begins(written: str, feature: str) -> bool:
+    rest = written[len(feature) :]
+    return written.startswith(feature) and bool(re.match(r"\s*([:<>=!]|(more|less)\s*$)", rest, re.I))
+
+
+def wishes_of(given: Sequence[str] | str, table: ItemTable) -> Wishes:
+    """Wishes about the items of a table, checked.
+
+    Examples
+    --------
+    >>> from coombs.data.catalogue import item_table
+    >>> import pandas as pd
+    >>> flats = item_table(pd.DataFrame({"rent": [650.0, 900.0, 720.0], "size": [48.0, 70.0, 55.0]}))
+    >>> found = wishes_of(["rent: less", "size >= 50"], flats)
+    >>> found.signs.tolist(), found.inside.tolist()
+    ([-1.0, 0.0], [False, True, True])
+    """
+    columns = _columns(table)
+    if not isinstance(given, Iterable):
+        raise InputError(f"The wishes are {given!r}; they must be texts, {FORMS}.")
+    texts = [given] if isinstance(given, str) else list(given)
+    wishes = tuple(parse(text, list(columns)) for text in dict.fromkeys(texts))
+    signs, inside = np.zeros(table.matrix.shape[1]), np.ones(len(table.matrix), dtype=bool)
+    for wish in wishes:
+        column, places = columns[wish.feature]
+        if wish.is_limit:
+            inside &= _keeps(wish, column, table.matrix[:, places]) | _is_unknown(table, wish.feature)
+            continue
+        if column.role == CATEGORY:
+            raise InputError(
+                f"The wish '{wish}' is about categories, of which there is neither more nor less; "
+                f"write a limit, as '{wish.feature} = {column.levels[0]}'."
+            )
+        if signs[places[0]] == -SIGNS[wish.form]:
+            raise InputError(f"More and less of {wish.feature!r} cannot both be never worse; declare one.")
+        signs[places[0]] = SIGNS[wish.form]
+    return Wishes(wishes, signs, inside)
+
+
+def _columns(table: ItemTable) -> dict[str, tuple[FeatureColumn, list[int]]]:
+    """The columns of the table by name, and which columns of the matrix each became."""
+    if table.encoding is not None:
+        pairs = zip(table.encoding.columns, table.encoding.blocks, strict=False)
+        return {one.name: (one, list(block)) for one, block in pairs if not one.gaps_of}
+    n_features = table.matrix.shape[1]
+    names = map(str, range(n_features)) if table.features is None else map(str, table.features)
+    return {name: (FeatureColumn(name), [j]) for j, name in enumerate(names)}
+
+
+def _is_unknown(table: ItemTable, feature: str) -> NDArray[np.bool_]:
+    """(n,) whether the cell of each item is not known, of which nobody can say that it breaks a limit."""
+    if table.encoding is None:
+        return np.zeros(len(table.matrix), dtype=bool)
+    return np.array([cell is None for cell in table.encoding.cells(table.matrix)[feature]], dtype=bool)
+
+
+def _keeps(wish: Wish, column: FeatureColumn, values: FloatArray) -> NDArray[np.bool_]:
+    """(n,) whether each item keeps a limit."""
+    if column.role != CATEGORY:
+        result: NDArray[np.bool_] = LIMITS[wish.form](values[:, 0], _limit(wish, column))
+        return result
+    wanted = [level.strip() for level in wish.value.split(BETWEEN)]
+    for level in wanted:
+        if wish.form not in ("=", "!=") or level not in column.levels:
+            known = f" {BETWEEN} ".join(column.levels)
+            raise InputError(f"The wish '{wish}' must be = or != one of the categories {known}.")
+    has: NDArray[np.bool_] = np.any(values[:, [column.levels.index(level) for level in wanted]], axis=1)
+    return has if wish.form == "=" else ~has
+
+
+def _limit(wish: Wish, column: FeatureColumn) -> float:
+    """The value of a limit as the number that a cell of it becomes."""
+    text: Any = wish.value
+    if column.role in (NUMBER, LOG):
+        text = _number(wish, column)
+    try:
+        limit = float(replace(column, fill=None).encode(np.array([text], dtype=object), row)[0, 0])
+    except InputError:
+        limit = np.nan
+    if np.isnan(limit):
+        forms = {
+            YES_NO: "yes or no",
+            ORDERED: "one of " + ", ".join(column.levels),
+            DATE: "a date, as 2026-01-31",
+        }
+        must = forms.get(column.role, "a number")
+        raise InputError(f"The value of the wish '{wish}' must be {must}.")
+    return limit
+
+
+def _number(wish: Wish, column: FeatureColumn) -> float:
+    """A number in the column's unit."""
+    found = quantity(wish.value)
+    value = None if found is None else found.value(".")
+    if found is None or value is None:
+        return np.nan
+    if not found.unit or found.unit == column.unit:
+        return value
+    common = common_unit(Counter({column.unit: 2, found.unit: 1})) if column.unit else None
+    if common is None or common[0] != column.unit:
+        unit = f"in {column.unit}" if column.unit else "a bare number, as the column's cells are"
+        raise InputError(f"The value of the wish '{wish}' must be {unit}.")
+    return value * common[1][found.unit]
+
+
+def keeping(data: Comparisons, inside: NDArray[np.bool_]) -> Comparisons:
+    """The answers, without those that the limits decide.
+
+    Somebody who takes the one of two that keeps the limits says nothing of what else they want. Of choices,
+    rankings and ratings, what they say of the items inside is left.
+    """
+    if inside.all():
+        return data
+    kept = inside[data.pairs[:, 0]] == inside[data.pairs[:, 1]]
+    orders = None if data.orders is None else _orders_within(data.orders, inside)
+    ratings = data.ratings
+    if ratings is not None:
+        rows = np.flatnonzero(inside[ratings.items])
+        ratings = ratings.take(rows) if len(rows) else None
+    if not kept.any() and orders is None and ratings is None:
+        raise InputError("All answers are about items outside the limits; nothing can be learned from them.")
+    users = None if data.users is None else data.users[kept]
+    parts = (data.pairs[kept], data.y[kept], data.weights[kept], users, orders, ratings)
+    return data._of(*data.item_table, *parts)
+
+
+def _orders_within(orders: Orders, inside: NDArray[np.bool_]) -> Orders | None:
+    """Without the items outside; an answer whose choice, best or worst is one of them says nothing."""
+    owner = np.repeat(np.arange(len(orders)), orders.sizes)
+    stays = np.where(orders.members < 0, True, inside[orders.members])
+    last = np.maximum.reduceat(orders.tiers, orders.starts)[owner]
+    names = (orders.tiers == 0) | ((orders.tiers == last) & (orders.shapes[owner] == BEST_WORST))
+    lost = np.unique(owner[~stays & names & (orders.shapes[owner] != RANKING)])
+    stays &= ~np.isin(owner, lost)
+    found: list[tuple[int, list[int], list[int]]] = []
+    for k in range(len(orders)):
+        here = (owner == k) & stays
+        tiers = np.unique(orders.tiers[here], return_inverse=True)[1]
+        if len(np.unique(tiers)) > 1:
+            found.append((k, orders.members[here].tolist(), tiers.tolist()))
+    if not found:
+        return None
+    rows = np.array([k for k, _, _ in found])
+    sizes = np.array([len(members) for _, members, _ in found])
+    users = None if orders.users is None else orders.users[rows]
+    return Orders(
+        np.concatenate([members for _, members, _ in found]).astype(np.intp),
+        np.concatenate([tiers for _, _, tiers in found]).astype(np.intp),
+        np.cumsum(sizes) - sizes,
+        orders.shapes[rows],
+        orders.weights[rows],
+        users,
+    )

@@ -1,0 +1,105 @@
+"""IdealPoint with declared wishes: what it obeys, ranks and says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coombs
+from coombs import IdealPoint, InputError
+
+N = 24
+
+
+@pytest.fixture(scope="module")
+def flats() -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "rent": rng.uniform(500, 2000, N).round(),
+            "size": rng.uniform(20, 100, N).round(),
+            "town": rng.choice(["old", "new", "harbour"], N),
+        },
+        index=[f"flat {i}" for i in range(N)],
+    )
+
+
+@pytest.fixture(scope="module")
+def answers(flats: pd.DataFrame) -> list[tuple[str, str]]:
+    rng = np.random.default_rng(2)
+    score = (-flats["rent"] / 300 + flats["size"] / 40).to_numpy()
+    pairs = rng.integers(0, N, (60, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    first = rng.random(len(pairs)) < 1 / (1 + np.exp(score[pairs[:, 1]] - score[pairs[:, 0]]))
+    return [tuple(flats.index[pair if one else pair[::-1]]) for pair, one in zip(pairs, first, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def wishing(flats: pd.DataFrame, answers: list[tuple[str, str]]) -> IdealPoint:
+    wishes = ["rent: less", "size: more", "rent <= 1500", "town != harbour"]
+    return IdealPoint(flats, wishes=wishes).fit(answers)
+
+
+def test_the_fit_never_gets_worse_along_a_declared_direction(
+    wishing: IdealPoint, flats: pd.DataFrame
+) -> None:
+    row = flats.iloc[[0]]
+    for feature, sign in (("rent", -1), ("size", 1)):
+        grid = np.linspace(flats[feature].min(), flats[feature].max(), 9)
+        line = pd.concat([row.assign(**{feature: value, "town": "old"}) for value in grid])
+        line.index = [f"new {i}" for i in range(len(grid))]
+        inside = line["rent"] <= 1500
+        distance = wishing.distance(line)[inside]
+        assert (sign * np.diff(distance) < 0.05).all()
+
+
+def test_items_outside_the_limits_come_last_and_are_never_preferred(
+    wishing: IdealPoint, flats: pd.DataFrame
+) -> None:
+    outside = (flats["rent"] > 1500) | (flats["town"] == "harbour")
+    assert outside[wishing.rank()].is_monotonic_increasing
+    a, b = flats.index[~outside][0], flats.index[outside][0]
+    assert wishing.predict([[a, b], [b, a]]).tolist() == [1, -1]
+    assert wishing.predict_proba([[a, b]])[0, 1] > 0.75
+    n_inside = int((~outside).sum())
+    assert wishing.top_probability(n_inside)[outside].max() == 0
+    assert wishing.rank_interval()[outside].min() > n_inside
+
+
+def test_what_was_declared_is_said_and_the_ranking_has_no_item_outside(
+    wishing: IdealPoint, flats: pd.DataFrame
+) -> None:
+    told = wishing.explain(top=N)
+    assert "What was declared" in str(told) and "Less rent is never worse." in str(told)
+    assert any("not learned from" in one.text for one in told.wishes)
+    outside = set(flats.index[(flats["rent"] > 1500) | (flats["town"] == "harbour")])
+    assert told.ranking and not outside & {one.item for one in told.ranking}
+    assert not any("rent" in one.text for one in told.unknowns if one.kind == "not known yet")
+    kept = coombs.insights.Explanation.from_findings(told.findings())
+    assert kept.wishes == told.wishes
+
+
+def test_a_saved_fit_keeps_its_wishes(wishing: IdealPoint, tmp_path: object) -> None:
+    path = f"{tmp_path}/fit.json"
+    wishing.save(path)
+    again = coombs.load(path)
+    assert tuple(again.wishes) == tuple(wishing.wishes)
+    assert np.array_equal(again.distances_, wishing.distances_)
+    assert str(again.explain()) == str(wishing.explain())
+
+
+def test_wishes_that_the_answers_obey_anyway_change_little(
+    flats: pd.DataFrame, answers: list[tuple[str, str]]
+) -> None:
+    many = answers * 3
+    free, obeying = (IdealPoint(flats, wishes=wishes).fit(many) for wishes in ((), ("rent: less",)))
+    assert np.corrcoef(free.distances_, obeying.distances_)[0, 1] > 0.97
+
+
+@pytest.mark.parametrize("wishes", [["price: less"], "rent > 5000", 3])
+def test_wishes_that_cannot_be_get_a_sentence(
+    flats: pd.DataFrame, answers: list[tuple[str, str]], wishes: object
+) -> None:
+    with pytest.raises(InputError):
+        IdealPoint(flats, wishes=wishes).fit(answers)  # type: ignore[arg-type]
