@@ -57,8 +57,8 @@ def trial(job: tuple[str, int, int]) -> tuple[float, float, float, float]:
 def main() -> None:
     given = options(__doc__, 40)
     title = (
-        f"`python -m benchmarks.wishes --people {given.people}`: share of new pairs in the wrong order without "
-        "and with two declared directions; in brackets the log loss on new answers."
+        f"`python -m benchmarks.wishes --people {given.people}`: share of new pairs in the wrong order "
+        "without and with two declared directions; in brackets the log loss on new answers."
     )
     lines = heading(title, ("who", *(f"{n} answers" for n in SIZES)))
     for who in WHO:

@@ -123,6 +123,7 @@ def test_the_reference_has_every_public_name() -> None:
     assert [name for name in names if f" {name}\n" not in reference] == []
 
 
+@pytest.mark.slow
 def test_docs_show_what_the_demo_prints(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The same sections about the same person; a sampler's numbers differ from machine to machine.
 

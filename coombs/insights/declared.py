@@ -36,7 +36,8 @@ def declared_wishes(case: Case) -> Iterator[DeclaredWish]:
             yield DeclaredWish(str(wish), f"{wish.form.capitalize()} {wish.feature} is never worse.")
             continue
         outside = n - int(wishes_of(str(wish), case.data.item_table).inside.sum())
-        yield DeclaredWish(str(wish), f"{wish}: {count(outside, 'item')} of {n} outside.")
+        kept = f"{count(outside, 'item')} of {n} outside" if outside else "all items keep it"
+        yield DeclaredWish(str(wish), f"{wish}: {kept}.")
     if not declared.inside.all():
         yield from _left_out(case.data, declared)
 

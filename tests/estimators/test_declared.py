@@ -89,6 +89,7 @@ def test_a_saved_fit_keeps_its_wishes(wishing: IdealPoint, tmp_path: object) -> 
     assert str(again.explain()) == str(wishing.explain())
 
 
+@pytest.mark.slow
 def test_wishes_that_the_answers_obey_anyway_change_little(
     flats: pd.DataFrame, answers: list[tuple[str, str]]
 ) -> None:

@@ -785,6 +785,7 @@ def inside(intervals: Any, values: Any) -> Any:
     return (intervals[:, 0] <= values) & (values <= intervals[:, 1])
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say(people: Sure) -> None:
     """Nominal 90 % intervals of the ideal point, of distances and of ranks, over thirty people."""
     pairs = list(zip(people.fits, people.truths, strict=True))

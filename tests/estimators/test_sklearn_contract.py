@@ -696,7 +696,7 @@ def test_scikit_learns_checks(
         AlternatingOfRows(tolerance=0.1),
         EuclideanSingleStepOfRows(),
         EuclideanCompassOfRows(),
-        IdealPointOfRows(item_effects=False),
+        IdealPointOfRows(metric="identity", item_effects=False),
     ],
     expected_failed_checks=expected(CANNOT_BE_ASKED, IDEAL_POINT_CANNOT_BE_ASKED),
     **STRICT,
@@ -705,4 +705,18 @@ def test_scikit_learns_checks_with_rows_as_questions(
     estimator: Any, check: Callable[[Any], None], request: pytest.FixtureRequest
 ) -> None:
     """The checks that do, through an adapter that turns each row into a pair of feature vectors."""
+    run(check, estimator, request)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The sampler's chains did not come together")
+@parametrize_with_checks(
+    [IdealPointOfRows(item_effects=False)],
+    expected_failed_checks=expected(CANNOT_BE_ASKED, IDEAL_POINT_CANNOT_BE_ASKED),
+    **STRICT,
+)
+def test_scikit_learns_checks_with_rows_as_questions_to_the_average(
+    estimator: Any, check: Callable[[Any], None], request: pytest.FixtureRequest
+) -> None:
+    """The same of the kinds that are averaged by default."""
     run(check, estimator, request)

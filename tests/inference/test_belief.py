@@ -72,6 +72,7 @@ def assert_alike(one: Floats, other: Floats) -> None:
     assert 0.75 < one.std(axis=1).mean() / other.std(axis=1).mean() < 1.35
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "count", "noise"), [(2, 24, 0.0), (2, 50, 0.15), (3, 50, 0.0)])
 def test_draws_after_many_answers_are_those_of_a_fresh_inference(d: int, count: int, noise: float) -> None:
     items = standardised(30, d, 0)
@@ -169,6 +170,7 @@ def test_a_few_answers_at_once_say_what_they_say_one_by_one() -> None:
     assert_alike(of_belief(told(prior, winners, losers, rng)), of_belief(together))
 
 
+@pytest.mark.slow
 def test_draws_are_as_sure_of_themselves_as_those_of_a_fresh_inference() -> None:
     apart = []
     for seed in range(5):

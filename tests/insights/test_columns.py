@@ -97,6 +97,7 @@ def test_json_is_in_the_users_numbers(told: Explanation) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_coins_category_is_not_said_to_matter() -> None:
     for seed in range(4):
         told = fitted(80, coin=True, seed=seed).explain()
@@ -104,6 +105,7 @@ def test_a_coins_category_is_not_said_to_matter() -> None:
         assert told.levels == () and "log-odds of being chosen against" not in str(told)
 
 
+@pytest.mark.slow
 def test_a_category_that_does_not_matter_is_not_said_to() -> None:
     """Town is shuffled after the answers: the rest has a pattern."""
     claims = 0

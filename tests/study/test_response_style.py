@@ -72,6 +72,7 @@ def test_haste_is_the_median_of_ten_times_or_more() -> None:
     assert "0.3 seconds" in ResponseStyle.of([], [0.3] * 10).sentences()[-1]
 
 
+@pytest.mark.slow
 def test_sides_of_questions_are_random_so_that_who_looks_at_items_is_not_accused() -> None:
     """Of somebody who always prefers the lower position, whatever the strategy; one in 1000 by the test."""
     points = np.random.default_rng(1).normal(size=(20, 2))

@@ -509,6 +509,7 @@ def test_keys_answer_without_enter_and_the_terminal_is_as_before(
     assert [one.choice for one in load_study("flats").history()] == ["left", "right", "skip"]
 
 
+@pytest.mark.slow
 @unix
 def test_ctrl_c_is_a_quit_like_any_other_and_the_open_question_waits(
     open_terminal: Callable[..., Terminal],

@@ -59,6 +59,7 @@ def page(place: Path) -> Iterator[Page]:
             made.stop(signal.SIGKILL)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 def test_serve_keeps_every_confirmed_answer_when_it_is_killed_and_stops_quietly(tmp_path: Path) -> None:
     (tmp_path / "teas.csv").write_text(TEAS)
@@ -83,6 +84,7 @@ def test_serve_keeps_every_confirmed_answer_when_it_is_killed_and_stops_quietly(
     assert [one.choice for one in study.history()] == ["left"] * 4 + ["right"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 def test_serve_that_is_terminated_while_workers_run_says_nothing(tmp_path: Path) -> None:
     (tmp_path / "teas.csv").write_text(TEAS)

@@ -210,6 +210,7 @@ def test_map_of_any_two_features(client: TestClient, study: Study) -> None:
     assert client.get(f"/a/{token}/result/map?x=no&y=feature 1").status_code == 422
 
 
+@pytest.mark.slow
 def test_a_map_says_where_the_other_features_are() -> None:
     """Of a signed taste the cross is the best of these two alone, others at their average."""
     items = np.random.default_rng(0).uniform(-1, 1, (30, 3))
@@ -279,6 +280,7 @@ def test_surprising_answer_can_be_corrected(client: TestClient, study: Study) ->
     assert again.status_code == 303 and len(person.history()) == 30
 
 
+@pytest.mark.slow
 def test_owner_sees_people_and_how_they_differ(client: TestClient, study: Study) -> None:
     tokens = [answered(study, "Ann"), answered(study, "Bob", ideal=2.0)]
     assert client.post("/studies/points/people", data={"names": "Cid\n\nDora\nCid"}).status_code == 303
@@ -291,6 +293,7 @@ def test_owner_sees_people_and_how_they_differ(client: TestClient, study: Study)
     assert client.post("/studies/points/people", data={"names": " \n"}).status_code == 422
 
 
+@pytest.mark.slow
 def test_whom_it_leaves_out_is_said_first_and_does_not_depend_on_who_came_first(
     client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1173,6 +1176,7 @@ def bar(page: str) -> tuple[int, str]:
     return int(found[1]), found[2]
 
 
+@pytest.mark.slow
 def test_the_bar_does_not_go_back_whichever_process_shows_it(tmp_path: Path) -> None:
     """Two servers over one file, which learn from the same answers with other draws, and restarts."""
     url = f"sqlite:///{tmp_path / 'shared.db'}"
@@ -1227,6 +1231,7 @@ def test_the_bar_may_go_back_where_answers_are_undone(client: TestClient, study:
 # Words for people.
 
 
+@pytest.mark.slow
 def test_answers_without_a_pattern_are_not_made_into_a_taste(client: TestClient, study: Study) -> None:
     """Not those that all are contradicted; answers at random might have a pattern by accident."""
     person = study.respondent("Ann")
@@ -1262,6 +1267,7 @@ def test_ties_alone_are_no_pattern(client: TestClient, study: Study) -> None:
     assert "No pattern found yet" in client.get(f"/a/{person.record.token}/result").text
 
 
+@pytest.mark.slow
 def test_always_one_side_is_named_and_nothing_is_made_of_it(client: TestClient, study: Study) -> None:
     person = study.respondent("Ann")
     for _ in range(15):
@@ -1278,6 +1284,7 @@ def test_always_one_side_is_named_and_nothing_is_made_of_it(client: TestClient, 
     assert "<title>No pattern found yet: points: the answers of Ann</title>" in report
 
 
+@pytest.mark.slow
 def test_the_report_of_ones_own_answers_says_you(client: TestClient, study: Study) -> None:
     pytest.importorskip("matplotlib")
     report = client.get(f"/a/{answered(study, 'me', 20)}/result/report.html").text
@@ -1328,6 +1335,7 @@ def test_links_of_this_computer_are_said_to_be_so(client: TestClient, study: Stu
 # Another storage.
 
 
+@pytest.mark.slow
 def test_a_study_in_postgresql_goes_from_the_table_to_the_result() -> None:
     storage = open_storage(postgres.fresh_url())
     for client in _client(web.create_app(storage, processes=1)):
