@@ -123,10 +123,9 @@ class FeatureColumn:
         texts = level_texts(cells)
         for i, text in enumerate(texts):
             if text != NOT_KNOWN and text not in places:
-                known = ", ".join(map(repr, self.levels[:SHOWN_LEVELS]))
-                raise InputError(
-                    f"Feature {self.name!r} of {where(i)} is {text!r}; it was learned from {known}."
-                )
+                more = ", ..." * (len(self.levels) > SHOWN_LEVELS)
+                known = ", ".join(map(repr, self.levels[:SHOWN_LEVELS])) + more
+                raise InputError(f"Feature {self.name!r} of {where(i)} is {text!r}; the levels are {known}.")
         return np.array([places.get(text, math.nan) for text in texts])
 
     def unseen(self, cells: NDArray[Any]) -> list[str]:
@@ -168,8 +167,8 @@ class FeatureColumn:
         return np.log(values) if self.role == LOG else values
 
     @property
-    def description(self) -> str:
-        """As "price: number, on a log scale"; "town: 6 categories"; "weight: number in kg, 3 not known"."""
+    def what(self) -> str:
+        """What it is learned from as: "number, on a log scale"; "6 categories"; "number in kg"."""
         what = {
             CATEGORY: f"{len(self.levels)} categories",
             ORDERED: " < ".join(self.levels[:SHOWN_LEVELS]) + " < ..." * (len(self.levels) > SHOWN_LEVELS),
@@ -177,8 +176,13 @@ class FeatureColumn:
         }.get(self.role, NUMBER if self.role == LOG else self.role)
         unit = f" in {self.unit}" if self.unit else ""
         scale = ", on a log scale" if self.role == LOG else ""
-        gaps = f", {self.gaps} not known" if self.gaps else ""
-        return f"{self.name}: {what}{unit}{scale}{gaps}"
+        return f"{what}{unit}{scale}"
+
+    @property
+    def description(self) -> str:
+        """As "price: number, on a log scale"; "town: 6 categories"; "weight: number in kg, 3 not known"."""
+        gaps = f", {self.gaps} {NOT_KNOWN}" if self.gaps else ""
+        return f"{self.name}: {self.what}{gaps}"
 
 
 class Mark(NamedTuple):
