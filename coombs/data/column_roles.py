@@ -124,7 +124,8 @@ def item_columns(
         numbers_items = name in candidates and kind == "number"
         learned_as, levels = _learned_as(table, name, kind, roles.get(name), features is not None)
         role, reason, then = _role(name, names, learned_as, roles.get(name), features, numbers_items)
-        if role == "feature" and roles.get(name) is None and features is None and _is_mostly_blank(column):
+        is_guess = roles.get(name) is None and features is None
+        if role == "feature" and is_guess and _is_mostly_blank(table, name, learned_as):
             role, reason, then = "detail", "has more blank cells than others", f": it {_SHOWN}"
         if role != "feature":
             learned_as, levels = "", ()
@@ -133,9 +134,12 @@ def item_columns(
     return tuple(found)
 
 
-def _is_mostly_blank(column: NDArray[Any]) -> bool:
-    """Whether more than half of the cells are not known."""
-    return 2 * int(is_gap(column).sum()) > len(column)
+def _is_mostly_blank(table: NamedColumns, name: str, learned_as: str) -> bool:
+    """Whether more than half of the cells are not known; beside ticks, a blank is a no."""
+    column = table.typed[name]
+    values = cells.yes_no(table.columns[name]) if learned_as == YES_NO else None
+    gaps = is_gap(column) if values is None else np.isnan(values)
+    return 2 * int(gaps.sum()) > len(column)
 
 
 def _checked_roles(roles: Roles, columns: Sequence[str]) -> dict[str, str | tuple[str, ...]]:

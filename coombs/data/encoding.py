@@ -170,7 +170,7 @@ class FeatureColumn:
     def what(self) -> str:
         """What it is learned from as: "number, on a log scale"; "6 categories"; "number in kg"."""
         what = {
-            CATEGORY: f"{len(self.levels)} categories",
+            CATEGORY: f"{len({*self.levels} - {NOT_KNOWN})} categories",
             ORDERED: " < ".join(self.levels[:SHOWN_LEVELS]) + " < ..." * (len(self.levels) > SHOWN_LEVELS),
             YES_NO: "yes or no",
         }.get(self.role, NUMBER if self.role == LOG else self.role)
@@ -283,6 +283,13 @@ class Encoding:
                 found[name] = found[name].astype(object)
                 found[name][rows] = None
         return found
+
+    def is_known(self, matrix: FloatArray, names: Sequence[str]) -> NDArray[np.bool_]:
+        """(n,) whether the cells of all these columns are known."""
+        known = np.ones(len(matrix), dtype=bool)
+        for name, rows in self._gaps(matrix):
+            known &= ~rows if name in names else True
+        return known
 
     def _gaps(self, matrix: FloatArray) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """Columns with cells that are not known, and (n,) which these are."""

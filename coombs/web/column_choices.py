@@ -181,7 +181,7 @@ def _reasons(upload: Upload, name: str, role: Role) -> Iterator[str]:
     if reading is not None:
         # The unit stands in what was decided.
         phrase = reading.phrase.removeprefix(f"in {reading.unit}") if role in LEARNED else reading.phrase
-        yield from filter(None, [phrase.strip("; ")])
+        yield from filter(None, [phrase.removeprefix("; ").strip()])
     elif role not in LEARNED and (gaps := int(is_gap(upload.table.typed[name]).sum())):
         yield f"{gaps} of {upload.table.n_rows} {NOT_KNOWN}"
 

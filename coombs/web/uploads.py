@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from coombs.data import files, naming
 from coombs.data.catalogue import Catalogue, catalogue, with_roles
+from coombs.data.cells import yes_no
 from coombs.data.column_roles import (
     ItemColumn,
     Roles,
@@ -103,8 +104,10 @@ class Upload:
         return {column.name: column for column in self.item_columns}
 
     def is_constant(self, name: str) -> bool:
-        """Whether all cells that are not blank are alike."""
-        return len({cell for cell in self.table.typed[name].tolist() if not naming.is_missing(cell)}) == 1
+        """Whether all cells that are not blank are alike; beside ticks, a blank is a no."""
+        values = yes_no(self.table.columns[name])
+        cells = self.table.typed[name] if values is None else values
+        return len({cell for cell in cells.tolist() if not naming.is_missing(cell)}) == 1
 
     def texts(self, rows: int) -> list[list[str]]:
         """The first rows."""
