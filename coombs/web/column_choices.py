@@ -125,7 +125,7 @@ def _choice(upload: Upload, roles: ColumnRoles, name: str) -> ColumnChoice:
             decision = _decision(upload, name, role)
         except InputError as error:
             problem = str(error)
-    offered = _offered(upload, name)
+    offered = tuple(_offered(upload, name))
     known = upload.levels[name] if ORDERED in (chosen, *offered) else []
     mark = _mark(known)
     between = f"{mark} " if mark == "," else f" {mark} "

@@ -141,7 +141,7 @@ class Upload:
         found = {one.name: self._role(one, one.name in said) for one in columns}
         pictures = self._pictures([name for name in found if name not in said and found[name] != "names"])
         found |= {name: role for name, role in pictures.items() if role not in (roles or {}).values()}
-        found |= {name: role for name, role in (roles or {}).items() if role in ONCE}
+        found |= {name: role for name, role in (roles or {}).items() if role in (PICTURE, LINK)}
         free = [name for name in ColumnRoles(found).features if name not in said]
         room = max(MOST_FEATURES - len(ColumnRoles(found).features) + len(free), 0)
         return ColumnRoles(found | dict.fromkeys(free[room:], "text"))
