@@ -327,6 +327,9 @@ class Encoding:
 
 def is_gap(cells: NDArray[Any]) -> NDArray[np.bool_]:
     """(n,) whether each cell is blank."""
+    if cells.dtype.kind in "fmM":
+        missing: NDArray[np.bool_] = np.isnan(cells) if cells.dtype.kind == "f" else np.isnat(cells)
+        return missing
     return np.array([text == NOT_KNOWN for text in level_texts(cells)], dtype=bool)
 
 

@@ -52,8 +52,8 @@ DECIDED = {
     "ignore": "left out",
 }
 """What is said of a column that is not learned from."""
-MARKS = (",", "<", ";", "|")
-"""What may stand between levels: the first of these that is in none of them."""
+MARKS = {",": "commas", "<": "<", ";": "semicolons", "|": "|"}
+"""What may stand between levels, the first of these that is in none of them, and what it is called."""
 MOST_LEVELS_SHOWN = 6
 """Levels of a category that are named."""
 MOST_ORDERED = 50
@@ -113,7 +113,7 @@ def _read_levels(upload: Upload, name: str, text: str) -> tuple[str, ...]:
 
 
 def _mark(levels: Sequence[str]) -> str:
-    return next((mark for mark in MARKS if not any(mark in level for level in levels)), MARKS[-1])
+    return next((mark for mark in MARKS if not any(mark in level for level in levels)), "|")
 
 
 def _choice(upload: Upload, roles: ColumnRoles, name: str) -> ColumnChoice:

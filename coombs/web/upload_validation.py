@@ -110,7 +110,9 @@ def _features(upload: Upload, goods: Catalogue) -> Iterator[str]:
     varied = [j for j in one_each if np.ptp(matrix[:, j]) > 0]
     if len(varied) > 1 and len(matrix) > 2:
         names = [goods.features[j] for j in varied]
-        correlation = np.atleast_2d(np.corrcoef(matrix[:, varied].T))
+        # Numbers that are too large for a study have none.
+        with np.errstate(all="ignore"):
+            correlation = np.atleast_2d(np.corrcoef(matrix[:, varied].T))
         for i, j in np.argwhere(np.triu(np.abs(correlation) > CORRELATED, 1))[:MOST_PLACES].tolist():
             way = "go up and down together" if correlation[i, j] > 0 else "move in opposite directions"
             yield f"{names[i]} and {names[j]} {way}, so it will be hard to tell which of the two matters."

@@ -25,7 +25,7 @@ from coombs.data.column_roles import (
     refuse_unknown,
     sorted_levels,
 )
-from coombs.data.encoding import CATEGORY, LEARNED, ORDERED
+from coombs.data.encoding import CATEGORY, LEARNED, ORDERED, YES_NO
 from coombs.data.files import NamedColumns
 from coombs.data.profiles import described_choices, is_described
 from coombs.data.tables import InputError
@@ -105,9 +105,8 @@ class Upload:
 
     def is_constant(self, name: str) -> bool:
         """Whether all cells that are not blank are alike; beside ticks, a blank is a no."""
-        values = yes_no(self.table.columns[name])
-        cells = self.table.typed[name] if values is None else values
-        return len({cell for cell in cells.tolist() if not naming.is_missing(cell)}) == 1
+        values = yes_no(self.table.columns[name]) if self.by_name[name].learned_as == YES_NO else None
+        return len(self.levels[name] if values is None else {*values[~np.isnan(values)].tolist()}) == 1
 
     def texts(self, rows: int) -> list[list[str]]:
         """The first rows."""
@@ -136,8 +135,10 @@ class Upload:
         """
         features, known = with_roles(features, _in_library(roles or {}), self.table)
         said = {*(features or ()), *(known or {})}
-        names = readable_names(self.table)
-        columns = item_columns(self.table, features, None if names in said else names, known)
+        columns = self.item_columns
+        if said:
+            names = readable_names(self.table)
+            columns = item_columns(self.table, features, None if names in said else names, known)
         found = {one.name: self._role(one, one.name in said) for one in columns}
         pictures = self._pictures([name for name in found if name not in said and found[name] != "names"])
         found |= {name: role for name, role in pictures.items() if role not in (roles or {}).values()}
@@ -208,7 +209,7 @@ class Upload:
         """Why a column cannot have its role beside those of the others, or for its size; blank if it can."""
         role = roles.of[name]
         if isinstance(role, str) and role in ONCE and (first := roles.only(role)) != name:
-            return f"{first!r} and {name!r} are both chosen as the {ONCE[role]}; one can be."
+            return f"{first!r} and {name!r} are both chosen as the {ONCE[role]}; choose one of the two."
         if role == CATEGORY and (n := len(self.levels[name])) > MOST_CATEGORIES:
             return f"{name!r} has {n} different cells; a category has {MOST_CATEGORIES} at most."
         return ""

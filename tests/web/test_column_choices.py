@@ -116,7 +116,7 @@ def test_chosen_roles_are_kept_by_the_study_and_said_again(client: TestClient, s
         ("floor", "yes/no", "", "is 'low'; it must be yes or no."),
         ("floor", "ordered", "low, mid", "of line 4 of houses.csv is 'high'; the levels are 'low', 'mid'."),
         ("floor", "ordered", "low, low", "The levels of 'floor' must be two or more, in order, each once."),
-        ("floor", "names", "", "'house' and 'floor' are both chosen as the names of the items; one can be."),
+        ("floor", "names", "", "'house' and 'floor' are both chosen as the names of the items; choose "),
         ("price", "picture", "", ""),
     ],
 )

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from coombs.data.tables import InputError
 from coombs.study import create_study
 from coombs.web.access import COOKIE, Policy
-from coombs.web.column_choices import LABELS, chosen_roles
+from coombs.web.column_choices import LABELS, MARKS, chosen_roles
 from coombs.web.errors import described, pause
 from coombs.web.pages.rendering import go_to, render
 from coombs.web.routing import OWNER_ONLY, cache_of, study_path
@@ -121,6 +121,7 @@ def _preview(
         roles=roles,
         review=review(draft, roles),
         labels=LABELS,
+        marks=MARKS,
         has_repeats=roles.names is not None and bool(draft.repeated(roles.names)),
         name=name,
         problem=problem,
