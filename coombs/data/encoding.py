@@ -178,6 +178,10 @@ class FeatureColumn:
         scale = ", on a log scale" if self.role == LOG else ""
         return f"{what}{unit}{scale}"
 
+    def axis_name(self, name: str) -> str:
+        """What an axis of its numbers is called: a name, with the unit."""
+        return f"{name} ({self.unit})" if self.unit else name
+
     @property
     def description(self) -> str:
         """As "price: number, on a log scale"; "town: 6 categories"; "weight: number in kg, 3 not known"."""

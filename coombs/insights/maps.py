@@ -94,8 +94,8 @@ class LevelSets:
     @property
     def axis_names(self) -> tuple[str, str]:
         """The features with their units, as "size (m²)"."""
-        units = [f" ({one.unit})" if one.unit else "" for one in self.columns]
-        return f"{self.features[0]}{units[0]}", f"{self.features[1]}{units[1]}"
+        (x, y), (across, up) = self.features, self.columns
+        return across.axis_name(x), up.axis_name(y)
 
     @property
     def is_conditional(self) -> bool:

@@ -277,7 +277,7 @@ def _draw_profile(ax: Axes, data: Profile, height: float) -> None:
     ax.set_xlim(data.xs[0], data.xs[-1])
     ax.set_yticks([])
     mark_values(ax.xaxis, data.column, data.xs[0], data.xs[-1])
-    ax.set_xlabel(shown(data.feature))
+    ax.set_xlabel(shown(data.column.axis_name(data.feature)))
     ax.set_title(shown(data.feature), loc="left", fontsize=9)
     calm(ax)
 

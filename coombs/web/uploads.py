@@ -136,7 +136,7 @@ class Upload:
         features, known = with_roles(features, _in_library(roles or {}), self.table)
         said = {*(features or ()), *(known or {})}
         columns = self.item_columns
-        if said:
+        if said or features is not None:
             names = readable_names(self.table)
             columns = item_columns(self.table, features, None if names in said else names, known)
         found = {one.name: self._role(one, one.name in said) for one in columns}

@@ -204,6 +204,14 @@ def test_other_encodings_and_separators_are_the_same_table(change: Callable[[str
     assert other.catalogue(other.guess()).decisions == plain.catalogue(plain.guess()).decisions
 
 
+def test_the_order_that_a_parquet_file_declares_is_kept() -> None:
+    pandas, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    floors = pandas.Categorical(["low", "mid", "high"] * 3, ["low", "mid", "high"], ordered=True)
+    frame = pandas.DataFrame({"home": [f"home {i}" for i in range(9)], "floor": floors})
+    draft = read_upload(frame.to_parquet(), "homes.parquet")
+    assert draft.catalogue(draft.guess()).decisions[0].text == "low < mid < high"
+
+
 @pytest.mark.parametrize("file", ["commutes_wide.csv", "commutes_long.csv"])
 def test_described_pairs_get_a_sentence_that_says_what_would_work(client: TestClient, file: str) -> None:
     reply = client.post("/drafts", files={"file": (file, (DATA / file).read_bytes())})
@@ -243,6 +251,8 @@ def test_the_api_takes_roles_and_answers_with_what_was_decided(client: TestClien
     body = {"name": "b", "csv": HOUSES, "features": ["price:number", "floor:low<mid<high"]}
     found = client.post("/api/studies", json=body).json()
     assert found["features"] == ["price", "floor"] and found["columns"][1]["role"] == "ordered"
+    found = client.post("/api/studies", json={"name": "c", "csv": HOUSES, "features": []}).json()
+    assert found["features"] == [] and {one["role"] for one in found["columns"]} == {"text"}
 
 
 @pytest.mark.parametrize(
