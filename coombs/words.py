@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,10 @@ SHORT_DIGITS = 2
 """Digits of a size that is known roughly."""
 MOST_DECIMALS = 4
 """Decimals of a column whose numbers have no more than these."""
+MOST_LISTED = 8
+"""Words that a sentence lists."""
+BEFORE_NUMBERS = ("$", "£", "¥", "₹")
+"""Units that are written before numbers."""
 THIN = "\u202f"
 """A space that does not break."""
 NO_PATTERN = "No pattern found yet"
@@ -47,6 +52,12 @@ def ordinal(rank: int) -> str:
 def count(n: int, noun: str) -> str:
     """As 1 answer, 2 answers."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def listed(words: Sequence[str], most: int = MOST_LISTED) -> str:
+    """As a, b and c, or a, b and 7 more."""
+    *first, last = words if len(words) <= most else [*words[:most], f"{len(words) - most} more"]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def together(people: int) -> str:
@@ -117,12 +128,17 @@ def within(ends: tuple[float, float], items: tuple[float, float], text: Callable
 
 
 def grouped(text: str) -> str:
-    """A number's text with thin spaces between thousands, from five digits on."""
-    whole, point, rest = text.partition(".")
-    digits = whole.removeprefix("-")
-    if len(digits) < 5 or not digits.isdecimal():
-        return text
-    return f"{'-' if whole.startswith('-') else ''}{int(digits):,}".replace(",", THIN) + point + rest
+    """A number's text, with or without a unit, with thin spaces between thousands from five digits on."""
+    return re.sub(
+        r"^(\D{0,2})(\d{5,})", lambda found: f"{found[1]}{int(found[2]):,}".replace(",", THIN), text
+    )
+
+
+def with_unit(text: str, unit: str) -> str:
+    """A number's text and its unit: 650 €, but $650."""
+    if unit in BEFORE_NUMBERS:
+        return f"{'-' * text.startswith('-')}{unit}{text.removeprefix('-')}"
+    return f"{text} {unit}" if unit else text
 
 
 def numbers(first: float, second: float) -> tuple[str, str]:

@@ -37,7 +37,25 @@ from coombs.words import decimals
 
 MOST_MARKED = 60
 """Items with gaps of which each has an effect of its own; of more, a column says that a cell is not known."""
+SHOWN = "shown, not learned from"
+"""What is said of a column that is text."""
 Details = tuple[Mapping[str, str], ...]
+
+
+@dataclass(frozen=True)
+class ColumnDecision:
+    """What a column is taken for: its role, and that in words ("number in kg, 3 of 40 not known")."""
+
+    name: str
+    role: str
+    text: str
+    levels: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, column: FeatureColumn, n: int) -> ColumnDecision:
+        """Of a column that is learned from, of n items."""
+        gaps = f", {column.gaps} of {n} {NOT_KNOWN}" if column.gaps else ""
+        return cls(column.name, column.role, f"{column.what}{gaps}", column.levels)
 
 
 @dataclass(frozen=True)
@@ -75,6 +93,15 @@ class Catalogue:
         return list(shown_cells(self.table))
 
     @cached_property
+    def decisions(self) -> tuple[ColumnDecision, ...]:
+        """What was decided of each column of the table that is learned from or shown, in that order."""
+        encoding, n = self.table.encoding, len(self.table.matrix)
+        known = [FeatureColumn(name) for name in self.columns] if encoding is None else encoding.columns
+        learned = [ColumnDecision.of(one, n) for one in known if not one.gaps_of]
+        shown = dict.fromkeys(name for row in self.details for name in row)
+        return (*learned, *(ColumnDecision(name, "text", SHOWN) for name in shown))
+
+    @cached_property
     def feature_range(self) -> tuple[FloatArray, FloatArray]:
         """The lowest and the highest value of each feature."""
         return self.table.matrix.min(axis=0), self.table.matrix.max(axis=0)
@@ -104,17 +131,17 @@ def catalogue(
             raise InputError(f"{what} names columns; these items are an array, which has no names.")
         found = tables.array_table(items)
         return Catalogue(found, ({},) * len(found.matrix))
-    features, roles = _with_roles(features, roles, table)
+    features, roles = with_roles(features, roles, table)
     columns = item_columns(table, features, roles=roles)
     checked = _checked(table, columns)
     shown = {column.name: table.columns[column.name] for column in columns if column.role == "detail"}
     told = [one for one in table.sentences if "kept as text" not in one]
     told += [*_notes(columns, features), *_told(checked, columns, table)]
-    told += [*filter(None, [header_note(table)]), *_answers_note(table)]
+    told += filter(None, [header_note(table), answers_note(table)])
     return Catalogue(checked, details_of(shown, len(checked.matrix)), tuple(told))
 
 
-def _with_roles(
+def with_roles(
     features: Sequence[str] | None, roles: Roles | None, table: NamedColumns
 ) -> tuple[Sequence[str] | None, Roles | None]:
     """Columns to learn from and roles, of features some of which may say their role: town:category."""
@@ -153,21 +180,26 @@ def _told(table: ItemTable, columns: Sequence[ItemColumn], source: NamedColumns)
     """What was done with each column, where it is not only that numbers are learned from."""
     why = {name: f" ({one.phrase})" for name, one in source.readings.items() if "kept as text" in one.phrase}
     details = [one.name for one in columns if one.role == "detail"]
-    shown = [f"{name}: shown, not learned from{why.get(name, '')}" for name in details]
+    shown = [f"{name}: {SHOWN}{why.get(name, '')}" for name in details]
     if table.encoding is None and why.keys() & set(details):
         yield f"{'; '.join(shown)}."
     if table.encoding is not None:
         learned = [f"{one.description}{why.get(one.name, '')}" for one in table.encoding.columns]
         yield f"{'; '.join([*learned, *shown])}."
-        for one in table.encoding.columns:
-            if one.role == CATEGORY and len(one.levels) == len(table.matrix) > 2:
-                yield f"All cells of {one.name} differ: as a category it tells no more than the names do."
-        if marked := len(table.encoding.marked):
-            some, them = ("item has", "it") if marked == 1 else ("items have", "them")
-            yield f"{marked} {some} a cell that is not known: only answers about {them} say what it is worth."
+        yield from cautions(table)
 
 
-def _answers_note(table: NamedColumns) -> Iterator[str]:
+def cautions(table: ItemTable) -> Iterator[str]:
+    """What is good to know of columns as they are learned from: categories without a pattern, and gaps."""
+    for one in () if table.encoding is None else table.encoding.columns:
+        if one.role == CATEGORY and len(one.levels) == len(table.matrix) > 2:
+            yield f"All cells of {one.name} differ: as a category it tells no more than the names do."
+    if marked := 0 if table.encoding is None else len(table.encoding.marked):
+        some, them = ("item has", "it") if marked == 1 else ("items have", "them")
+        yield f"{marked} {some} a cell that is not known: only answers about {them} say what it is worth."
+
+
+def answers_note(table: NamedColumns) -> str | None:
     """What is to be said of a file that somebody may have taken for a file of items."""
     names = {name.strip().lower() for name in table.columns}
     told = (
@@ -178,7 +210,8 @@ def _answers_note(table: NamedColumns) -> Iterator[str]:
         {"best", "worst"},
     )
     if table.file and (is_described(table) or any(map(names.issuperset, told))):
-        yield f"{table.file} looks like answers, not like items: coombs fit learns from such a file."
+        return f"{table.file} looks like answers, not like items: coombs fit learns from such a file."
+    return None
 
 
 def item_table(items: TableLike | NamedColumns, roles: Roles | None = None) -> ItemTable:

@@ -50,6 +50,7 @@ _AS = {
     YES_NO: " as yes or no",
     DATE: " as dates",
 }
+_SHOWN = "is shown and not learned from"
 MOST_LEVELS = 30
 """Different words of a column of text that is taken for a category, at most."""
 ROWS_A_LEVEL = 3
@@ -63,7 +64,6 @@ FEWEST_ON_LOG = 8
 
 FEWEST_COUNTED = 5
 """Rows from which on 1, 2, 3, ... is taken for a count of them, whatever the column is called."""
-TAKEN_FOR_NAMES = "numbers the items: it is taken for their names and not learned from"
 READABLE_HEADERS = ("name", "title", "item")
 """Columns of text that are called so are better to read than ids, the first of them best."""
 _ID_WORDS = {"id", "ids", "uid", "uuid", "guid"}
@@ -79,6 +79,7 @@ class ItemColumn:
     """What a column is, and a sentence that says why; `numbers_items`: its numbers only tell items apart.
 
     A feature is learned from as `learned_as` says, a category or an ordered column with these `levels`.
+    `reason` is what the sentence says of the cells, where that decided: "is text".
     """
 
     name: str
@@ -88,6 +89,7 @@ class ItemColumn:
     numbers_items: bool
     learned_as: str = ""
     levels: tuple[str, ...] = ()
+    reason: str = ""
 
 
 def item_columns(
@@ -113,8 +115,7 @@ def item_columns(
     """
     roles = _checked_roles(roles or {}, [*table.columns, *(features or ())])
     given = [name for name, role in roles.items() if role == "names"]
-    apart = [name for name, role in roles.items() if role in LEARNED or not isinstance(role, str)]
-    candidates = _name_columns(table, [*(features or ()), *apart, *(n for n in roles if roles[n] == "text")])
+    candidates = _name_columns(table, [*(features or ()), *(name for name in roles if name not in given)])
     names = next(iter(given), None) or names or next(iter(candidates), None)
     refuse_unknown(features or (), [name for name in table.columns if name != names])
     found = []
@@ -122,20 +123,23 @@ def item_columns(
         kind = _kind(column)
         numbers_items = name in candidates and kind == "number"
         learned_as, levels = _learned_as(table, name, kind, roles.get(name), features is not None)
-        role, why = _role(name, names, learned_as, roles.get(name), features, numbers_items)
-        if role == "feature" and roles.get(name) is None and features is None and _is_mostly_blank(column):
-            role, why = "detail", "has more blank cells than others: it is shown and not learned from"
+        role, reason, then = _role(name, names, learned_as, roles.get(name), features, numbers_items)
+        is_guess = roles.get(name) is None and features is None
+        if role == "feature" and is_guess and _is_mostly_blank(table, name, learned_as):
+            role, reason, then = "detail", "has more blank cells than others", f": it {_SHOWN}"
         if role != "feature":
             learned_as, levels = "", ()
-        found.append(
-            ItemColumn(name, kind, role, f"Column {name!r} {why}.", numbers_items, learned_as, levels)
-        )
+        why = f"Column {name!r} {reason}{then}."
+        found.append(ItemColumn(name, kind, role, why, numbers_items, learned_as, levels, then and reason))
     return tuple(found)
 
 
-def _is_mostly_blank(column: NDArray[Any]) -> bool:
-    """Whether more than half of the cells are not known."""
-    return 2 * int(is_gap(column).sum()) > len(column)
+def _is_mostly_blank(table: NamedColumns, name: str, learned_as: str) -> bool:
+    """Whether more than half of the cells are not known; beside ticks, a blank is a no."""
+    column = table.typed[name]
+    values = cells.yes_no(table.columns[name]) if learned_as == YES_NO else None
+    gaps = is_gap(column) if values is None else np.isnan(values)
+    return 2 * int(gaps.sum()) > len(column)
 
 
 def _checked_roles(roles: Roles, columns: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
@@ -143,22 +147,23 @@ def _checked_roles(roles: Roles, columns: Sequence[str]) -> dict[str, str | tupl
     if not isinstance(roles, Mapping):
         raise InputError(f"roles is {roles!r}; it must be a dict from columns' names to what they are.")
     refuse_unknown(map(str, roles), columns)
-    found: dict[str, str | tuple[str, ...]] = {}
-    for name, role in roles.items():
-        if isinstance(role, list | tuple):
-            found[str(name)] = tuple(naming.text(level).strip() for level in role)
-            if len(set(found[str(name)])) < max(len(role), 2):
-                raise InputError(f"The levels of {name!r} must be two or more, in order, each once.")
-        elif role in ROLES:
-            found[str(name)] = role
-        else:
-            known = ", ".join(map(repr, ROLES))
-            raise InputError(
-                f"The role of {name!r} is {role!r}; it must be one of {known}, or a list of levels."
-            )
+    found = {str(name): checked_role(name, role) for name, role in roles.items()}
     if sum(role == "names" for role in found.values()) > 1:
         raise InputError("More than one column has the role 'names'; one holds the names of the items.")
     return found
+
+
+def checked_role(name: str, role: str | Sequence[str]) -> str | tuple[str, ...]:
+    """The role of a column, or its levels, once it is one that there is."""
+    if isinstance(role, list | tuple):
+        levels = tuple(naming.text(level).strip() for level in role)
+        if len(set(levels)) < max(len(role), 2):
+            raise InputError(f"The levels of {name!r} must be two or more, in order, each once.")
+        return levels
+    if role not in ROLES:
+        known = ", ".join(map(repr, ROLES))
+        raise InputError(f"The role of {name!r} is {role!r}; it must be one of {known}, or a list of levels.")
+    return str(role)
 
 
 def _learned_as(
@@ -173,7 +178,7 @@ def _learned_as(
     if role == ORDERED:
         if declared is not None and declared.levels:
             return ORDERED, declared.levels
-        return ORDERED, _sorted_levels(name, column)
+        return ORDERED, _ordered_levels(name, column)
     return (role, ()) if role in LEARNED else ("", ())
 
 
@@ -223,11 +228,17 @@ def _skewness(values: NDArray[np.float64]) -> float:
         return float((away**3).mean() / max(float((away**2).mean()), np.finfo(float).tiny) ** 1.5)
 
 
-def _sorted_levels(name: str, column: NDArray[Any]) -> tuple[str, ...]:
-    """The levels of a column that is said to be ordered, by their numbers; words do not say their order."""
+def sorted_levels(column: NDArray[Any]) -> list[str]:
+    """The different cells of a column, by their numbers if all are numbers, otherwise by the alphabet."""
     levels = sorted({text for text in level_texts(column) if text != NOT_KNOWN})
+    return sorted(levels, key=float) if all(map(_is_finite, levels)) else levels
+
+
+def _ordered_levels(name: str, column: NDArray[Any]) -> tuple[str, ...]:
+    """The levels of a column that is said to be ordered, by their numbers; words do not say their order."""
+    levels = sorted_levels(column)
     if all(map(_is_finite, levels)):
-        return tuple(sorted(levels, key=float))
+        return tuple(levels)
     some = levels[:3] + ["..."] * (len(levels) > 3)
     raise InputError(
         f"Words do not say their order: give the levels of {name!r} from low to high, as "
@@ -242,23 +253,23 @@ def _role(
     asked: str | tuple[str, ...] | None,
     features: Sequence[str] | None,
     numbers_items: bool,
-) -> tuple[Role, str]:
-    """What a column is, and why."""
+) -> tuple[Role, str, str]:
+    """What a column is, why, and what follows from that reason, if there is one."""
     if name == names:
-        return "names", TAKEN_FOR_NAMES if numbers_items else "holds the names of the items"
+        if numbers_items and asked is None:
+            return "names", "numbers the items", ": it is taken for their names and not learned from"
+        return "names", "holds the names of the items", ""
     if asked == "ignore":
-        return "ignored", "is left out"
+        return "ignored", "is left out", ""
     if asked is not None:
-        if learned_as:
-            return "feature", f"is learned from{_AS[learned_as]}"
-        return "detail", "is shown and not learned from"
+        return ("feature", f"is learned from{_AS[learned_as]}", "") if learned_as else ("detail", _SHOWN, "")
     if features is not None and name not in features:
-        return "detail", "is not one of the chosen features: it is shown and not learned from"
+        return "detail", "is not one of the chosen features", f": it {_SHOWN}"
     if features is None and numbers_items:
-        return "detail", "only numbers the items, and is not learned from"
+        return "detail", "only numbers the items", ", and is not learned from"
     if not learned_as:
-        return "detail", "is text: it is shown and not learned from"
-    return "feature", f"is learned from{_AS[learned_as]}"
+        return "detail", "is text", f": it {_SHOWN}"
+    return "feature", f"is learned from{_AS[learned_as]}", ""
 
 
 def refuse_unknown(wanted: Iterable[str | None], columns: Sequence[str]) -> None:

@@ -123,10 +123,9 @@ class FeatureColumn:
         texts = level_texts(cells)
         for i, text in enumerate(texts):
             if text != NOT_KNOWN and text not in places:
-                known = ", ".join(map(repr, self.levels[:SHOWN_LEVELS]))
-                raise InputError(
-                    f"Feature {self.name!r} of {where(i)} is {text!r}; it was learned from {known}."
-                )
+                more = ", ..." * (len(self.levels) > SHOWN_LEVELS)
+                known = ", ".join(map(repr, self.levels[:SHOWN_LEVELS])) + more
+                raise InputError(f"Feature {self.name!r} of {where(i)} is {text!r}; the levels are {known}.")
         return np.array([places.get(text, math.nan) for text in texts])
 
     def unseen(self, cells: NDArray[Any]) -> list[str]:
@@ -168,17 +167,26 @@ class FeatureColumn:
         return np.log(values) if self.role == LOG else values
 
     @property
-    def description(self) -> str:
-        """As "price: number, on a log scale"; "town: 6 categories"; "weight: number in kg, 3 not known"."""
+    def what(self) -> str:
+        """What it is learned from as: "number, on a log scale"; "6 categories"; "number in kg"."""
         what = {
-            CATEGORY: f"{len(self.levels)} categories",
+            CATEGORY: f"{len({*self.levels} - {NOT_KNOWN})} categories",
             ORDERED: " < ".join(self.levels[:SHOWN_LEVELS]) + " < ..." * (len(self.levels) > SHOWN_LEVELS),
             YES_NO: "yes or no",
         }.get(self.role, NUMBER if self.role == LOG else self.role)
         unit = f" in {self.unit}" if self.unit else ""
         scale = ", on a log scale" if self.role == LOG else ""
-        gaps = f", {self.gaps} not known" if self.gaps else ""
-        return f"{self.name}: {what}{unit}{scale}{gaps}"
+        return f"{what}{unit}{scale}"
+
+    def axis_name(self, name: str) -> str:
+        """What an axis of its numbers is called: a name, with the unit."""
+        return f"{name} ({self.unit})" if self.unit else name
+
+    @property
+    def description(self) -> str:
+        """As "price: number, on a log scale"; "town: 6 categories"; "weight: number in kg, 3 not known"."""
+        gaps = f", {self.gaps} {NOT_KNOWN}" if self.gaps else ""
+        return f"{self.name}: {self.what}{gaps}"
 
 
 class Mark(NamedTuple):
@@ -280,6 +288,13 @@ class Encoding:
                 found[name][rows] = None
         return found
 
+    def is_known(self, matrix: FloatArray, names: Sequence[str]) -> NDArray[np.bool_]:
+        """(n,) whether the cells of all these columns are known."""
+        known = np.ones(len(matrix), dtype=bool)
+        for name, rows in self._gaps(matrix):
+            known &= ~rows if name in names else True
+        return known
+
     def _gaps(self, matrix: FloatArray) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """Columns with cells that are not known, and (n,) which these are."""
         for one, block in zip(self.columns, self.blocks, strict=False):
@@ -316,6 +331,9 @@ class Encoding:
 
 def is_gap(cells: NDArray[Any]) -> NDArray[np.bool_]:
     """(n,) whether each cell is blank."""
+    if cells.dtype.kind in "fmM":
+        missing: NDArray[np.bool_] = np.isnan(cells) if cells.dtype.kind == "f" else np.isnat(cells)
+        return missing
     return np.array([text == NOT_KNOWN for text in level_texts(cells)], dtype=bool)
 
 

@@ -170,7 +170,7 @@ def axis_ticks(column: FeatureColumn, low: float, high: float, count: int) -> li
     if column.role == ORDERED:
         return [(float(k), level) for k, level in enumerate(column.levels) if low <= k <= high]
     if column.role == DATE:
-        return [(day, date_text(day)) for day in np.linspace(low, high, count + 2)[1:-1].round().tolist()]
+        return _date_ticks(low, high, count)
     if column.role != LOG:
         return None
     first, last = math.floor(low / math.log(10)), math.ceil(high / math.log(10))
@@ -179,3 +179,18 @@ def axis_ticks(column: FeatureColumn, low: float, high: float, count: int) -> li
     if len(inside) > count:
         inside = [value for value in inside if math.log10(value).is_integer()][:: max(1, len(inside) // 18)]
     return [(math.log(value), plain(value)) for value in inside]
+
+
+def _date_ticks(low: float, high: float, count: int) -> list[tuple[float, str]]:
+    """About so many dates: the first days of years or of months where these are enough, or else any days."""
+    ends = [np.datetime64(math.floor(end), "D") for end in (low, high)]
+    # Years are counted from 1970, months from its January.
+    for unit, zero, steps in (("Y", 1970, (500, 200, 100, 50, 20, 10, 5, 2, 1)), ("M", 0, (6, 3, 2, 1))):
+        first, last = (end.astype(f"datetime64[{unit}]") for end in ends)
+        every = np.arange(first, last + 1)
+        days = every.astype("datetime64[D]").astype(np.float64)
+        for step in steps:
+            some = (days >= low) & (days <= high) & ((every.astype(np.int64) + zero) % step == 0)
+            if some.sum() >= count - 1:
+                return list(zip(days[some].tolist(), map(str, every[some]), strict=True))
+    return [(day, date_text(day)) for day in np.linspace(low, high, count + 2)[1:-1].round().tolist()]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from coombs.data.catalogue import Catalogue
 from coombs.data.encoding import CATEGORY, LOG, NUMBER, FeatureColumn
-from coombs.words import numbers
+from coombs.words import numbers, with_unit
 
 
 class ComparisonRow(NamedTuple):
@@ -41,11 +42,22 @@ def comparison_rows(items: Catalogue, positions: tuple[int, int]) -> list[Compar
         if column.gaps_of:
             continue
         cells = known.get(column.name, values[:, block[0]])
-        is_number = column.role in (NUMBER, LOG) and None not in cells.tolist()
-        texts = numbers(*cells.tolist()) if is_number else (column.text(cells[0]), column.text(cells[1]))
+        texts = _texts(column, cells.tolist() if column.role in (NUMBER, LOG) else list(cells))
         first, second = shares[:, block[0]].tolist()
         has_place = column.role != CATEGORY and None not in cells.tolist()
         features.append(ComparisonRow(column.name, texts, (first, second) if has_place else None))
     left, right = (items.details[position] for position in positions)
     names = dict.fromkeys([*left, *right])
     return features + [ComparisonRow(name, (left.get(name, ""), right.get(name, "")), None) for name in names]
+
+
+def _texts(column: FeatureColumn, cells: Sequence[Any]) -> tuple[str, str]:
+    """Two cells as people read them: numbers with their unit and as many digits as tell them apart."""
+    known = [cell for cell in cells if cell is not None]
+    if column.role not in (NUMBER, LOG) or not known:
+        return column.text(cells[0]), column.text(cells[1])
+    texts = iter(numbers(known[0], known[-1]))
+    first, second = (
+        column.text(cell) if cell is None else with_unit(next(texts), column.unit) for cell in cells
+    )
+    return first, second

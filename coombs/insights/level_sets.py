@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coombs.data.tables import FloatArray, InputError, ItemTable, TableLike
 from coombs.estimators.taste import TasteEstimator
@@ -297,15 +298,17 @@ def _level_sets(scene: _Scene, plane: list[int], size: int) -> LevelSets:
     columns = {one.block[0]: one.column for one in table_columns(scene.est.model_)}
     axes, shares = _axes_of(surface.scaled_metric[np.ix_(plane, plane)], surface.scales[plane])
     order = np.argsort(scene.est.distance(table), kind="stable")
+    drawn = _is_drawn(table, [names[j] for j in plane])
+    called = np.array(item_names(table), dtype=object)
     return LevelSets(
         features=(names[plane[0]], names[plane[1]]),
         xs=xs,
         ys=ys,
         distance=distance,
         levels=levels,
-        points=table.matrix[:, plane],
-        names=item_names(table),
-        ranks=np.argsort(order) + 1,
+        points=table.matrix[drawn][:, plane],
+        names=tuple(called[drawn]),
+        ranks=(np.argsort(order) + 1)[drawn],
         base=scene.base,
         others=scene.others(plane),
         is_average=average,
@@ -322,7 +325,15 @@ def _level_sets(scene: _Scene, plane: list[int], size: int) -> LevelSets:
         shares=shares,
         level=scene.level,
         columns=(columns[plane[0]], columns[plane[1]]),
+        left_out=tuple(called[~drawn]),
     )
+
+
+def _is_drawn(table: ItemTable, features: Sequence[str]) -> NDArray[np.bool_]:
+    """(n,) which items have a place in a map: those of which both values are known, unless that is none."""
+    every = np.ones(len(table.matrix), dtype=bool)
+    known = every if table.encoding is None else table.encoding.is_known(table.matrix, features)
+    return known if known.any() else every
 
 
 def _wish(scene: _Scene, feature: FeatureRange, j: int) -> str:

@@ -54,6 +54,7 @@ class LevelSets:
         one spread long for the first and in proportion for the other, and their shares; none of an average
     level : of the interval
     columns : how the two columns of the table became numbers, which these values are
+    left_out : names of items that are not among the points, as one of the two values is not known
 
     Examples
     --------
@@ -88,6 +89,13 @@ class LevelSets:
     shares: FloatArray
     level: float
     columns: tuple[FeatureColumn, FeatureColumn] = (PLAIN, PLAIN)
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def axis_names(self) -> tuple[str, str]:
+        """The features with their units, as "size (m²)"."""
+        (x, y), (across, up) = self.features, self.columns
+        return across.axis_name(x), up.axis_name(y)
 
     @property
     def is_conditional(self) -> bool:

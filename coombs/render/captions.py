@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from coombs.insights.maps import OVER_ITEMS, LevelSets
+from coombs.words import listed
 
 
 def mark_text(data: LevelSets) -> str:
@@ -27,6 +28,8 @@ def map_text(data: LevelSets, better: str, mark: str) -> str:
     parts = [f"Everything along a line is equally good; the {better}, the better. Dots are the items."]
     if data.is_average:
         parts.append("This is the taste that predicts and ranks, not the ideal alone.")
+    if data.left_out:
+        parts.append(f"Not drawn, as a value is not known: {listed(data.left_out)}.")
     parts.append(mark_caption(data, mark))
     if len(data.base) > 2:
         parts.append(f"For the lines, {others_text(data)}; each item is judged by its own.")

@@ -62,7 +62,7 @@ def _draw_curve(ax: Axes, curve: TasteCurve, words: str) -> None:
     is_whole = bool((curve.points == np.round(curve.points)).all())
     ax.xaxis.set_major_locator(MaxNLocator(5, prune=None if is_whole else "both", integer=is_whole))
     mark_values(ax.xaxis, curve.column, curve.xs[0], curve.xs[-1])
-    ax.set_xlabel(shown(curve.feature))
+    ax.set_xlabel(shown(curve.column.axis_name(curve.feature)))
     ax.set_title(words, loc="left", fontsize=8, color=GREY)
     calm(ax)
 

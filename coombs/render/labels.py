@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coombs.data.encoding import DATE, LOG, FeatureColumn
 from coombs.data.tables import FloatArray
 from coombs.insights.columns import axis_ticks
 from coombs.terminal_text import terminal_safe
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
-
-    from coombs.data.encoding import FeatureColumn
 
 LONGEST = 28
 """Letters of a line."""
@@ -25,6 +24,8 @@ SIZE = 8.0
 """Of labels, in points."""
 WAYS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 """On which sides of its dot a label may stand."""
+BETWEEN = 6.0
+"""From one label of an axis to the next, in points."""
 GAPS = (4.0, 8.0)
 """How far from it, in points."""
 
@@ -39,8 +40,13 @@ def shown(name: str, longest: int = LONGEST) -> str:
 def mark_values(axis: Axis, column: FeatureColumn, low: float, high: float, count: int = 4) -> None:
     """Levels, dates and numbers of a log scale on an axis; plain numbers stay as they are."""
     ticks = axis_ticks(column, low, high, count)
-    if ticks is not None:
-        axis.set_ticks([place for place, _ in ticks], labels=[shown(text, 12) for _, text in ticks])
+    if ticks is None:
+        return
+    if column.role in (DATE, LOG) and axis is axis.axes.xaxis:
+        room = axis.axes.bbox.width * 72 / axis.axes.figure.dpi
+        while len(ticks) > 2 and sum(text_size(text)[0] + BETWEEN for _, text in ticks) > room:
+            ticks = ticks[::2]
+    axis.set_ticks([place for place, _ in ticks], labels=[shown(text, 12) for _, text in ticks])
 
 
 def wrapped(name: str) -> str:

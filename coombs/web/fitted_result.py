@@ -13,10 +13,10 @@ from coombs.data import naming
 from coombs.data.catalogue import shown_cells
 from coombs.data.tables import FloatArray
 from coombs.insights.selection import item_names
-from coombs.insights.statements import NOT_KNOWN, SWEET_SPOT, decide_most
+from coombs.insights.statements import BY_LEVEL, NOT_KNOWN, SWEET_SPOT, decide_most
 from coombs.insights.what_matters import what_matters_data
 from coombs.study import Answer, Respondent
-from coombs.words import grouped, number, percent, plain, within
+from coombs.words import grouped, listed, number, percent, plain, with_unit, within
 
 N_BEST = 4
 """Best items that are shown beside the ideal."""
@@ -81,13 +81,13 @@ class CorrectableAnswer(NamedTuple):
 class Column:
     """A feature of all items, and its values as people write them."""
 
-    def __init__(self, values: FloatArray) -> None:
-        self.values = values
+    def __init__(self, values: FloatArray, unit: str = "") -> None:
+        self.values, self.unit = values, unit
         self.lowest, self.highest = float(values.min()), float(values.max())
 
     def text(self, value: float) -> str:
         """A value that an item has."""
-        return grouped(plain(value))
+        return grouped(with_unit(plain(value), self.unit))
 
     def ideal(self, value: float) -> str:
         """A value that need not be an item's: not beyond them all, where only its side is known."""
@@ -104,7 +104,7 @@ class Column:
         return within((low, high), (self.lowest, self.highest), self._between_items)
 
     def _between_items(self, value: float) -> str:
-        return grouped(number(value, self.highest - self.lowest))
+        return grouped(with_unit(number(value, self.highest - self.lowest), self.unit))
 
 
 class FittedResult:
@@ -138,7 +138,24 @@ class FittedResult:
         data = what_matters_data(self.result.model, verdicts=self.explanation.ideal)
         ends = np.repeat(data.importance[:, None], 2, axis=1) if data.interval is None else data.interval
         rows = zip(data.features, data.importance.tolist(), ends.tolist(), data.wishes, strict=True)
-        return [Matter(name, share, low, high, wish) for name, share, (low, high), wish in rows]
+        return [
+            Matter(name, share, low, high, self._better_levels(name) or wish)
+            for name, share, (low, high), wish in rows
+        ]
+
+    def _better_levels(self, name: str) -> str:
+        """As "dark is better, light and medium are worse", of a category as far as it is known."""
+        wanted = next((one for one in self.explanation.ideal if one.feature == name), None)
+        if wanted is None or wanted.verdict != BY_LEVEL:
+            return ""
+        known = [one for one in self.explanation.levels if one.feature == name and one.is_known]
+        parts = []
+        for word, some in (
+            ("better", [one.level for one in known if one.score > 0]),
+            ("worse", [one.level for one in known if one.score <= 0]),
+        ):
+            parts += [f"{listed(some)} {'is' if len(some) == 1 else 'are'} {word}"] if some else []
+        return ", ".join(parts)
 
     @property
     def decides(self) -> list[Matter]:
@@ -183,10 +200,13 @@ class FittedResult:
 
     def ideal(self) -> list[IdealRow]:
         """The ideal beside the best items, the most important feature first."""
-        cells = shown_cells(self.respondent.study.catalogue.table)
+        table = self.respondent.study.catalogue.table
+        cells = shown_cells(table)
+        units = {} if table.encoding is None else {one.name: one.unit for one in table.encoding.columns}
         wanted = {one.feature: one for one in self.explanation.ideal}
         rows = []
-        for matter in self.matters:
+        # That a cell is not known is no cell of its own.
+        for matter in (one for one in self.matters if one.feature in cells):
             shown, one = cells[matter.feature], wanted.get(matter.feature)
             is_known = one is not None and one.verdict != NOT_KNOWN
             values = [cell for cell in shown if not isinstance(cell, str)]
@@ -194,7 +214,8 @@ class FittedResult:
                 texts = tuple(str(shown[place.position]) for place in self.best)
                 rows.append(IdealRow(matter.feature, matter.wish, is_known, "", texts))
                 continue
-            column, text, between = Column(np.array(values)), matter.wish, ""
+            column = Column(np.array(values), units.get(matter.feature, ""))
+            text, between = matter.wish, ""
             if one is not None and one.verdict == SWEET_SPOT and one.value is not None:
                 text = column.ideal(one.value)
                 between = "" if one.low is None or one.high is None else column.between(one.low, one.high)

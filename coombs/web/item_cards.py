@@ -9,6 +9,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from coombs.data.catalogue import Catalogue
+from coombs.data.encoding import LEARNED, LOG, NUMBER
 from coombs.insights.comparison_rows import ComparisonRow, comparison_rows
 from coombs.words import grouped
 
@@ -25,12 +26,15 @@ IMAGE_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".avif")
 
 @dataclass(frozen=True)
 class CardFeature:
-    """A feature of an item; `share` is where it lies between the lowest, 0, and the highest, 1."""
+    """A feature of an item; `share` is where it lies between the lowest, 0, and the highest, 1.
+
+    A level of a category lies nowhere, nor does a cell that is not known: None.
+    """
 
     label: str
     text: str
     differs: bool
-    share: float
+    share: float | None
 
 
 class Card(NamedTuple):
@@ -49,6 +53,7 @@ class Cards:
 
     def __init__(self, items: Catalogue, local: bool = False) -> None:
         self.items, self.local = items, local
+        self.roles = {one.name: one.role for one in items.decisions if one.role in LEARNED}
         names = list(items.details[0]) if items.details else []
         cells = {name: [row.get(name, "") for row in items.details[:SAMPLE_ROWS]] for name in names}
         self.picture_column = picture_column(cells)
@@ -61,16 +66,18 @@ class Cards:
         return self._card(first, 0, rows), self._card(second, 1, rows)
 
     def _card(self, position: int, side: int, rows: Sequence[ComparisonRow]) -> Card:
-        features = tuple(
-            CardFeature(row.label, grouped(row.texts[side]), row.differs, row.shares[side])
-            for row in rows
-            if row.shares is not None
-        )
+        features = tuple(self._feature(row, side) for row in rows if row.label in self.roles)
         hidden = (self.picture_column, self.link_column)
-        details = [(row.label, row.texts[side]) for row in rows if row.shares is None]
+        details = [(row.label, row.texts[side]) for row in rows if row.label not in self.roles]
         rest = tuple((name, text) for name, text in details if text and name not in hidden)
         picture = self._picture(self.items.details[position].get(self.picture_column or "", ""))
         return Card(self.items.names[position], position, picture, self.link(position), features, rest)
+
+    def _feature(self, row: ComparisonRow, side: int) -> CardFeature:
+        text = row.texts[side]
+        is_number = self.roles[row.label] in (NUMBER, LOG)
+        share = None if row.shares is None else row.shares[side]
+        return CardFeature(row.label, grouped(text) if is_number else text, row.differs, share)
 
     def link(self, position: int) -> str | None:
         """Where to read more about an item."""
@@ -112,8 +119,11 @@ def link_column(columns: Mapping[str, Sequence[str]]) -> str | None:
 def _column(
     columns: Mapping[str, Sequence[str]], names: Sequence[str], is_one: Callable[[str], object]
 ) -> str | None:
-    called = {name.strip().lower(): name for name in reversed(list(columns))}
     filled = {name: [cell for cell in cells if cell.strip()] for name, cells in columns.items()}
+    shown = [
+        name for name, cells in filled.items() if any(web_address(cell) or _is_image(cell) for cell in cells)
+    ]
+    called = {name.strip().lower(): name for name in reversed(shown)}
     likely = (name for name, cells in filled.items() if cells and all(map(is_one, cells)))
     return next((called[name] for name in names if name in called), next(likely, None))
 

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data import files, naming
-from coombs.data.catalogue import Catalogue, details_of, encoded_items
-from coombs.data.column_roles import ItemColumn, is_id_header, item_columns, readable_names, refuse_unknown
-from coombs.data.encoding import CATEGORY, is_gap
+from coombs.data.catalogue import Catalogue, catalogue, with_roles
+from coombs.data.cells import yes_no
+from coombs.data.column_roles import (
+    ItemColumn,
+    Roles,
+    is_id_header,
+    item_columns,
+    readable_names,
+    refuse_unknown,
+    sorted_levels,
+)
+from coombs.data.encoding import CATEGORY, LEARNED, ORDERED, YES_NO
 from coombs.data.files import NamedColumns
-from coombs.data.tables import Columns, InputError
+from coombs.data.profiles import described_choices, is_described
+from coombs.data.tables import InputError
 from coombs.web.item_cards import (
     IMAGE_ENDINGS,
     LINK,
@@ -28,6 +38,7 @@ from coombs.web.item_cards import (
     picture_column,
     web_address,
 )
+from coombs.words import count, listed
 
 MOST_ROWS = 20_000
 """Items of a study."""
@@ -35,32 +46,44 @@ MOST_COLUMNS = 200
 """Columns of a file."""
 MOST_FEATURES = 30
 """Columns to learn from."""
+MOST_CATEGORIES = 100
+"""Levels of a category that somebody chose."""
 MOST_CELLS = 1_000_000
 """Rows times columns."""
 MOST_NAMES = 500
 """People who get a link at once."""
+MOST_PLACES = 5
+"""Rows that are named."""
 LONGEST_NAME = 120
 """Characters of a study's, a person's or a file's name."""
+ONCE = {"names": "names of the items", PICTURE: "picture", LINK: "link"}
+"""Roles that one column can have, and what they are called."""
+Role: TypeAlias = str | tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """Which column is what.
+    """What each column is: one of `ROLES`, the picture or the link, or the levels of an ordered one.
 
-    `complete` leaves out rows in which a feature is missing; `numbered` numbers names that are repeated.
+    `numbered` numbers names that are repeated.
     """
 
-    features: tuple[str, ...] = ()
-    names: str | None = None
-    picture: str | None = None
-    link: str | None = None
-    complete: bool = False
+    of: Mapping[str, Role] = field(default_factory=dict)
     numbered: bool = False
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """All that have a role."""
-        return (*self.features, *filter(None, (self.names, self.picture, self.link)))
+    def features(self) -> tuple[str, ...]:
+        """Columns that are learned from."""
+        return tuple(name for name, role in self.of.items() if role in LEARNED or isinstance(role, tuple))
+
+    @property
+    def names(self) -> str | None:
+        """The column that holds the names."""
+        return self.only("names")
+
+    def only(self, role: str) -> str | None:
+        """The column that has a role which one column can have."""
+        return next((name for name, one in self.of.items() if one == role), None)
 
 
 @dataclass(frozen=True)
@@ -76,31 +99,14 @@ class Upload:
         return item_columns(self.table, names=readable_names(self.table))
 
     @cached_property
-    def numeric(self) -> tuple[str, ...]:
-        """Columns of numbers, gaps allowed."""
-        return tuple(column.name for column in self.item_columns if column.kind == "number")
-
-    @cached_property
-    def learnable(self) -> tuple[str, ...]:
-        """Columns that can be ticked: numbers, and whatever else is learned from by its cells."""
-        others = {one.name for one in self.item_columns if one.role == "feature" and one.kind == "text"}
-        return tuple(name for name in self.table.columns if name in self.numeric or name in others)
-
-    @cached_property
-    def numbering(self) -> tuple[str, ...]:
-        """Columns of numbers that only number the items."""
-        return tuple(column.name for column in self.item_columns if column.numbers_items)
-
-    def gaps(self, name: str) -> list[int]:
-        """Rows in which a column has no number; in a category, a blank is a level."""
-        if name in self.learnable and name not in self.numeric:
-            kind = next(one.learned_as for one in self.item_columns if one.name == name)
-            return [] if kind == CATEGORY else np.flatnonzero(is_gap(self.table.typed[name])).tolist()
-        return [i for i, cell in enumerate(self.table.typed[name].tolist()) if not _is_number(cell)]
+    def by_name(self) -> dict[str, ItemColumn]:
+        """The same, by name."""
+        return {column.name: column for column in self.item_columns}
 
     def is_constant(self, name: str) -> bool:
-        """Whether all cells that are not blank are alike."""
-        return len({cell for cell in self.table.typed[name].tolist() if not naming.is_missing(cell)}) == 1
+        """Whether all cells that are not blank are alike; beside ticks, a blank is a no."""
+        values = yes_no(self.table.columns[name]) if self.by_name[name].learned_as == YES_NO else None
+        return len(self.levels[name] if values is None else {*values[~np.isnan(values)].tolist()}) == 1
 
     def texts(self, rows: int) -> list[list[str]]:
         """The first rows."""
@@ -112,56 +118,75 @@ class Upload:
         times = Counter(self.table.columns[name].tolist())
         return [cell for cell in times if cell and times[cell] > 1]
 
+    def sample(self, name: str) -> list[str]:
+        """The first cells of a column."""
+        return [str(cell) for cell in self.table.columns[name][:SAMPLE_ROWS]]
+
     @cached_property
     def on_disk(self) -> tuple[str, ...]:
         """Columns of pictures in files, which an upload does not bring."""
-        return tuple(name for name in self.table.columns if _are_files(self._cells(name)))
+        return tuple(name for name in self.table.columns if _are_files(self.sample(name)))
 
-    def guess(self) -> ColumnRoles:
-        """What the columns probably are."""
-        names = next((column.name for column in self.item_columns if column.role == "names"), None)
-        others = {
-            name: self._cells(name)
-            for name in self.table.columns
-            if name != names and name not in self.numeric
-        }
-        # Without any web address there is nothing to show.
-        pictures = {name: cells for name, cells in others.items() if any(map(web_address, cells))}
-        picture = picture_column(pictures)
-        link = link_column({name: cells for name, cells in others.items() if name != picture})
-        features = [
-            column.name
-            for column in self.item_columns
-            if column.role == "feature"
-            and column.name in self.learnable
-            and column.name not in (picture, link)
-            and not is_id_header(column.name)
-            and not self.gaps(column.name)
-            and not self.is_constant(column.name)
-        ]
-        return ColumnRoles(tuple(features[:MOST_FEATURES]), names, picture, link)
+    def guess(self, features: Sequence[str] | None = None, roles: Roles | None = None) -> ColumnRoles:
+        """What the columns probably are, but for those that are said to be something.
+
+        As in the library, but that ids, constants and columns with mistakes in them are only shown, and so
+        are columns beyond the most that can be learned from.
+        """
+        features, known = with_roles(features, _in_library(roles or {}), self.table)
+        said = {*(features or ()), *(known or {})}
+        columns = self.item_columns
+        if said or features is not None:
+            names = readable_names(self.table)
+            columns = item_columns(self.table, features, None if names in said else names, known)
+        found = {one.name: self._role(one, one.name in said) for one in columns}
+        pictures = self._pictures([name for name in found if name not in said and found[name] != "names"])
+        found |= {name: role for name, role in pictures.items() if role not in (roles or {}).values()}
+        found |= {name: role for name, role in (roles or {}).items() if role in (PICTURE, LINK)}
+        free = [name for name in ColumnRoles(found).features if name not in said]
+        room = max(MOST_FEATURES - len(ColumnRoles(found).features) + len(free), 0)
+        return ColumnRoles(found | dict.fromkeys(free[room:], "text"))
+
+    def _role(self, column: ItemColumn, is_said: bool) -> Role:
+        """What a column is, in one word or by its levels."""
+        if column.role != "feature":
+            return {"names": "names", "ignored": "ignore"}.get(column.role, "text")
+        if not is_said and self.doubt(column.name):
+            return "text"
+        return column.levels if column.learned_as == ORDERED else column.learned_as
+
+    def doubt(self, name: str) -> str:
+        """Why a column that the library would learn from is only shown by default; blank where it is not."""
+        if self.by_name[name].kind == "mixed":
+            cells = self.table.typed[name].tolist()
+            row = next((i for i, cell in enumerate(cells) if isinstance(cell, str)), 0)
+            return (
+                f"is not all numbers: in {self.places([row])} it is {cells[row]!r}; "
+                "correct the file if it should count"
+            )
+        if self.is_constant(name):
+            return "is the same for all items"
+        return "is called as ids are" if is_id_header(name) else ""
+
+    def _pictures(self, names: Sequence[str]) -> dict[str, str]:
+        """The picture and the link, among columns of text; without any web address there is none to show."""
+        texts = [name for name in names if self.by_name[name].kind == "text"]
+        cells = {name: self.sample(name) for name in texts if any(map(web_address, self.sample(name)))}
+        picture = picture_column(cells)
+        link = link_column({name: column for name, column in cells.items() if name != picture})
+        return {name: role for name, role in ((picture, PICTURE), (link, LINK)) if name is not None}
 
     def catalogue(self, roles: ColumnRoles) -> Catalogue:
         """The items, or an InputError that says what to choose instead."""
         self.check(roles)
-        rows = np.arange(self.table.n_rows)
-        if roles.complete:
-            rows = np.setdiff1d(rows, [i for name in roles.features for i in self.gaps(name)])
-        for name, (row, *_) in ((name, gaps) for name in roles.features if (gaps := self.gaps(name))):
-            if not roles.complete:
-                called = None if roles.names is None else self.table.columns[roles.names][row]
-                where = self.table.where(row) if called is None else f"item {called!r}"
-                what = f"Feature {name!r} of {where} is nan"
-                raise InputError(f"{what}; it must be a finite number.")
-        if len(rows) < 2:
-            raise InputError("Fewer than two rows have all the features; leave out the columns with gaps.")
-        names = None if roles.names is None else self.table.columns[roles.names][rows]
+        table, names = self.table, roles.names
         if names is not None and roles.numbered:
-            names = np.array(numbered(names.tolist()), dtype=object)
-        columns = item_columns(self.table, list(roles.features), names=roles.names)
-        table = encoded_items(self.table, columns, names, rows)
-        shown = {name: column[rows] for name, column in self._details(roles).items()}
-        return Catalogue(table, details_of(shown, len(rows)))
+            told = np.array(numbered(table.columns[names].tolist()), dtype=object)
+            table = replace(table, columns=table.columns | {names: told})
+        goods = catalogue(table, roles=_in_library(roles.of))
+        called = {name: _detail_name(name, role) for name, role in roles.of.items()}
+        details = tuple({called[name]: cell for name, cell in row.items()} for row in goods.details)
+        return replace(goods, details=details)
 
     def check(self, roles: ColumnRoles) -> None:
         """Refuse what no study can be made of, whatever the cells are."""
@@ -169,26 +194,36 @@ class Upload:
             raise InputError(
                 f"{self.table.file} has one row; two or more are needed, as things are compared."
             )
-        refuse_unknown(roles.columns, list(self.table.columns))
+        refuse_unknown(roles.of, list(self.table.columns))
         if not roles.features and roles.names is None:
             raise InputError("Neither a feature nor the name is chosen; choose one or the other.")
         if len(roles.features) > MOST_FEATURES:
-            raise InputError(f"{len(roles.features)} features are chosen; choose {MOST_FEATURES} at most.")
-        if roles.names in roles.features:
-            raise InputError(f"{roles.names!r} is chosen as a feature and as the name; one of the two.")
+            raise InputError(
+                f"{len(roles.features)} columns are to be learned from; choose {MOST_FEATURES} at most."
+            )
+        for name in roles.of:
+            if problem := self.excess(name, roles):
+                raise InputError(problem)
 
-    def _cells(self, name: str) -> list[str]:
-        return [str(cell) for cell in self.table.columns[name][:SAMPLE_ROWS]]
+    def excess(self, name: str, roles: ColumnRoles) -> str:
+        """Why a column cannot have its role beside those of the others, or for its size; blank if it can."""
+        role = roles.of[name]
+        if isinstance(role, str) and role in ONCE and (first := roles.only(role)) != name:
+            return f"{first!r} and {name!r} are both chosen as the {ONCE[role]}; choose one of the two."
+        if role == CATEGORY and (n := len(self.levels[name])) > MOST_CATEGORIES:
+            return f"{name!r} has {n} different cells; a category has {MOST_CATEGORIES} at most."
+        return ""
 
-    def _details(self, roles: ColumnRoles) -> Columns:
-        """The columns that are shown; the picture and the link by names that the cards know."""
-        renamed: dict[str, str] = {}
-        for name in self.table.columns:
-            if name in roles.features or name == roles.names:
-                continue
-            special = {roles.picture: PICTURE, roles.link: LINK}.get(name)
-            renamed[name] = special or (f"{name} (text)" if name in (PICTURE, LINK) else name)
-        return {new: self.table.columns[old] for old, new in renamed.items()}
+    @cached_property
+    def levels(self) -> dict[str, list[str]]:
+        """The different cells of each column, by their numbers if all are numbers, or by the alphabet."""
+        declared = {name: list(one.levels) for name, one in self.table.categorical.items() if one.levels}
+        return {name: declared.get(name) or sorted_levels(cells) for name, cells in self.table.typed.items()}
+
+    def places(self, rows: Sequence[int]) -> str:
+        """As line 5, or lines 5 and 9."""
+        numbers = [str(self.table.number(i)) for i in rows]
+        return f"{self.table.noun}{'s' if len(rows) > 1 else ''} {listed(numbers, MOST_PLACES)}"
 
 
 def read_upload(content: bytes, file: str) -> Upload:
@@ -203,11 +238,12 @@ def read_upload(content: bytes, file: str) -> Upload:
             f'{file} is a Parquet file, which needs: pip install "coombs[frames]"; or bring it as CSV.'
         ) from error
     _refuse_large(table.n_rows, len(table.columns), file)
+    _refuse_described(table)
     if table.source != "parquet":
         return Upload(table)
     index = {} if table.index is None else {table.index_name: table.index}
     texts = {name: _texts(column) for name, column in (index | table.columns).items()}
-    return Upload(NamedColumns(texts, "csv", file))
+    return Upload(NamedColumns(texts, "csv", file, categorical=table.categorical))
 
 
 def read_names(text: str) -> Upload:
@@ -226,6 +262,22 @@ def _refuse_large(rows: int, columns: int, file: str) -> None:
         raise InputError(f"{file} has {columns} columns; {MOST_COLUMNS} are the most.")
     if rows > MOST_ROWS:
         raise InputError(f"{file} has {rows} rows; {MOST_ROWS} are the most.")
+
+
+def _refuse_described(table: NamedColumns) -> None:
+    """Refuse questions that describe what they are about: there is no list of things to ask about."""
+    if not is_described(table):
+        return
+    try:
+        found = described_choices(table)
+    except InputError:
+        # It only looks like it.
+        return
+    raise InputError(
+        f"{table.file} holds {count(len(found.sets), 'answer')} about things that it describes itself, not a "
+        f"list of things to ask about; learn from it with: coombs fit {table.file}; or bring a table with a "
+        "row for each thing."
+    )
 
 
 def numbered(names: Sequence[str]) -> list[str]:
@@ -269,8 +321,16 @@ def people_names(text: str) -> Sequence[str]:
     return names
 
 
-def _is_number(cell: object) -> bool:
-    return isinstance(cell, float) and bool(np.isfinite(cell))
+def _in_library(roles: Mapping[str, Any]) -> dict[str, Any]:
+    """Roles that the library knows: pictures and links are text."""
+    return {name: "text" if role in (PICTURE, LINK) else role for name, role in roles.items()}
+
+
+def _detail_name(name: str, role: Role) -> str:
+    """What a column that is shown is called, so that the cards know the picture and the link by it."""
+    if role in (PICTURE, LINK):
+        return str(role)
+    return f"{name} (text)" if name in (PICTURE, LINK) else name
 
 
 def _are_files(cells: Sequence[str]) -> bool:

@@ -98,7 +98,10 @@ def test_roles_decide(roles: dict[str, Any], names: list[str] | None) -> None:
         ({"town": "number"}, "Feature 'town' of item 'flat 0' is 'rural'; it must be a number."),
         ({"town": "yes/no"}, "Feature 'town' of item 'flat 0' is 'rural'; it must be yes or no."),
         ({"town": ["rural"]}, "The levels of 'town' must be two or more"),
-        ({"town": ["rural", "urban"]}, "Feature 'town' of item 'flat 2' is 'coast'; it was learned from"),
+        (
+            {"town": ["rural", "urban"]},
+            "Feature 'town' of item 'flat 2' is 'coast'; the levels are 'rural', 'urban'",
+        ),
         ({"price": "names", "note": "names"}, "More than one column has the role 'names'"),
         ([1], "roles is [1]; it must be a dict"),
     ],

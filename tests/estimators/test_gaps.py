@@ -62,7 +62,7 @@ def test_a_gap_is_the_mean_and_marks_the_item() -> None:
 def test_what_is_not_known_is_said_and_never_shown_as_a_number() -> None:
     goods = catalogue(flats())
     assert goods.notes == (
-        "price: number, 2 not known; size: number; town: 3 categories, 1 not known.",
+        "price: number, 2 not known; size: number; town: 2 categories, 1 not known.",
         "2 items have a cell that is not known: only answers about them say what it is worth.",
     )
     cells = shown_cells(goods.table)

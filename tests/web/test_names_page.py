@@ -12,6 +12,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("httpx2")
 
 from fastapi.testclient import TestClient
+from preview_form import preview_form
 
 from coombs import load_study, web
 from coombs.storage import open_storage
@@ -54,8 +55,7 @@ def test_names_become_a_study_that_is_asked_about_and_ranked(
     page = client.get(place).text
     assert "6 items, 1 column" in page and "ranked by the answers alone" in page
     assert "Correct these first" not in page
-    column = re.findall(r'<option value="([^"]+)" selected>', page)[0]
-    made = client.post(place, data={"name": "drinks", "names": column, "create": "yes"})
+    made = client.post(place, data=preview_form(page, name="drinks", create="yes"))
     assert made.status_code == 303, made.text
     assert "ranked by the answers alone" in client.get("/studies/drinks").text
     study = load_study("drinks", storage=storage)

@@ -13,6 +13,7 @@ import threading
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +24,7 @@ import postgres
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from preview_form import decisions, preview_form
 
 pytest.importorskip("fastapi")
 pytest.importorskip("httpx2")
@@ -39,7 +41,7 @@ from coombs.web.pages import home
 from coombs.web.pages.level_map import LETTER, _labels, level_map
 from coombs.web.routing import study_called, study_path
 from coombs.web.study_cache import LRUCache
-from coombs.web.uploads import ColumnRoles, numbered, read_upload
+from coombs.web.uploads import numbered, read_upload
 
 FORM = {"Origin": "http://127.0.0.1"}
 SCRIPT = "<script>alert(1)</script>"
@@ -86,11 +88,14 @@ def answered(study: Study, name: str, n: int = 24, ideal: float = 0.0) -> str:
     return person.record.token
 
 
-def make(client: TestClient, table: bytes = TABLE, name: str = "shoes", **choices: Any) -> Any:
+def make(
+    client: TestClient, table: bytes = TABLE, name: str = "shoes", roles: Any = None, **more: str
+) -> Any:
     """A study by the forms that a person uses."""
     reply = client.post("/drafts", files={"file": ("shoes.csv", table, "text/csv")})
     assert reply.status_code == 303, reply.text
-    data = {"name": name, "feature": ["price", "weight"], "names": "shoe", "create": "yes"} | choices
+    page = client.get(reply.headers["location"]).text
+    data = preview_form(page, roles, name=name, create="yes", **more)
     return client.post(reply.headers["location"], data=data)
 
 
@@ -119,21 +124,16 @@ def test_an_example_that_ships_becomes_a_study(client: TestClient) -> None:
     (name, *_) = home.examples()
     preview = client.post("/drafts", data={"example": name})
     page = client.get(preview.headers["location"])
-    assert page.status_code == 200 and "checked" in page.text
-    ticked = re.findall(r'name="feature" value="([^"]+)" checked', page.text)
-    names = re.search(r'id="names".*?<option value="([^"]+)" selected', page.text, re.DOTALL)
-    assert names is not None
-    made = client.post(
-        preview.headers["location"],
-        data={"name": "mine", "feature": ticked, "names": names[1], "create": "yes"},
-    )
+    data = preview_form(page.text, name="mine", create="yes")
+    assert page.status_code == 200 and {"names", "number"} <= set(data["role"])
+    made = client.post(preview.headers["location"], data=data)
     assert made.headers["location"] == "/studies/mine"
     assert client.post("/drafts", data={"example": "none"}).status_code == 422
 
 
 def test_from_file_to_result(client: TestClient, storage: Any) -> None:
     """Upload, look over, create, answer, undo, result and downloads, all by plain forms."""
-    made = make(client, picture="photo", link="page")
+    made = make(client)
     assert made.status_code == 303 and made.headers["location"] == "/studies/shoes"
     mine = client.post("/studies/shoes/answer").headers["location"]
     assert "no result before the first answer" in client.get(f"{mine}/result").text
@@ -383,36 +383,29 @@ def test_warnings_name_rows_and_columns() -> None:
         + "n6,0,0,0,7,oops,,t\n"
     )
     draft = read_upload(table.encode(), "things.csv")
-    assert draft.guess().features == ("a", "b", "c")
-    told = " ".join(upload_validation.warnings(draft, draft.guess()))
-    assert "same is left out, as it is the same for all items" in told
-    assert "mixed is left out" in told and "in line 8 it is 'oops'" in told
-    assert "gap is left out" in told
-    assert "shown on the cards and not learned from: text" in told
+    assert draft.guess().features == ("a", "b", "c", "gap")
+    found = upload_validation.review(draft, draft.guess())
+    columns = {one.name: (one.decision, one.reason) for one in found.columns}
+    assert columns["same"] == ("shown, not learned from", "it is the same for all items")
+    assert "it is not all numbers: in line 8 it is 'oops'; correct" in columns["mixed"][1]
+    assert columns["gap"] == ("number, 1 of 7 not known", "")
+    assert columns["text"] == ("shown, not learned from", "it is text")
+    told = " ".join(found.warnings)
     assert "only 7 items" in told
     assert "a and b go up and down together, so it will be hard to tell which of the two matters" in told
+    without = {"gap": "text", "c": "text"}
+    told = " ".join(upload_validation.review(draft, draft.guess(roles=without)).warnings)
     assert "Lines 2 and 8 have the same features" in told
-
-
-def test_gaps_are_refused_or_left_out() -> None:
-    draft = read_upload(b"name,a,b\nx,1,2\ny,,3\nz,4,5\n", "t.csv")
-    choices = ColumnRoles(("a", "b"), "name")
-    with pytest.raises(InputError, match="'a' of item 'y'"):
-        draft.catalogue(choices)
-    assert any("a is missing in line 3:" in one for one in upload_validation.problems(draft, choices))
-    assert not upload_validation.problems(draft, ColumnRoles(("a", "b"), "name", complete=True))
-    assert draft.catalogue(ColumnRoles(("a", "b"), "name", complete=True)).names == ["x", "z"]
 
 
 def test_repeated_names_are_told_and_refused(client: TestClient) -> None:
     table = b"shoe,price,weight\nx,1,2\nx,2,3\ny,4,5\n"
     draft = read_upload(table, "t.csv")
-    assert any(
-        "Several items are called 'x'" in one for one in upload_validation.problems(draft, draft.guess())
-    )
+    (names, *_) = upload_validation.review(draft, draft.guess()).columns
+    assert "Several items are called 'x'" in names.problem
     made = make(client, table)
     assert made.status_code == 422 and "names must differ" in made.text
-    assert make(client, table, names="").status_code == 303
+    assert make(client, table, roles={"shoe": "text"}).status_code == 303
 
 
 def test_repeated_names_can_be_numbered(client: TestClient) -> None:
@@ -420,10 +413,11 @@ def test_repeated_names_can_be_numbered(client: TestClient) -> None:
     preview = client.post("/drafts", files={"file": ("shoes.csv", table)}).headers["location"]
     assert 'name="numbered"' in client.get(preview).text
     draft = read_upload(table, "t.csv")
-    choices = ColumnRoles(("price", "weight"), "shoe", numbered=True)
+    choices = replace(draft.guess(), numbered=True)
     assert draft.catalogue(choices).names == ["Plain 1", "Plain 1 (3)", "Plain 1 (4)", "Plain 1 (2)"]
-    assert not upload_validation.problems(draft, choices)
-    assert "numbered: Plain 1, Plain 1 (2)" in " ".join(upload_validation.warnings(draft, choices))
+    found = upload_validation.review(draft, choices)
+    assert not found.problems and not any(one.problem for one in found.columns)
+    assert "numbered: Plain 1, Plain 1 (2)" in " ".join(found.warnings)
     assert make(client, table, numbered="true").status_code == 303
 
 
@@ -436,44 +430,36 @@ def test_numbered_names_differ_and_the_first_of_each_stays(names: list[str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("table", "choices", "words"),
+    ("table", "roles", "words"),
     [
-        ("name,a\nx,1\n", {"features": ("a",)}, "has one row; two or more are needed"),
-        ("name,a\nx,1\ny,2\n", {"names": None}, "Neither a feature nor the name is chosen"),
-        ("name,a\nx,1\ny,1\n", {"features": ("a",)}, "All items are the same in a"),
-        ("name,a\nx,1\ny,\nz,2\nw,\n", {"features": ("a",)}, "a is missing in lines 3 and 5:"),
-        ("name,a,b\nx,1,\ny,2,3\n", {"features": ("a", "b"), "complete": True}, "Fewer than two rows"),
-        ("name,a\nx,1\nx,2\n", {"features": ("a",)}, "Several items are called 'x'"),
-        ("name,a\n,1\nx,2\n,3\n", {"features": ("a",)}, "There is no name in lines 2 and 4"),
-        ("name,a\nx,1\ny,2\n", {"features": ("a",), "names": "a"}, "'a' is chosen as a feature and as"),
+        ("name,a\nx,1\n", {}, "has one row; two or more are needed"),
+        ("name,a\nx,1\ny,2\n", {"name": "text", "a": "text"}, "Neither a feature nor the name is chosen"),
+        ("name,a\nx,1\ny,1\n", {"a": "number"}, "All items are the same in a"),
     ],
 )
 def test_what_must_be_corrected_first_is_what_is_refused(
-    client: TestClient, table: str, choices: dict[str, Any], words: str
+    client: TestClient, table: str, roles: dict[str, str], words: str
 ) -> None:
     """It stands in a list of its own, before what is good to know, and no study is made."""
-    made = ColumnRoles(**({"names": "name"} | choices))
-    first, *_ = upload_validation.problems(read_upload(table.encode(), "t.csv"), made)
-    assert words in first
-    data = {"name": "t", "feature": made.features, "names": made.names, "complete": made.complete}
     preview = client.post("/drafts", files={"file": ("t.csv", table.encode())}).headers["location"]
+    data = preview_form(client.get(preview).text, roles)
     page = client.post(preview, data=data).text
     problem = page.index("Correct these first")
-    assert 'class="problem field"' in page and problem < page.find("Good to know") % len(page)
+    assert problem < page.index(words) < page.find("Good to know") % len(page)
     assert client.post(preview, data=data | {"create": "yes"}).status_code == 422
 
 
 def test_of_one_row_nothing_else_is_said() -> None:
     draft = read_upload(b"name,a,b\nx,1,\n", "t.csv")
-    assert len(upload_validation.problems(draft, draft.guess())) == 1 and not upload_validation.warnings(
-        draft, draft.guess()
-    )
+    found = upload_validation.review(draft, draft.guess())
+    assert len(found.problems) == 1 and not found.warnings
 
 
 def test_many_places_are_counted() -> None:
-    table = "name,a,b\n" + "".join(f"n{i},{i},{'' if i % 2 else i}\n" for i in range(20))
-    told = upload_validation.warnings(draft := read_upload(table.encode(), "t.csv"), draft.guess())
-    assert "b is left out, as it is missing in lines 3, 5, 7, 9, 11 and 5 more." in told
+    table = "name,a\n" + "".join(f"{'' if i % 2 else i},{i}\n" for i in range(20))
+    draft = read_upload(table.encode(), "t.csv")
+    (names, _) = upload_validation.review(draft, draft.guess()).columns
+    assert names.problem == "There is no name in lines 3, 5, 7, 9, 11 and 5 more; every item needs one."
 
 
 def test_checking_again_comes_back_to_the_choices(client: TestClient) -> None:
@@ -509,32 +495,34 @@ def test_pictures_in_files_are_not_uploaded_and_that_is_said(path: str) -> None:
     table = "name,a,photo\n" + "".join(f"n{i},{i},{path.format(i)}\n" for i in range(3))
     draft = read_upload(table.encode(), "t.csv")
     guess = draft.guess()
-    assert guess.picture is None
-    told = upload_validation.warnings(draft, guess)
-    assert (
-        "photo names files on your disk, which are not part of an upload; use web addresses, "
+    assert guess.of["photo"] == "text"
+    *_, photo = upload_validation.review(draft, guess).columns
+    assert photo.reason == (
+        "it names files on your disk, which are not part of an upload; use web addresses, "
         "or start with: coombs serve t.csv"
-    ) in told
-    assert not [one for one in told if "shown on the cards" in one]
+    )
     online = read_upload(TABLE, "shoes.csv")
-    assert online.guess().picture == "photo" and not online.on_disk
+    assert online.guess().of["photo"] == "picture" and not online.on_disk
 
 
 @pytest.mark.parametrize(
     ("cells", "sentence"),
     [
-        (["$950", '"$1,200"'], "price: in $; 1,200 is 1200."),
-        (["950 EUR", "n/a", "-20 EUR"], "price: in EUR; 1 cell not known (n/a)."),
-        (['"1,200"', '"12,000.50"'], "price: 12,000.50 is 12000.5."),
-        (["2 kg", "3 EUR"], "price: kept as text: EUR and kg do not convert into each other."),
-        (["1", "2", "$3"], "price is left out, as it is not all numbers: in line 4 it is '$3'."),
+        (["$950", '"$1,200"'], "1,200 is 1200"),
+        (["950 EUR", "n/a", "-20 EUR"], "1 cell not known (n/a)"),
+        (['"1,200"', '"12,000.50"'], "12,000.50 is 12000.5"),
+        (["2 kg", "3 EUR"], "it is text; kept as text: EUR and kg do not convert into each other"),
+        (
+            ["1", "2", "$3"],
+            "it is not all numbers: in line 4 it is '$3'; correct the file if it should count",
+        ),
     ],
 )
 def test_how_cells_were_read_is_said(cells: list[str], sentence: str) -> None:
     table = "name,a,price\n" + "".join(f"n{i},{i},{cell}\n" for i, cell in enumerate(cells))
     draft = read_upload(table.encode(), "t.csv")
-    told = upload_validation.warnings(draft, draft.guess())
-    assert [one for one in told if one.startswith(sentence)]
+    *_, price = upload_validation.review(draft, draft.guess()).columns
+    assert price.reason == sentence
 
 
 @pytest.mark.parametrize("suffix", [".xlsx", ".jsonl", ".json", ".csv"])
@@ -555,16 +543,14 @@ def test_a_table_may_be_uploaded_in_any_form(client: TestClient, suffix: str) ->
         content = packed.getvalue()
     preview = client.post("/drafts", files={"file": (f"t{suffix}", content)}).headers["location"]
     page = client.get(preview).text
-    assert "price: in €; decimal commas (4,50 is 4.5)." in page
-    data = {"name": "t", "feature": "price", "names": "name", "create": "yes"}
-    assert client.post(preview, data=data).status_code == 303
+    assert decisions(page) == {"name": "the names of the items", "price": "number in €", "since": "date"}
+    assert "decimal commas (4,50 is 4.5)" in page
+    assert client.post(preview, data=preview_form(page, create="yes")).status_code == 303
 
 
 def test_words_with_numbers_are_text() -> None:
     draft = read_upload(b"name,a,model\nx,1,BMW 320\ny,2,3a\n", "t.csv")
-    assert "Text is shown on the cards and not learned from: model." in upload_validation.warnings(
-        draft, draft.guess()
-    )
+    assert draft.guess().of["model"] == "text"
 
 
 # Files of other kinds than CSV with commas.
@@ -579,15 +565,14 @@ def test_other_separators_and_decimal_commas_are_understood_and_said(
     preview = client.post("/drafts", files={"file": ("t.csv", text.encode())}).headers["location"]
     page = client.get(preview).text
     assert f"The file has {word} between its columns and commas in its numbers; both were understood." in page
-    assert re.findall(r'name="feature" value="([^"]+)" checked', page) == ["size", "price"]
+    assert preview_form(page)["role"] == ["names", "number", "number", "text"]
     draft = read_upload(text.encode(), "t.csv")
     assert draft.catalogue(draft.guess()).table.matrix.tolist() == [[12.5, 3], [-0.75, 4], [2, 5]]
     made = client.post("/api/studies", json={"name": "t", "csv": text})
     assert made.status_code == 201 and made.json()["features"] == ["size", "price"]
     plain = read_upload(text.replace(",", "").encode(), "t.csv")
-    assert f"The file has {word} between its columns, which was understood." in upload_validation.warnings(
-        plain, plain.guess()
-    )
+    told = upload_validation.review(plain, plain.guess()).warnings
+    assert f"The file has {word} between its columns, which was understood." in told
 
 
 def _parquet(frame: Any, **options: Any) -> bytes:
@@ -603,7 +588,8 @@ def test_a_parquet_file_is_read_as_the_same_table_in_csv(client: TestClient) -> 
     frame["gap"] = frame["weight"].where(frame.index != 3).astype("float32") + 0.5
     text, file = read_upload(frame.to_csv(index=False).encode(), "t.csv"), read_upload(_parquet(frame), "t")
     assert text.texts(20) == file.texts(20) and text.guess() == file.guess()
-    assert "gap is left out, as it is missing in row 3." in upload_validation.warnings(file, file.guess())
+    *_, gap = upload_validation.review(file, file.guess()).columns
+    assert gap.decision == "number, 1 of 12 not known"
     indexed = read_upload(_parquet(frame.set_index("shoe")), "t")
     assert indexed.texts(20) == text.texts(20) and indexed.guess() == text.guess()
     unnamed = read_upload(_parquet(frame[2:].drop(columns="shoe")), "t")
@@ -649,12 +635,11 @@ def test_start_offers_the_kinds_of_files_that_can_be_read(client: TestClient) ->
 
 def test_choices_are_checked_again_and_nothing_is_lost(client: TestClient) -> None:
     preview = client.post("/drafts", files={"file": ("shoes.csv", TABLE)}).headers["location"]
-    again = client.post(preview, data={"name": "my shoes", "feature": ["price"], "names": "shoe"})
-    assert again.status_code == 200 and 'value="my shoes"' in again.text
-    assert re.findall(r'name="feature" value="([^"]+)" checked', again.text) == ["price"]
-    for wrong in ({"feature": [], "names": ""}, {"feature": ["nope"]}, {"name": " "}, {"names": "price"}):
-        data = {"name": "s", "feature": ["price"], "names": "shoe", "create": "yes"} | wrong
-        assert client.post(preview, data=data).status_code == 422
+    data = preview_form(client.get(preview).text, {"weight": "log", "page": "ignore"}, name="my shoes")
+    again = client.post(preview, data=data)
+    assert again.status_code == 200 and preview_form(again.text) == data
+    for wrong in ({"role": ["number"]}, {"role": []}, {"role": ["nope"] * 6}, {"name": " "}):
+        assert client.post(preview, data=data | {"create": "yes"} | wrong).status_code == 422
     assert client.post("/drafts/gone", data={"create": "yes"}).status_code == 404
 
 
@@ -666,7 +651,7 @@ def test_a_name_that_is_taken_is_refused(client: TestClient) -> None:
 
 def test_a_column_that_is_no_picture_is_shown_as_text(client: TestClient, storage: Any) -> None:
     draft = read_upload(b"name,a,picture\nx,1,red\ny,2,blue\n", "t.csv")
-    items = draft.catalogue(ColumnRoles(("a",), "name"))
+    items = draft.catalogue(draft.guess())
     assert Cards(items).picture_column is None and items.details[0] == {"picture (text)": "red"}
 
 
@@ -941,7 +926,7 @@ def test_script_in_names_and_cells_is_text(client: TestClient) -> None:
     ).encode()
     upload = client.post("/drafts", files={"file": (f"{SCRIPT}.csv", table)})
     pages = [client.get(upload.headers["location"]).text]
-    data = {"name": SCRIPT, "feature": ["price", SCRIPT], "names": "shoe", "link": "page", "create": "yes"}
+    data = preview_form(pages[0], {"page": "link"}, name=SCRIPT, create="yes")
     made = client.post(upload.headers["location"], data=data)
     assert made.status_code == 303
     home = made.headers["location"]
@@ -1451,8 +1436,8 @@ def test_a_column_that_numbers_items_is_their_name_and_the_preview_says_so(
     draft = read_upload(table.encode(), "things.csv")
     choices = draft.guess()
     assert choices.names == header and choices.features == ("price", "size")
-    told = f"{header} numbers the items: it is taken for their names and not learned from."
-    assert told in upload_validation.warnings(draft, choices)
+    (first, *_) = upload_validation.review(draft, choices).columns
+    assert (first.decision, first.reason) == ("the names of the items", "it numbers the items")
     made = client.post("/api/studies", json={"name": "a", "csv": table}).json()
     assert made["features"] == ["price", "size"]
     body = {"name": "b", "csv": table, "features": [header, "price"]}
@@ -1467,13 +1452,12 @@ def test_former_names_in_the_api_are_said_to_be_deprecated() -> None:
     assert "`conduct`, the same, is deprecated" in result
 
 
-def test_categories_can_be_ticked_and_are_learned_from() -> None:
+def test_categories_are_learned_from() -> None:
     towns, words = ("coast", "rural", "urban"), ("no", "yes")
     rows = [f"flat {i},{i * 10 + 50},{towns[i % 3]},{words[i % 2]}" for i in range(12)]
     draft = read_upload("\n".join(["name,size,town,balcony", *rows]).encode(), "flats.csv")
     choices = draft.guess()
     assert choices.features == ("size", "town", "balcony")
-    assert "Column 'town' is learned from as a category." in upload_validation.warnings(draft, choices)
     goods = draft.catalogue(choices)
     assert goods.columns == ["size", "town", "balcony"]
     assert goods.features == ["size", "town=coast", "town=rural", "town=urban", "balcony"]

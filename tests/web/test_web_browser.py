@@ -445,3 +445,44 @@ def test_without_script_the_forms_do(new_page: Callable[..., Any], server: Serve
     page.goto(f"{page.url}/result")
     page.click("noscript a")
     assert "How well it predicts Ann" in page.inner_text("main")
+
+
+HOMES = "home,price,floor,pool,town,free\n" + "".join(
+    f"Home {i},{10 ** (2 + i % 4)} €,{('low', 'mid', 'high')[i % 3]},{'yes' if i % 2 else 'no'},"
+    f"{('coast', 'rural', 'urban')[i % 3 - i % 2]},{'' if i == 4 else f'{i + 10}.03.2026'}\n"
+    for i in range(12)
+)
+
+
+@pytest.mark.parametrize("options", [{}, {"java_script_enabled": False}, PHONE])
+def test_a_column_becomes_what_its_owner_chooses(
+    server: Server, new_page: Callable[..., Any], tmp_path: Path, options: dict[str, Any]
+) -> None:
+    """With and without scripts: the field for levels comes with the choice, and the study keeps both."""
+    name = f"homes {len(options)} {'viewport' in options}"
+    (tmp_path / f"{name}.csv").write_text(HOMES, encoding="utf-8")
+    page = new_page(**options)
+    page.goto(server.address)
+    page.set_input_files("#file", str(tmp_path / f"{name}.csv"))
+    if "java_script_enabled" in options:
+        page.get_by_role("button", name="Look at the table").click()
+    page.wait_for_url("**/drafts/*")
+    assert page.locator("#levels3").is_hidden()
+    page.get_by_label("floor", exact=True).select_option("ordered")
+    page.locator("#levels3").fill("low, mid")
+    page.get_by_role("button", name="Check the choices again").click()
+    page.get_by_text("is 'high'; the levels are 'low', 'mid'.").wait_for()
+    assert page.locator("#levels3").input_value() == "low, mid"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    if "java_script_enabled" not in options:
+        check(page)
+    page.locator("#levels3").fill("low, mid, high")
+    page.get_by_role("button", name="Make the study").click()
+    page.wait_for_url("**/studies/*")
+    page.get_by_text("floor: low < mid < high").wait_for()
+    page.get_by_text("free: date, 1 of 12 not known").wait_for()
+    page.get_by_role("button", name="Answer questions myself").click()
+    page.wait_for_url("**/a/*")
+    cards = page.locator(".card dd").all_inner_texts()
+    assert {"low", "mid", "high"} & {text.split(" (")[0] for text in cards}
+    assert any(text.startswith(("100", "1000", "10\u202f000")) and "€" in text for text in cards)

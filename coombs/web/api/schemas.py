@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from coombs.data import naming
+from coombs.data.catalogue import ColumnDecision
 from coombs.storage import Choice
 from coombs.storage.timestamps import time_text
 from coombs.study import Respondent, StudyProgress
@@ -41,7 +42,14 @@ class StudyIn(_Body):
 
     name: str
     csv: str = Field(description="A header line, and a line for each item")
-    features: list[str] | None = Field(None, description="Columns to learn from; by default those of numbers")
+    features: list[str] | None = Field(
+        None, description="Columns to learn from, as town or town:category; by default as the cells are"
+    )
+    roles: dict[str, str | list[str]] | None = Field(
+        None,
+        description="What columns are: number, log, category, ordered, yes/no, date, text (only shown), "
+        "names, ignore, picture or link; or a list of levels, the lowest first",
+    )
     name_column: str | None = Field(None, description="By default the first, if it is text")
     picture_column: str | None = None
     link_column: str | None = None
@@ -157,4 +165,5 @@ class StudyOut(BaseModel):
     name: str
     n_items: int
     features: list[str]
+    columns: list[ColumnDecision] = Field(description="What columns are taken for, and that in words")
     respondents: list[PersonOut]

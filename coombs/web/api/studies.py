@@ -11,8 +11,9 @@ from starlette.requests import Request
 from coombs.storage import StudySummary
 from coombs.study import Study, create_study
 from coombs.web.api.schemas import PeopleIn, PersonOut, StudyIn, StudyOut, StudySummaryOut
+from coombs.web.item_cards import LINK, PICTURE
 from coombs.web.routing import OWNER_ONLY, cache_of, study_called
-from coombs.web.uploads import ColumnRoles, people_names, read_upload, study_name
+from coombs.web.uploads import people_names, read_upload, study_name
 
 Name = Annotated[str, Path(description="The study's name; ~2F stands for a slash in it, ~7E for ~")]
 
@@ -29,14 +30,9 @@ def studies(request: Request) -> Sequence[StudySummary]:
 def create(request: Request, new: StudyIn) -> StudyOut:
     """A new study; 409 if there is one of that name."""
     upload = read_upload(new.csv.encode(errors="replace"), "csv")
-    guess = upload.guess()
-    features = guess.features if new.features is None else tuple(new.features)
-    roles = ColumnRoles(
-        features,
-        new.name_column or (None if guess.names in features else guess.names),
-        new.picture_column or guess.picture,
-        new.link_column or guess.link,
-    )
+    special = {"names": new.name_column, PICTURE: new.picture_column, LINK: new.link_column}
+    said = {column: role for role, column in special.items() if column is not None}
+    roles = upload.guess(new.features, {**said, **(new.roles or {})})
     items, storage = upload.catalogue(roles), cache_of(request).storage
     return _about(request, create_study(items, study_name(new.name), storage=storage, load_if_exists=False))
 
@@ -68,6 +64,7 @@ def _about(request: Request, study: Study) -> StudyOut:
         name=study.name,
         n_items=study.n_items,
         features=study.catalogue.columns,
+        columns=list(study.catalogue.decisions),
         respondents=_people(request, study),
     )
 

@@ -13,12 +13,13 @@ from starlette.responses import Response
 
 from coombs.data.tables import InputError
 from coombs.study import create_study
-from coombs.web import upload_validation
 from coombs.web.access import COOKIE, Policy
+from coombs.web.column_choices import LABELS, MARKS, chosen_roles
 from coombs.web.errors import described, pause
 from coombs.web.pages.rendering import go_to, render
 from coombs.web.routing import OWNER_ONLY, cache_of, study_path
 from coombs.web.study_cache import LRUCache
+from coombs.web.upload_validation import review
 from coombs.web.uploads import ColumnRoles, Upload, read_names, read_upload, study_name
 
 FIRST_ROWS = 6
@@ -86,18 +87,17 @@ def settle(
     request: Request,
     number: str,
     name: Annotated[str, Form()] = "",
-    feature: Annotated[list[str] | None, Form()] = None,
-    names: Annotated[str, Form()] = "",
-    picture: Annotated[str, Form()] = "",
-    link: Annotated[str, Form()] = "",
-    complete: Annotated[bool, Form()] = False,
+    role: Annotated[list[str] | None, Form()] = None,
+    levels: Annotated[list[str] | None, Form()] = None,
     numbered: Annotated[bool, Form()] = False,
     create: Annotated[str, Form()] = "",
 ) -> Response:
-    """Check the choices again, or make the study."""
+    """Check the choices again, or make the study; `role` and `levels` are in the order of the columns."""
     draft = _upload(request, number)
-    columns = (names or None, picture or None, link or None)
-    roles = ColumnRoles(tuple(feature or ()), *columns, complete, numbered)
+    try:
+        roles = chosen_roles(draft, role or (), levels or (), numbered)
+    except InputError as error:
+        return _preview(request, draft, draft.guess(), name, *described(error))
     if not create:
         return _preview(request, draft, roles, name)
     try:
@@ -112,8 +112,6 @@ def settle(
 def _preview(
     request: Request, draft: Upload, roles: ColumnRoles, name: str, status: int = 200, problem: str = ""
 ) -> Response:
-    if not set(roles.columns) <= draft.table.columns.keys():
-        roles, problem, status = draft.guess(), problem or "There is no such column.", 422
     return render(
         request,
         "preview.html",
@@ -121,9 +119,9 @@ def _preview(
         upload=draft,
         rows=draft.texts(FIRST_ROWS),
         roles=roles,
-        problems=upload_validation.problems(draft, roles),
-        warnings=upload_validation.warnings(draft, roles),
-        has_gaps=any(map(draft.gaps, draft.numeric)),
+        review=review(draft, roles),
+        labels=LABELS,
+        marks=MARKS,
         has_repeats=roles.names is not None and bool(draft.repeated(roles.names)),
         name=name,
         problem=problem,

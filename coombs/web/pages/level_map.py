@@ -39,6 +39,8 @@ MOST_DOTS = 1_000
 """Items that have a dot."""
 LONGEST = 24
 """Letters of a label."""
+ROOM = 50
+"""For labels of the vertical axis, beside its name, in the picture's units."""
 LETTER = 7.6
 """Width of a letter at most, in the picture's units."""
 
@@ -95,10 +97,13 @@ class LevelMap(NamedTuple):
     """What a template draws.
 
     A line is a path and its strength, 1 for the best and near 0 for the worst; a tick is a place and a text.
+    `axes` are the names of the axes, with units; `more` is the room that long labels need at the left.
     """
 
     x: str
     y: str
+    axes: tuple[str, str]
+    more: float
     lines: list[tuple[str, float]]
     dots: list[Dot]
     ideal: tuple[float, float] | None
@@ -123,19 +128,20 @@ def level_map(
     ideal = (across.at(data.turning[0]), down.at(data.turning[1])) if data.inside else None
     dots, band = _dots(data, across, down), _band(data, across, down)
     ticks = across.ticks(data.columns[0]), down.ticks(data.columns[1])
-    x_name, y_name = data.features
+    more = max(0.0, LETTER * max((len(text) for _, text in ticks[1]), default=0) - ROOM)
     sentence = map_text(data, "stronger the line", "cross")
-    return LevelMap(x_name, y_name, lines, dots, ideal, band, *ticks, sentence)
+    return LevelMap(*data.features, data.axis_names, more, lines, dots, ideal, band, *ticks, sentence)
 
 
 def _dots(data: LevelSets, across: MapAxis, down: MapAxis) -> list[Dot]:
     """The items, the best last, so that it is drawn above the others."""
-    order = np.argsort(data.ranks)[:MOST_DOTS].tolist()
+    order = np.argsort(data.ranks)[:MOST_DOTS]
+    ranks = data.ranks[order].tolist()
     places = [(across.at(x), down.at(y)) for x, y in data.points[order].tolist()]
     names = [data.names[i] for i in order]
     labels = _labels(list(zip(places, names, strict=True))[:NAMED])
-    rows = zip_longest(places, names, labels)
-    return [Dot(x, y, rank, name, label) for rank, ((x, y), name, label) in enumerate(rows, 1)][::-1]
+    rows = zip_longest(ranks, places, names, labels)
+    return [Dot(x, y, rank, name, label) for rank, (x, y), name, label in rows][::-1]
 
 
 def _band(data: LevelSets, across: MapAxis, down: MapAxis) -> Box | None:

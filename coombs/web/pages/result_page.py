@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from coombs.data.tables import InputError
 from coombs.insights.columns import numeric_names
+from coombs.insights.statements import CONSTANT
 from coombs.study import Respondent
 from coombs.web.fitted_result import FittedResult
 from coombs.web.pages import downloads
@@ -47,10 +48,11 @@ async def result_page(request: Request, token: str, whole: bool = False) -> Resp
     respondent, fitted = await fitted_result(request, token)
     if fitted is None:
         return render(request, "result_empty.html", person=respondent, token=token)
-    mapped, drawn = numeric_names(fitted.result.model.model_), None
-    features = [matter.feature for matter in fitted.matters if matter.feature in mapped]
-    if fitted.has_pattern and len(features) > 1:
-        x, y = features[:2]
+    numeric = {*numeric_names(fitted.result.model.model_)} & {*respondent.study.catalogue.columns}
+    varied = [matter.feature for matter in fitted.matters if matter.wish != CONSTANT]
+    mapped, drawn = [name for name in varied if name in numeric], None
+    if fitted.has_pattern and len(mapped) > 1:
+        x, y = mapped[:2]
         drawn = await slowly(request, level_map, fitted.result.model, x, y, fitted.explanation.ideal)
     return render(
         request,
@@ -61,6 +63,7 @@ async def result_page(request: Request, token: str, whole: bool = False) -> Resp
         rows=fitted.ranking[:MOST_ROWS],
         cards=cache_of(request).cards(respondent),
         map=drawn,
+        mapped=mapped,
         size=(WIDTH, HEIGHT),
         whole=whole,
     )
