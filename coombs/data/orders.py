@@ -18,7 +18,7 @@ from coombs.data.rival_sets import RivalSets
 from coombs.data.tables import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from coombs.data.graph import Index, Vector
     from coombs.data.tables import Names
@@ -66,6 +66,19 @@ class Orders:
     shapes: Index
     weights: Vector
     users: Names | None
+
+    @classmethod
+    def of(
+        cls, answers: Sequence[tuple[int, Sequence[Sequence[int]], float]], users: Names | None = None
+    ) -> Orders:
+        """Of the shape, the tiers and the weight of each answer."""
+        shapes, tiers, weights = zip(*answers, strict=True)
+        sizes = np.array([sum(map(len, one)) for one in tiers], dtype=np.intp)
+        members, places = np.array(
+            [(member, k) for one in tiers for k, tier in enumerate(one) for member in tier], dtype=np.intp
+        ).T.copy()
+        codes, mass = np.array(shapes, dtype=np.intp), np.array(weights, dtype=float)
+        return cls(members, places, np.cumsum(sizes) - sizes, codes, mass, users)
 
     def __len__(self) -> int:
         return len(self.starts)

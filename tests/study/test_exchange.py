@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from coombs.data import files, formats
 from coombs.data.catalogue import item_table
 from coombs.data.comparisons import Comparisons, InputError
-from coombs.storage import AnswerRecord, Storage, StudyExistsError, open_storage
+from coombs.storage import AnswerRecord, Judgement, Storage, StudyExistsError, UndoRecord, open_storage
 from coombs.study import Study, create_study, import_study
 from coombs.study.answer_files import export_answers, import_answers
 from coombs.study.history import History
@@ -65,23 +65,43 @@ def items(draw: st.DrawFn) -> Any:
 
 
 @st.composite
-def studies(draw: st.DrawFn) -> Study:
+def judgements(draw: st.DrawFn, n_items: int) -> Judgement:
+    """What may be said of some of the items."""
+    shape = draw(st.sampled_from(["choice", "best-worst", "ranking", "rating"]))
+    some = draw(st.permutations(range(n_items)))[: draw(st.integers(2, n_items))]
+    if shape == "rating":
+        scale = draw(st.lists(st.floats(-9, 9).map(lambda x: x + 0.0), min_size=1, max_size=12, unique=True))
+        return Judgement(shape, ((some[0],),), draw(st.sampled_from(scale)), tuple(sorted(scale)))
+    if shape == "choice":
+        return Judgement(
+            shape, ((some[0],), tuple(some[1:])) if draw(st.booleans()) else ((-1,), tuple(some))
+        )
+    if shape == "best-worst":
+        return Judgement(shape, tuple(tier for tier in ((some[0],), tuple(some[2:]), (some[1],)) if tier))
+    cut = draw(st.integers(1, len(some)))
+    return Judgement(shape, tuple(tier for tier in (tuple(some[:cut]), tuple(some[cut:])) if tier))
+
+
+@st.composite
+def studies(draw: st.DrawFn, shapes: bool = True) -> Study:
     """Answers to questions and to none, some undone, and open questions, of up to three people."""
     study = create_study(draw(items()), draw(names.filter(str.strip)), storage="memory:", seed=7)
     for name in draw(st.lists(people, min_size=1, max_size=3, unique=True)):
         respondent = study.storage.add_respondent(study.record.id, name, f"secret of {name}", at=draw(times))
         for _ in range(draw(st.integers(0, 6))):
-            happen(draw, study.storage, respondent.id, study.n_items)
+            happen(draw, study.storage, respondent.id, study.n_items, shapes)
     return study
 
 
-def happen(draw: st.DrawFn, storage: Storage, respondent: int, n_items: int) -> None:
+def happen(draw: st.DrawFn, storage: Storage, respondent: int, n_items: int, shapes: bool) -> None:
     """Something that may happen to a respondent."""
     log = History.of(storage, respondent)
     left = draw(st.integers(0, n_items - 1))
     right = (left + draw(st.integers(1, n_items - 1))) % n_items
-    what = draw(st.sampled_from(["ask", "tell", "answer", "undo"]))
-    if what == "ask":
+    what = draw(st.sampled_from(["ask", "tell", "answer", "undo", *["judge"] * shapes]))
+    if what == "judge":
+        storage.add_judgement(respondent, draw(judgements(n_items)), weight=draw(weights), at=draw(times))
+    elif what == "ask":
         predicted = draw(st.none() | st.floats(0, 1))
         storage.add_question(respondent, left, right, draw(any_text), predicted, again=True, at=draw(times))
     elif what == "undo" and log.answers:
@@ -103,11 +123,15 @@ def standing(study: Study) -> dict[str, list[tuple[Any, ...]]]:
     logs = {
         who.name: History.of(study.storage, who.id) for who, _ in study.storage.respondents(study.record.id)
     }
-    return {
-        name: [(one.left, one.right, one.choice, one.weight, one.told) for one in log.answers.values()]
-        for name, log in logs.items()
-        if log.answers
-    }
+    return {name: [said(one) for one in log.answers.values()] for name, log in logs.items() if log.answers}
+
+
+def said(answer: Any) -> tuple[Any, ...]:
+    """An answer as a table has it: without the rest of its scale, if it is a rating."""
+    if isinstance(answer, AnswerRecord):
+        return answer.left, answer.right, answer.choice, answer.weight, answer.told
+    one = answer.judgement
+    return one.shape, one.places, one.rating, answer.weight, answer.told
 
 
 def state(study: Study) -> list[Any]:
@@ -123,6 +147,8 @@ def state(study: Study) -> list[Any]:
             (event.told, event.left, event.right, event.choice, event.weight, order.index(event.question_id))
             if isinstance(event, AnswerRecord)
             else (event.told, numbers.index(event.answer_id))
+            if isinstance(event, UndoRecord)
+            else (event.told, event.judgement, event.weight)
             for event in events
         ]
         waiting = [None if one is None else order.index(one.id) for one in (log.open, log.reopened)]
@@ -159,7 +185,7 @@ def test_exported_answers_come_back_as_they_stood(suffix: str, study: Study) -> 
     assert standing(again) == standing(study)
 
 
-@given(study=studies())
+@given(study=studies(shapes=False))
 @settings(max_examples=60, deadline=None)
 def test_read_csv_takes_exported_answers_as_they_are(study: Study) -> None:
     """Also ties and skips about items that are called tie and skip."""
@@ -474,10 +500,10 @@ def test_a_file_of_version_1_is_read_with_what_it_foretold(tmp_path: Path) -> No
     [
         ("", r"a.jsonl: There are fewer than two items"),
         (
-            changed(1, version=3),
-            r"Line 1 of .*a.jsonl: It is of version 3, and this coombs reads up to version 2",
+            changed(1, version=4),
+            r"Line 1 of .*a.jsonl: It is of version 4, and this coombs reads up to version 3",
         ),
-        (changed(1, version="1"), r"Line 1 .* version '1'; it must be 'coombs study', version 2"),
+        (changed(1, version="1"), r"Line 1 .* version '1'; it must be 'coombs study', version 3"),
         (changed(1, format="other"), r"Line 1 .* It is 'other', version 2; it must be"),
         (changed(1, settings={"metric": "round"}), r"Line 1 .* metric is 'round'; it must be one of"),
         (changed(1, settings={"strategy": []}), r"Line 1 .* strategy is"),
