@@ -309,10 +309,10 @@ class ShapeConstructors:
         scale, levels = np.unique(values, return_inverse=True)
         if len(scale) <= MOST_LEVELS or is_scale:
             return cls._of(*table, *no_pairs(), None, Ratings(positions, levels, scale, mass, people))
-        return cls._of(*table, *no_pairs(), ranked(positions, values, mass, people))
+        return cls._of(*table, *no_pairs(), _ranked(positions, values, mass, people))
 
 
-def ranked(positions: Any, values: FloatArray, mass: FloatArray, people: Names | None) -> Orders:
+def _ranked(positions: Any, values: FloatArray, mass: FloatArray, people: Names | None) -> Orders:
     """Each person's ratings as a ranking, equal ones tied; of repeated ratings of an item the mean counts."""
     who = np.zeros(len(positions), dtype=np.intp)
     if people is not None:

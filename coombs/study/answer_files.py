@@ -19,7 +19,7 @@ from coombs.storage.records import (
     QuestionRecord,
 )
 from coombs.storage.timestamps import time_text
-from coombs.study.answer_tables import read_told
+from coombs.study.answer_tables import answers_table, told_in_table
 from coombs.study.history import History
 from coombs.study.judgements import Told, keep, said_in, same_said
 from coombs.study.study import Study
@@ -116,7 +116,12 @@ def import_answers(study: Study, path: files.PathType) -> int:
     >>> import_answers(study, path), [answer.choice for answer in study.respondent("ann").history()]
     (2, ['left', 'tie'])
     """
-    told = read_told(study, path)
+    return add_table(study, answers_table(path))
+
+
+def add_table(study: Study, table: files.NamedColumns) -> int:
+    """The same of a table that was read before."""
+    told = told_in_table(study, table)
     with study.storage.batch():
         told = _not_standing(study, told)
         keep(study, told)

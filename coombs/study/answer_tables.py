@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from coombs.data import checking, files, naming, tables
 from coombs.data.comparisons import Comparisons
-from coombs.data.profiles import described_choices
+from coombs.data.profiles import is_described
 from coombs.data.shape_constructors import probabilities
 from coombs.data.shape_tables import Shaped, as_numbers, is_own, shaped
 from coombs.data.tables import Columns, InputError, ItemTable, Names, Where
@@ -30,11 +30,15 @@ Placed: TypeAlias = tuple[int, Told]
 """An answer, and the first of its rows."""
 
 
-def read_told(study: Study, path: files.PathType) -> list[Told]:
-    """The answers in a file about a study's items, checked."""
+def answers_table(path: files.PathType) -> files.NamedColumns:
+    """The table of answers in a file."""
     if files.path_text(path).lower().endswith(".jsonl") and holds_study(path):
         raise InputError(f"{files.path_text(path)} is a whole study; import_study makes it one again.")
-    found = files.read_table(path)
+    return files.read_table(path)
+
+
+def told_in_table(study: Study, found: files.NamedColumns) -> list[Told]:
+    """The answers in a table about a study's items, checked."""
     columns, where = checking.lower_case(found.answers), found.where
     times = _times(columns, where)
     if "user" in columns:
@@ -48,21 +52,13 @@ def read_told(study: Study, path: files.PathType) -> list[Told]:
     try:
         given = checking.answer_columns(columns, where)
     except InputError as error:
-        if _is_described(found):
+        if is_described(found):
             raise InputError(
                 f"{found.file} describes what its answers are about and names no item of the study; "
                 f"coombs fit {found.file} learns from it without one."
             ) from error
         raise
     return _of_pairs(table, columns, given, times, where)
-
-
-def _is_described(table: files.NamedColumns) -> bool:
-    """Whether answers describe things that no list has."""
-    try:
-        return bool(described_choices(table).sets)
-    except InputError:
-        return False
 
 
 def _of_shaped(

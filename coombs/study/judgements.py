@@ -11,7 +11,7 @@ import numpy as np
 from coombs.data import naming, tables
 from coombs.data.comparisons import Comparisons
 from coombs.data.orders import NONE, RANKING, SHAPES, Orders, Ratings, events
-from coombs.data.shape_constructors import no_pairs, ranked
+from coombs.data.shape_constructors import no_pairs
 from coombs.data.tables import InputError, ItemTable
 from coombs.progress import ProgressBar
 from coombs.storage.judgement import RATING, Judgement
@@ -192,49 +192,60 @@ class LiveRows(NamedTuple):
     sets: RivalSets | None
 
 
+def n_choices(answer: AnyAnswer) -> int:
+    """How many single choices an answer is made of, if it counts; a tie is two halves."""
+    if not answer.weight or answer.choice == "skip":
+        return 0
+    if isinstance(answer, JudgementRecord):
+        return max(len(answer.judgement.items) - 1, 1)
+    return 2 if answer.choice == "tie" else 1
+
+
 def live_rows(answers: Sequence[AnyAnswer], n_items: int) -> LiveRows:
     """What the online model learns from: a tie counts half each way, a skip or a weight of zero not at all.
 
     A choice, a best and worst or a ranking is one choice among rivals after the other, as in a fit: pairs of
     their items would count for more than was said. The online model has neither thresholds nor a score of
-    "none of these". So ratings are one ranking with ties, of as many choices as there are ratings, less one;
-    and that none was chosen says nothing, as it is about all options alike.
+    "none of these". So ratings are pairs of items that were rated differently, which together count for as
+    many answers as there are ratings; and that none was chosen says nothing, as it is about all alike.
     """
-    rows: list[tuple[int, int, float]] = []
-    orders: list[tuple[int, Sequence[Sequence[int]], float]] = []
-    rated: list[JudgementRecord] = []
-    for one in answers:
-        if not one.weight:
-            continue
-        if isinstance(one, JudgementRecord):
-            if one.judgement.shape == RATING:
-                rated.append(one)
-            elif NONE not in one.judgement.places[0] and len(one.judgement.items) > 1:
-                shape, places, weight = _order(one)
-                known = [[item for item in place if item != NONE] for place in places]
-                orders.append((shape, [place for place in known if place], weight))
-        elif one.choice == "tie":
-            rows += [(one.left, one.right, one.weight / 2), (one.right, one.left, one.weight / 2)]
-        elif one.choice != "skip":
-            pair = (one.left, one.right) if one.choice == "left" else (one.right, one.left)
-            rows.append((*pair, one.weight))
+    used = [one for one in answers if one.weight]
+    several = [one for one in used if isinstance(one, JudgementRecord)]
+    rated = [one for one in several if one.judgement.shape == RATING]
+    rows = [row for one in used if isinstance(one, AnswerRecord) for row in _wins(one)]
+    rows += _rated_wins(rated) if rated else []
+    orders = [_order_of_items(one) for one in several if one.judgement.shape != RATING]
     table = np.array(rows).reshape(-1, 3)
     pairs = table[:, 0].astype(np.intp), table[:, 1].astype(np.intp), table[:, 2]
-    orders += _as_ranking(rated)
-    if not orders:
+    known = [one for one in orders if len(one[1]) > 1 or one[0] == RANKING]
+    if not known:
         return LiveRows(*pairs, None)
-    found = events(pairs, Orders.of(orders), None, n_items)
+    found = events(pairs, Orders.of(known), None, n_items)
     return LiveRows(*found[:3], found.sets if found.sets.n_sets else None)
 
 
-def _as_ranking(rated: Sequence[JudgementRecord]) -> list[tuple[int, Sequence[Sequence[int]], float]]:
-    """One person's ratings as a ranking; none where no two items differ in them."""
-    if not rated:
+def _wins(answer: AnswerRecord) -> list[tuple[int, int, float]]:
+    """Winner, loser and weight of what a pair says."""
+    left, right, weight = answer.left, answer.right, answer.weight
+    if answer.choice == "tie":
+        return [(left, right, weight / 2), (right, left, weight / 2)]
+    if answer.choice == "skip":
         return []
-    items = np.array([one.judgement.items[0] for one in rated], dtype=np.intp)
-    values = np.array([cast("float", one.judgement.rating) for one in rated])
-    try:
-        found = ranked(items, values, np.array([one.weight for one in rated]), None)
-    except InputError:
-        return []
-    return [(RANKING, found.tiers_of(0), float(found.weights[0]))]
+    return [(left, right, weight) if answer.choice == "left" else (right, left, weight)]
+
+
+def _rated_wins(rated: Sequence[JudgementRecord]) -> list[tuple[int, int, float]]:
+    """Of one person's ratings, those of every two items that differ, which share the weight of all."""
+    weights = np.array([one.weight for one in rated])
+    winners, losers, of = _ratings([one.judgement for one in rated], weights, None).in_pairs()
+    shares = weights[of] * (len(rated) / max(len(of), 1))
+    return list(zip(winners.tolist(), losers.tolist(), shares.tolist(), strict=True))
+
+
+def _order_of_items(record: JudgementRecord) -> tuple[int, list[list[int]], float]:
+    """Shape, tiers and weight, without "none of these"; of what is below it nothing is said."""
+    shape, places, weight = _order(record)
+    if NONE in places[0]:
+        return shape, [], weight
+    known = [[item for item in place if item != NONE] for place in places]
+    return shape, [place for place in known if place], weight

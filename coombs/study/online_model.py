@@ -16,7 +16,7 @@ from coombs.inference.live import AveragedBelief
 from coombs.inference.score_belief import ScoreBelief
 from coombs.storage.judgement import RATING
 from coombs.storage.records import AnyAnswer, JudgementRecord
-from coombs.study.judgements import live_rows
+from coombs.study.judgements import live_rows, n_choices
 from coombs.study.study_records import VAGUE
 
 KEPT = 3
@@ -57,17 +57,15 @@ class Top(NamedTuple):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What the model says at one moment: the questions to ask next, best first, and the best items."""
+    """What the model says at one moment: the questions to ask next, best first, and the best items.
+
+    `n_heard` are the answers behind it; a tie is two halves, and a ranking of ten nine choices.
+    """
 
     belief: Belief
     choices: tuple[questions.Choice, ...]
+    n_heard: int
     _tops: dict[int, Top] = field(default_factory=dict)
-
-    @property
-    def n_heard(self) -> int:
-        """Answers behind it; a tie is two halves, and a ranking of ten nine choices."""
-        rows = len(self.belief.winners)
-        return rows if self.belief.sets is None else min(rows, round(float(self.belief.weights.sum())))
 
     def gain(self, left: int, right: int) -> float:
         """What the answer to a question would tell, in bits."""
@@ -92,10 +90,11 @@ class Snapshot:
 
 
 class ModelState(NamedTuple):
-    """What was learned, and from which answers (their ids, in order)."""
+    """What was learned, and from which answers (their ids, in order), which are made of so many choices."""
 
     belief: Belief
     answer_ids: tuple[int, ...] = ()
+    n_heard: int = 0
 
     def with_items(self, items: FloatArray) -> ModelState:
         """The same about other rows: they are left out where it is sent to another process."""
@@ -132,7 +131,7 @@ Learn = Callable[[UpdateTask], ModelUpdate]
 
 def learn(task: UpdateTask) -> ModelUpdate:
     """Learn from new answers and choose the next questions; the same task always gives the same."""
-    belief, ids = task.state
+    belief, ids, heard = task.state
     rng = np.random.default_rng([*task.seed, len(ids) + len(task.new)])
     # Other shapes than pairs come many at a time, and take longer; ratings say something only together.
     at_once = len(task.new) > ALL_AT_ONCE or any(isinstance(one, JudgementRecord) for one in task.new)
@@ -141,9 +140,10 @@ def learn(task: UpdateTask) -> ModelUpdate:
         chunk = task.new[begin : begin + size]
         rows = live_rows(chunk, len(belief.items))
         belief, ids = belief.after(*rows[:3], rng, rows.sets), (*ids, *(answer.id for answer in chunk))
-        states.append(ModelState(belief, ids))
+        heard += sum(map(n_choices, chunk))
+        states.append(ModelState(belief, ids, heard))
     choices = questions.choose(belief, task.strategy, len(belief.items), task.asked, rng, task.k, AHEAD)
-    snapshot = Snapshot(belief, choices)
+    snapshot = Snapshot(belief, choices, heard)
     snapshot.top(task.k)
     return ModelUpdate(tuple(states), snapshot)
 

@@ -35,6 +35,11 @@ UNPREDICTED = (
     "Your answers could hardly be predicted better than those of a coin, so no favourites can be told yet."
 )
 """What is said in their place before."""
+UNASKED = (
+    "Your answers were not given to questions asked here, so none was predicted before it was given; a few "
+    "questions will show how well your favourites are known."
+)
+"""The same where no answer is to a question, as after an import."""
 REFUSED = 20
 """So many pairs that turn out to have been asked long ago, and all of those are read."""
 
@@ -383,7 +388,11 @@ class Respondent(AskTell):
             style = ResponseStyle.of_answers(self._standing())
             if style.is_mechanical:
                 return style.sentences()
-            return () if self._history.log_odds >= EVIDENT else (UNPREDICTED,)
+            if self._history.log_odds >= EVIDENT:
+                return ()
+            answers = self._history.answers.values()
+            is_unasked = len(answers) > 0 and all(one.question_id is None for one in answers)
+            return (UNASKED if is_unasked else UNPREDICTED,)
 
     def result(self) -> Result:
         return Result.of(self)

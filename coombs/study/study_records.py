@@ -134,7 +134,7 @@ class Answer:
         if self.shape == "choice":
             chosen = ", then ".join(" and ".join(place) for place in names[: max(len(names) - 1, 1)])
             return f"{chosen} chosen of {count}"
-        more = " > ..." if len(names) > MOST_PLACES else ""
+        more = f" and {len(names) - MOST_PLACES} more" if len(names) > MOST_PLACES else ""
         return " > ".join(" = ".join(place) for place in names[:MOST_PLACES]) + more
 
     def _pair_text(self) -> str:

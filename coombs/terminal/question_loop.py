@@ -197,7 +197,8 @@ def _finish(plan: Plan, respondent: Respondent, screen: TextIO) -> None:
     progress = respondent.progress(*plan.goal)
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", UserWarning)
-        result = respondent.result() if progress.n_answers else None
+        is_decided = progress.n_answers > 0 and respondent.comparisons().is_decided
+        result = respondent.result() if is_decided else None
         page = [] if result is None or plan.as_json else result.sections()
     if plan.as_json:
         sentences = [f"Careful: {one.message}" for one in raised]

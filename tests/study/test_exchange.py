@@ -477,6 +477,12 @@ def changed(line: int, **more: Any) -> str:
     return "\n".join(json.dumps(one) for one in [*LINES[: line - 1], entry, *LINES[line:]])
 
 
+def judged(judgement: Any) -> str:
+    """The lines, and one more."""
+    line = {"kind": "judgement", "id": 2, "respondent": 1, "judgement": judgement, "weight": 1.0, "told": AT}
+    return changed(7) + "\n" + json.dumps(line)
+
+
 def test_the_lines_below_are_a_study(tmp_path: Path) -> None:
     """Blank lines, a byte order mark and other line ends do no harm."""
     text = "\ufeff" + changed(1).replace("\n", "\r\n\r\n")
@@ -530,6 +536,12 @@ def test_a_file_of_version_1_is_read_with_what_it_foretold(tmp_path: Path) -> No
         (changed(6, weight=float("inf")), r"Line 6 .* weight is inf; it must be a finite number"),
         (changed(6, weight=10**400), r"Line 6 .* it must be a finite number"),
         (changed(7, **{**LINES[5], "id": 2}), r"Line 7 .* Question 1 has an answer; it must be undone"),
+        (judged({"shape": "vote", "places": [[0, 1]]}), r"Line 8 .* has the shape 'vote'; it must be one of"),
+        (judged({"shape": "ranking", "places": [[0, 2]]}), r"Line 8 .* 2 is no item of the study"),
+        (judged({"shape": "ranking", "places": [[0], [0]]}), r"Line 8 .* has an item twice"),
+        (judged({"shape": "ranking", "places": [0, 1]}), r"Line 8 .* must be lists of positions"),
+        (judged({"shape": "ranking"}), r"Line 8 .* must be an object with shape and places"),
+        (judged([]), r"Line 8 .* judgement is \[\]; it must be an object"),
         (changed(7, answer=2), r"Line 7 .* about answer 2, which is on no line before"),
         (changed(7) + "\n" + json.dumps(LINES[6]), r"Line 8 .* about answer 1, which was undone"),
         (changed(7, kind="vote"), r"Line 7 .* of the kind 'vote'; it must be an object whose kind is one of"),
@@ -704,6 +716,30 @@ def test_the_same_answer_at_another_time_is_another_answer(tmp_path: Path) -> No
     (tmp_path / "a.csv").write_text("\n".join(rows[:2]))
     (tmp_path / "b.csv").write_text("\n".join(rows))
     assert [import_answers(study, tmp_path / name) for name in ("a.csv", "b.csv", "a.csv")] == [1, 1, 0]
+
+
+def test_a_file_of_a_study_about_pairs_is_one_that_older_versions_read(tmp_path: Path) -> None:
+    study = small()
+    study.tell(("tea", "latte"))
+    for version in (2, 3):
+        study.export(tmp_path / "a.jsonl")
+        assert json.loads((tmp_path / "a.jsonl").read_text().splitlines()[0])["version"] == version
+        study.add(
+            Comparisons.from_choices(frame(["latte", "mocha", "tea"]), [["tea", "latte", "mocha"]], [None])
+        )
+
+
+def test_an_item_called_none_is_not_none_of_these(tmp_path: Path) -> None:
+    called = ["none", "none of these", "None of these", "tea"]
+    study = create_study(frame(called), storage="memory:")
+    for chosen in ("none", "none of these", None):
+        study.add(Comparisons.from_choices(frame(called), [called], [chosen]))
+    study.export(tmp_path / "a.csv")
+    files.write_csv(tmp_path / "items.csv", ["item", "x"], [[name, i / 3] for i, name in enumerate(called)])
+    again = create_study(frame(called), storage="memory:")
+    assert again.import_answers(tmp_path / "a.csv") == 3
+    assert [one.winner for one in again.history()] == ["none", "none of these", None]
+    assert Comparisons.read_csv(tmp_path / "items.csv", tmp_path / "a.csv").orders.tiers_of(2)[0] == [-1]
 
 
 # One validation for every way in
