@@ -31,7 +31,9 @@ def study_page(request: Request, name: str) -> Response:
     return _page(request, _study(request, name))
 
 
-def _page(request: Request, study: Study, status: int = 200, problem: str = "", typed: str = "") -> Response:
+def _page(
+    request: Request, study: Study, status: int = 200, problem: str = "", typed: str = "", refused: str = ""
+) -> Response:
     people, least = study.storage.respondents(study.record.id), least_answers(study)
     return render(
         request,
@@ -44,6 +46,7 @@ def _page(request: Request, study: Study, status: int = 200, problem: str = "", 
         base=str(request.base_url).rstrip("/"),
         problem=problem,
         typed=typed,
+        refused=refused,
     )
 
 
@@ -68,7 +71,7 @@ def add_answers(request: Request, name: str, file: Annotated[UploadFile | None, 
             raise InputError("No file was chosen; choose a file of answers.")
         add_table(study, read_upload(file.file.read(), file.filename).table)
     except InputError as error:
-        return _page(request, study, 422, str(error))
+        return _page(request, study, 422, refused=str(error))
     return go_to(f"{study_path(study.name)}#people")
 
 
