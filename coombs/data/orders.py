@@ -195,8 +195,10 @@ class Ratings:
         if other is None:
             return self
         values = np.union1d(self.values, other.values)
-        for part in (self, other):
-            if np.ptp(part.values) < SAME_SCALE * np.ptp(values):
+        for part, rest in ((self, other), (other, self)):
+            # A part of the other's ratings is surely on its scale.
+            is_part = np.isin(part.values, rest.values).all()
+            if not is_part and np.ptp(part.values) < SAME_SCALE * np.ptp(values):
                 raise InputError(
                     f"Ratings from {self.values[0]:g} to {self.values[-1]:g} and from {other.values[0]:g} to "
                     f"{other.values[-1]:g} are on two scales; bring them to one, or join them as rankings."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -118,32 +119,41 @@ def same_said(told: Told) -> tuple[Any, ...]:
 def keep(study: Study, told: Sequence[Told]) -> None:
     """Store answers, all of them or none."""
     storage, people = study.storage, dict[str, int]()
-    with storage.batch():
-        _check_scale(study, told)
-        with ProgressBar(len(told), "answers") as bar:
-            for user, said, weight, at in told:
-                if user not in people:
-                    people[user] = storage.add_respondent(study.record.id, user, new_token()).id
-                if isinstance(said, Pair):
-                    storage.add_answer(people[user], *said, weight=weight, at=at)
-                else:
-                    storage.add_judgement(people[user], said, weight=weight, at=at)
-                bar.advance()
+    with storage.batch(), ProgressBar(len(told), "answers") as bar:
+        for user, said, weight, at in _on_one_scale(study, told):
+            if user not in people:
+                people[user] = storage.add_respondent(study.record.id, user, new_token()).id
+            if isinstance(said, Pair):
+                storage.add_answer(people[user], *said, weight=weight, at=at)
+            else:
+                storage.add_judgement(people[user], said, weight=weight, at=at)
+            bar.advance()
 
 
-def _check_scale(study: Study, told: Sequence[Told]) -> None:
-    """Refuse ratings that could not be learned from together with those that stand."""
+def _on_one_scale(study: Study, told: Sequence[Told]) -> Sequence[Told]:
+    """The same, ratings on a scale of all that the study has: of two people's, one is part of the other's.
+
+    So whatever is kept can be learned from together; ratings on another scale are refused.
+    """
     new = [one.said for one in told if isinstance(one.said, Judgement) and one.said.shape == RATING]
     if not new:
-        return
+        return told
     old = [
         one.judgement
         for person, count in study.storage.respondents(study.record.id)
         for one in (History.of(study.storage, person.id).answers.values() if count else ())
         if isinstance(one, JudgementRecord) and one.judgement.shape == RATING
     ]
+    ratings = _ratings(new, np.ones(len(new)), None)
     if old:
-        _ratings(old, np.ones(len(old)), None).joined(_ratings(new, np.ones(len(new)), None))
+        ratings = _ratings(old, np.ones(len(old)), None).joined(ratings)
+    scale = tuple(ratings.values.tolist())
+    return [
+        one._replace(said=replace(one.said, scale=scale))
+        if isinstance(one.said, Judgement) and one.said.shape == RATING
+        else one
+        for one in told
+    ]
 
 
 def comparisons_of(table: ItemTable, answers: Sequence[AnyAnswer], user: str) -> Comparisons:

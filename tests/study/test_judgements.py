@@ -201,11 +201,14 @@ def test_answers_of_others_or_about_others_are_refused_with_a_sentence() -> None
 def test_ratings_on_two_scales_are_refused_when_they_come_in() -> None:
     """Of anybody in the study, so that what is kept can always be learned from."""
     study = create_study(LINE, storage="memory:")
-    study.add(Comparisons.from_ratings(LINE, [0, 1], [1, 5], users=["ann", "ann"]))
+    study.add(Comparisons.from_ratings(LINE, range(5), range(1, 6), users=["ann"] * 3 + ["bob"] * 2))
     with pytest.raises(InputError, match="are on two scales"):
         study.add(Comparisons.from_ratings(LINE, [0, 1], [10, 90], users=["bob", "bob"]))
-    assert study.add(Comparisons.from_ratings(LINE, [2, 3], [2, 4], users=["bob", "bob"])) == 2
-    assert len(study.comparisons()) == 4
+    for user, values in (("ann", [1, 2]), ("bob", [4, 5]), ("cid", [2, 3]), ("dan", [2, 4])):
+        assert study.add(Comparisons.from_ratings(LINE, [2, 3], values, users=[user] * 2)) == 2
+    kept = study.comparisons()
+    assert len(kept) == 13 and kept.ratings.values.tolist() == [1, 2, 3, 4, 5]
+    assert study.respondent("bob").comparisons().ratings.values.tolist() == [1, 2, 3, 4, 5]
 
 
 def test_where_nothing_is_said_of_two_items_there_is_no_result_and_questions_go_on() -> None:
