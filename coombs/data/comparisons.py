@@ -109,7 +109,14 @@ class Comparisons(AnswerShapes, Constructors):
 
     @classmethod
     def at_positions(
-        cls, table: ItemTable, pairs: Positions, y: Signs, weights: FloatArray, users: Names | None = None
+        cls,
+        table: ItemTable,
+        pairs: Positions,
+        y: Signs,
+        weights: FloatArray,
+        users: Names | None = None,
+        orders: Orders | None = None,
+        ratings: Ratings | None = None,
     ) -> Self:
         """Return answers stored by position about items that were checked before: nothing is parsed.
 
@@ -119,6 +126,7 @@ class Comparisons(AnswerShapes, Constructors):
         pairs : (n, 2) positions; never names, whatever the items are called
         y, weights : (n,) of -1, 0, 1; (n,) numbers
         users : (n,) labels or None
+        orders, ratings : the answers that are not about pairs, or None
 
         Returns
         -------
@@ -131,7 +139,7 @@ class Comparisons(AnswerShapes, Constructors):
         >>> Comparisons.at_positions(data.item_table, data.pairs, data.y, data.weights) == data
         True
         """
-        return cls._of(*table, pairs, y, weights, users)
+        return cls._of(*table, pairs, y, weights, users, orders, ratings)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Comparisons]) -> Self:

@@ -12,7 +12,13 @@ from coombs.data import checking, files, preflib, tables
 from coombs.data.catalogue import catalogue, item_table
 from coombs.data.orders import CHOICE, SHAPES
 from coombs.data.profiles import DescribedChoices, described_choices
-from coombs.data.shape_constructors import Column, ShapeConstructors, probabilities, soft
+from coombs.data.shape_constructors import (
+    NONE_WORDS,
+    Column,
+    ShapeConstructors,
+    probabilities,
+    soft,
+)
 from coombs.data.shape_tables import Shaped, as_numbers, shaped
 from coombs.data.tables import InputError, ItemTable, TableLike, Where
 from coombs.words import count
@@ -400,10 +406,14 @@ class Constructors(ShapeConstructors):
             return where(found.rows[i])
 
         if found.ratings is not None:
-            values = tables.numbers(as_numbers(found.ratings), "Rating", where)
-            things = tables.text_array(found.things, "item", where)
-            return cls._of_ratings(table, _called(table, things), values, found.users, found.weights, where)
-        called = [[_names(table, tier) for tier in tiers] for tiers in found.answers]
+            values = tables.numbers(as_numbers(found.ratings), "Rating", place)
+            things = _called(table, tables.text_array(found.things, "item", place))
+            known = found.users, found.weights, place, "rating" in found.shapes
+            return cls._of_ratings(table, things, values, *known)
+        called = [
+            [_names(table, tier, shape) for tier in tiers]
+            for tiers, shape in zip(found.answers, found.shapes, strict=True)
+        ]
         if "pair" in found.shapes:
             pairs = [[one for tier in tiers for one in tier] for tiers in called]
             rows = checking.pairs(table, tables.as_array(pairs, "pairs", exact=True), place)
@@ -420,8 +430,15 @@ def _called(table: ItemTable, texts: Any) -> Any:
     return np.array([int(text) for text in texts])
 
 
-def _names(table: ItemTable, tier: list[Any]) -> list[Any]:
-    """The same for what shares a place; None stays."""
+def _names(table: ItemTable, tier: list[Any], shape: str) -> list[Any]:
+    """The same for what shares a place; in a choice, None and words for it that call no item are None."""
+    if shape == SHAPES[CHOICE]:
+        tier = [None if _is_none(table, one) else one for one in tier]
     if table.names is not None:
         return tier
     return [int(one) if isinstance(one, str) and one.isdecimal() else one for one in tier]
+
+
+def _is_none(table: ItemTable, one: Any) -> bool:
+    """Whether an option is none of these."""
+    return one is None or (one.lower() in NONE_WORDS and one not in table.texts)

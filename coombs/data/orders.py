@@ -18,7 +18,7 @@ from coombs.data.rival_sets import RivalSets
 from coombs.data.tables import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from coombs.data.graph import Index, Vector
     from coombs.data.tables import Names
@@ -66,6 +66,19 @@ class Orders:
     shapes: Index
     weights: Vector
     users: Names | None
+
+    @classmethod
+    def of(
+        cls, answers: Sequence[tuple[int, Sequence[Sequence[int]], float]], users: Names | None = None
+    ) -> Orders:
+        """Of the shape, the tiers and the weight of each answer."""
+        shapes, tiers, weights = zip(*answers, strict=True)
+        sizes = np.array([sum(map(len, one)) for one in tiers], dtype=np.intp)
+        members, places = np.array(
+            [(member, k) for one in tiers for k, tier in enumerate(one) for member in tier], dtype=np.intp
+        ).T.copy()
+        codes, mass = np.array(shapes, dtype=np.intp), np.array(weights, dtype=float)
+        return cls(members, places, np.cumsum(sizes) - sizes, codes, mass, users)
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -182,8 +195,10 @@ class Ratings:
         if other is None:
             return self
         values = np.union1d(self.values, other.values)
-        for part in (self, other):
-            if np.ptp(part.values) < SAME_SCALE * np.ptp(values):
+        for part, rest in ((self, other), (other, self)):
+            # A part of the other's ratings is surely on its scale.
+            is_part = np.isin(part.values, rest.values).all()
+            if not is_part and np.ptp(part.values) < SAME_SCALE * np.ptp(values):
                 raise InputError(
                     f"Ratings from {self.values[0]:g} to {self.values[-1]:g} and from {other.values[0]:g} to "
                     f"{other.values[-1]:g} are on two scales; bring them to one, or join them as rankings."

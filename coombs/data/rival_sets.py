@@ -12,9 +12,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from coombs.data.graph import Index, Matrix, Vector
 
 
@@ -78,6 +79,9 @@ class RivalSets:
 
     def _incidence(self, n: int, dtype: Any) -> csr_array:
         """(n, members) ones where a row is a member."""
+        # The storages, which know the shapes of answers, go without it.
+        from scipy.sparse import csr_array
+
         key = n, np.dtype(dtype).name
         if key not in self._matrices:
             count = len(self.members)
@@ -100,6 +104,15 @@ class RivalSets:
         keys = [(self.signs[q], *self.members[ends[q] : ends[q + 1]].tolist()) for q in range(self.n_sets)]
         order = np.array(sorted(range(self.n_sets), key=keys.__getitem__), dtype=np.intp)
         return self.only(order), order
+
+    def joined(self, other: RivalSets) -> RivalSets:
+        """These sets and then others, of the same rows."""
+        return replace(
+            self,
+            members=np.concatenate([self.members, other.members]),
+            starts=np.concatenate([self.starts, other.starts + len(self.members)]),
+            signs=np.concatenate([self.signs, other.signs]),
+        )
 
     def only(self, chosen: Index) -> RivalSets:
         """Some of the sets, in this order."""

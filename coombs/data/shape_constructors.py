@@ -282,9 +282,16 @@ class ShapeConstructors:
 
     @classmethod
     def _of_ratings(
-        cls, table: ItemTable, things: Any, values: FloatArray, users: Column, weights: Column, where: Where
+        cls,
+        table: ItemTable,
+        things: Any,
+        values: FloatArray,
+        users: Column,
+        weights: Column,
+        where: Where,
+        is_scale: bool = False,
     ) -> Self:
-        """Of names or positions, and ratings of which more is better."""
+        """Of names or positions, and ratings of which more is better; whatever they are, if `is_scale`."""
         people, mass = of_people(users, weights, len(values), where)
         known = np.isfinite(values)
         if np.isinf(values).any():
@@ -293,14 +300,14 @@ class ShapeConstructors:
             )
         if not known.any():
             raise InputError("No rating is known; at least two are needed, that differ.")
-        if len(np.unique(values[known])) < 2:
+        if len(np.unique(values[known])) < 2 and not is_scale:
             raise InputError("All ratings are the same; they must differ to say what is better.")
         rows = np.flatnonzero(known)
         positions = tables.positions(table, things[rows], lambda i: where(int(rows[i])))
         values, mass = values[rows], mass[rows]
         people = None if people is None else people[rows]
         scale, levels = np.unique(values, return_inverse=True)
-        if len(scale) <= MOST_LEVELS:
+        if len(scale) <= MOST_LEVELS or is_scale:
             return cls._of(*table, *no_pairs(), None, Ratings(positions, levels, scale, mass, people))
         return cls._of(*table, *no_pairs(), _ranked(positions, values, mass, people))
 

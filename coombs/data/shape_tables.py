@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,12 +48,17 @@ class Shaped(NamedTuple):
 
 def shaped(columns: Columns, where: Where) -> list[Shaped]:
     """The answers in columns by lower-case names; none where they are about pairs, or not known."""
-    if {"answer", "shape", "item", "place"} <= columns.keys():
+    if is_own(columns):
         return list(_own(columns, where))
     for reader in (_best_worst, _choices, _rankings, _long):
         if (found := reader(columns, where)) is not None:
             return [found]
     return []
+
+
+def is_own(columns: Columns) -> bool:
+    """Whether a table is one with a row for each thing in an answer, as `long_rows` writes."""
+    return {"answer", "shape", "item", "place"} <= columns.keys()
 
 
 def long_rows(data: Comparisons, called: Any) -> dict[str, list[Any]]:
@@ -64,14 +69,14 @@ def long_rows(data: Comparisons, called: Any) -> dict[str, list[Any]]:
         places = {1: (1, 2), -1: (2, 1), 0: (1, 1)}[y]
         for one, place in zip((i, j), places, strict=True):
             rows.append((k, "pair", users[k], called[one], place, float(data.weights[k])))
-    first = len(data.pairs)
+    first, nothing = len(data.pairs), none_word(map(naming.text, called))
     if data.orders is not None:
         orders = data.orders
         for k, shape in enumerate(orders.shapes.tolist()):
             user = None if orders.users is None else orders.users[k]
             for place, tier in enumerate(orders.tiers_of(k)):
                 for one in tier:
-                    name = "none of these" if one == NONE else called[one]
+                    name = nothing if one == NONE else called[one]
                     rows.append((first + k, SHAPES[shape], user, name, place + 1, float(orders.weights[k])))
         first += len(orders)
     if data.ratings is not None:
@@ -82,6 +87,12 @@ def long_rows(data: Comparisons, called: Any) -> dict[str, list[Any]]:
             rows.append((first + k, "rating", user, called[one], value, float(rated.weights[k])))
     names = ("answer", "shape", "user", "item", "place", "weight")
     return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def none_word(names: Iterable[str]) -> str:
+    """What says "none of these" where items have these names: in capitals where one is called so."""
+    known, word = set(names), "none of these"
+    return next((one for one in (word, word.capitalize(), word.upper()) if one not in known), word)
 
 
 def _column(columns: Columns, names: tuple[str, ...]) -> str | None:
@@ -217,19 +228,12 @@ def _own(columns: Columns, where: Where) -> Iterator[Shaped]:
         some = {name: column[rows] for name, column in columns.items()}
         if "rating" in group:
             every = list(range(len(rows)))
-            yield Shaped([], [], rows.tolist(), *_extras(some, every), some["place"], some["item"])
+            yield Shaped(["rating"], [], rows.tolist(), *_extras(some, every), some["place"], some["item"])
             continue
         found = _grouped(some, "answer", "place", RANKING, place)
-        own = shapes[rows[found.rows]].tolist()
-        answers = [
-            [[_none(one) if shape == SHAPES[CHOICE] else one for one in tier] for tier in tiers]
-            for shape, tiers in zip(own, found.answers, strict=True)
-        ]
-        yield found._replace(shapes=own, answers=answers, rows=rows[found.rows].tolist())
-
-
-def _none(one: str) -> str | None:
-    return None if one.lower() in NONE_WORDS else one
+        if found.rows:
+            own = shapes[rows[found.rows]].tolist()
+            yield found._replace(shapes=own, rows=rows[found.rows].tolist())
 
 
 def _grouped(columns: Columns, group: str, place: str, shape: int, where: Where) -> Shaped:

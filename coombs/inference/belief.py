@@ -26,6 +26,7 @@ from coombs.inference.target import Target
 if TYPE_CHECKING:
     from coombs.data.directions import Directions
     from coombs.data.graph import Index, Matrix, Vector
+    from coombs.data.rival_sets import RivalSets
     from coombs.inference.kind import Kind
 
 DRAWS = 240
@@ -44,7 +45,10 @@ LEAST_LEFT = 4
 
 @dataclass(frozen=True)
 class Belief:
-    """Draws y, (S, n), given the answers so far about standardised items."""
+    """Draws y, (S, n), given the answers so far about standardised items.
+
+    Winners and losers are rows: the items and, where there are `sets`, sets of rivals after them.
+    """
 
     items: Matrix
     metric: str
@@ -58,6 +62,7 @@ class Belief:
     log_evidence: float = 0.0
     levels: Levels = NO_LEVELS
     directions: Directions | None = None
+    sets: RivalSets | None = None
 
     @classmethod
     def prior(
@@ -82,18 +87,14 @@ class Belief:
         losers: Index,
         weights: Vector,
         rng: np.random.Generator,
+        sets: RivalSets | None = None,
     ) -> Belief:
-        """Given more answers."""
-        told = replace(
-            self,
-            winners=np.concatenate([self.winners, winners]),
-            losers=np.concatenate([self.losers, losers]),
-            weights=np.concatenate([self.weights, weights]),
-        )
+        """Given more answers; rows beyond the items are these sets of rivals."""
         if not len(winners):
             return self
+        told = self._with(winners, losers, weights, sets)
         with serial(0), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            logs = self._log_likelihood(winners, losers, weights)
+            logs = self._log_likelihood(winners, losers, weights, sets)
             likelihood = np.exp(logs - logs.max())
             # Copies of too few draws would stay alike for long.
             if len(winners) <= FEW and likelihood.sum() ** 2 > LEAST_LEFT * (likelihood**2).sum():
@@ -101,6 +102,20 @@ class Belief:
                 told = replace(told, log_evidence=self.log_evidence + more)
                 return told._resampled(likelihood, rng)._moved(rng)
         return told.afresh(rng)
+
+    def _with(self, winners: Index, losers: Index, weights: Vector, sets: RivalSets | None) -> Self:
+        """The same draws with more answers beside the others."""
+        if self.sets is not None and sets is not None:
+            n, more = len(self.items), self.sets.n_sets
+            winners, losers = (np.where(rows < n, rows, rows + more) for rows in (winners, losers))
+            sets = self.sets.joined(sets)
+        return replace(
+            self,
+            winners=np.concatenate([self.winners, winners]),
+            losers=np.concatenate([self.losers, losers]),
+            weights=np.concatenate([self.weights, weights]),
+            sets=self.sets if sets is None else sets,
+        )
 
     def afresh(self, rng: np.random.Generator) -> Belief:
         """Forget the draws, and make new ones from all answers."""
@@ -118,7 +133,8 @@ class Belief:
     @property
     def answers(self) -> Answers:
         """Distinct ones."""
-        found = Answers.collect(self.items, self.winners, self.losers, self.weights, levels=self.levels)
+        told = self.winners, self.losers, self.weights
+        found = Answers.collect(self.items, *told, self.sets, self.levels)
         return replace(found, directions=self.directions)
 
     def scores(self, positions: Index, every: int = 1) -> tuple[Matrix, Vector]:
@@ -147,27 +163,28 @@ class Belief:
 
     def _about(self, positions: Index) -> Target:
         """The same unknowns for some of the items, of which no answer matters."""
-        one = ComparisonGraph(np.zeros(1, np.intp), np.ones(1, np.intp), len(positions))
-        return self._target(positions, one, np.ones(1))
-
-    def _target(self, positions: Index, graph: ComparisonGraph, weights: Vector) -> Target:
         assert self.kind is not None
         return Target(
             self.items[positions],
-            graph,
-            weights,
+            ComparisonGraph(np.zeros(1, np.intp), np.ones(1, np.intp), len(positions)),
+            np.ones(1),
             self.kind,
             lapse=self.lapse,
             directions=self.directions,
             dtype=np.float32,
         )
 
-    def _log_likelihood(self, winners: Index, losers: Index, weights: Vector) -> Vector:
+    def _given(self, answers: Answers) -> Target:
+        """The posterior of the same unknowns given some answers."""
+        assert self.kind is not None
+        return Target.about(answers, self.kind, lapse=self.lapse, dtype=np.float32)
+
+    def _log_likelihood(
+        self, winners: Index, losers: Index, weights: Vector, sets: RivalSets | None
+    ) -> Vector:
         """How well each draw predicts some answers."""
-        ends, place = np.unique(np.concatenate([winners, losers]), return_inverse=True)
-        graph = ComparisonGraph(place[: len(winners)], place[len(winners) :], len(ends))
-        log_p = self._target(ends, graph, weights).log_probabilities(self.draws).astype(float)
-        result: Vector = weights @ log_p
+        some = Answers.collect(self.items, winners, losers, weights, sets, self.levels)
+        result: Vector = some.weights @ self._given(some).log_probabilities(self.draws).astype(float)
         return result
 
     def _resampled(self, weights: Vector, rng: np.random.Generator) -> Belief:
@@ -181,8 +198,7 @@ class Belief:
     def _moved(self, rng: np.random.Generator) -> Belief:
         """As many draws as the budget allows moved, from the last on, and put first."""
         answers = self.answers
-        assert self.kind is not None
-        target = Target.about(answers, self.kind, lapse=self.lapse, dtype=np.float32)
+        target = self._given(answers)
         draws, tuning = self.draws.copy(), Tuning.of(self.draws, None, target.n)
         tuning = replace(tuning, step=self.step)
         count, left = len(draws), self._affordable(answers, tuning.n_leapfrogs)

@@ -17,6 +17,7 @@ from coombs.inference.smooth import Draws, posterior_at
 if TYPE_CHECKING:
     from coombs.data.answers import Answers
     from coombs.data.graph import Index, Matrix, Vector
+    from coombs.data.rival_sets import RivalSets
 
 FIRST = 4
 """Answers from which on a smooth taste is thought of."""
@@ -72,9 +73,16 @@ class AveragedBelief(Belief):
 
     smooth: LiveSmooth | None = None
 
-    def after(self, winners: Index, losers: Index, weights: Vector, rng: np.random.Generator) -> Self:
-        """Given more answers."""
-        told = super().after(winners, losers, weights, rng)
+    def after(
+        self,
+        winners: Index,
+        losers: Index,
+        weights: Vector,
+        rng: np.random.Generator,
+        sets: RivalSets | None = None,
+    ) -> Self:
+        """Given more answers; rows beyond the items are these sets of rivals."""
+        told = super().after(winners, losers, weights, rng, sets)
         assert isinstance(told, type(self))
         if len(told.winners) < FIRST or not len(winners):
             return told

@@ -14,15 +14,16 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from coombs.blas import serial
-from coombs.data.answers import Answers
 from coombs.data.tables import NO_LEVELS, Levels
 from coombs.inference.belief import Belief
+from coombs.inference.set_design import design_of
 from coombs.inference.target import EFFECT_SIZE_ALONE, EFFECT_WIDTH
-from coombs.inference.variational import Design, Settled, settle
+from coombs.inference.variational import Settled, settle
 
 if TYPE_CHECKING:
     from coombs.data.directions import Directions
     from coombs.data.graph import Index, Matrix, Vector
+    from coombs.data.rival_sets import RivalSets
 
 SIZES = EFFECT_SIZE_ALONE + EFFECT_WIDTH * np.linspace(-2.0, 2.0, 5)
 """Logarithms of the sizes of scores that are weighed, in logits."""
@@ -57,29 +58,28 @@ class ScoreBelief(Belief):
         known = (nothing, nothing, np.zeros(0), np.zeros((DRAWS, 0)))
         return cls(items, metric, lapse, *known, touched=nothing, sizes=sizes)
 
-    def after(self, winners: Index, losers: Index, weights: Vector, rng: np.random.Generator) -> Belief:
-        """Given more answers."""
-        if not len(winners):
-            return self
-        told = replace(
-            self,
-            winners=np.concatenate([self.winners, winners]),
-            losers=np.concatenate([self.losers, losers]),
-            weights=np.concatenate([self.weights, weights]),
-        )
-        return told.afresh(rng)
+    def after(
+        self,
+        winners: Index,
+        losers: Index,
+        weights: Vector,
+        rng: np.random.Generator,
+        sets: RivalSets | None = None,
+    ) -> Belief:
+        """Given more answers; rows beyond the items are these sets of rivals."""
+        return self._with(winners, losers, weights, sets).afresh(rng) if len(winners) else self
 
     def afresh(self, rng: np.random.Generator) -> Belief:
         """Draws from all answers."""
         if not len(self.winners):
             return self.prior(self.items, self.metric, self.lapse, rng)
-        answers = Answers.collect(self.items, self.winners, self.losers, self.weights)
+        answers = self.answers
         lapse, eye = LAPSE if self.lapse is None else self.lapse, np.eye(len(answers.items))
         found: list[Settled] = []
         with serial(0):
             for size in SIZES:
                 start = found[-1].sites if found else None
-                found.append(settle(Design(math.exp(size) * eye, answers), lapse, start, ROUGHLY))
+                found.append(settle(design_of(math.exp(size) * eye, answers), lapse, start, ROUGHLY))
         log_prior = -(((SIZES - EFFECT_SIZE_ALONE) / EFFECT_WIDTH) ** 2) / 2
         log_weights = np.array([one.bound for one in found]) + log_prior
         shares = np.exp(log_weights - log_weights.max())

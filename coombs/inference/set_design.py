@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 POINTS = 64
 """Points that expectations of a choice are taken over."""
 JITTER = 1e-10
-"""Added to variances, so that a covariance has a root."""
+"""Share of one more than the largest variance that is added to all, so that a covariance has a root."""
 BLOCK = 4_000_000
 """Numbers of roots that are held at once."""
 
@@ -197,7 +197,8 @@ def expect_choices(mean: Matrix, covariance: Matrix, choices: Choices, lapse: fl
     """Of choices, the chosen first; scores have these (P, K) means and (P, K, K) covariances."""
     k = mean.shape[1]
     points = _points(k) if covariance.any() else np.zeros((1, k))
-    roots = np.linalg.cholesky(covariance + JITTER * np.eye(k))
+    largest = 1 + covariance.diagonal(axis1=1, axis2=2).max(axis=1)
+    roots = np.linalg.cholesky(covariance + JITTER * largest[:, None, None] * np.eye(k))
     scores = mean[:, None, :] + points @ roots.transpose(0, 2, 1)
     value = np.where(choices.present[:, None, :], -choices.signs[:, None, None] * scores, -np.inf)
     value -= value.max(axis=2, keepdims=True)

@@ -6,12 +6,15 @@ import sys
 from typing import TypeGuard
 
 from coombs.data.tables import InputError
+from coombs.storage.judgement import Judgement
 from coombs.storage.records import (
     CHOICES,
     AnswerRecord,
+    AnyAnswer,
     Choice,
     Event,
     Item,
+    JudgementRecord,
     QuestionRecord,
     RespondentRecord,
     StudyRecord,
@@ -26,9 +29,12 @@ __all__ = [
     "CHOICES",
     "AnswerRecord",
     "AnsweredError",
+    "AnyAnswer",
     "Choice",
     "Event",
     "Item",
+    "Judgement",
+    "JudgementRecord",
     "QuestionRecord",
     "RespondentRecord",
     "Storage",

@@ -57,6 +57,8 @@ class Database(ABC):
     """What the driver raises."""
     identity: ClassVar[str]
     """The type of a column that numbers its rows and never uses a number twice."""
+    continue_ids: ClassVar[str]
+    """Lets the ids of a table, {new}, go on where those of another, {old}, ended."""
     timestamp: ClassVar[str]
     """The type of a column of times."""
     find_table: ClassVar[str]

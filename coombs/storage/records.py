@@ -6,7 +6,9 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
+
+from coombs.storage.judgement import Judgement
 
 Choice: TypeAlias = Literal["left", "right", "tie", "skip"]
 CHOICES: tuple[str, ...] = get_args(Choice)
@@ -180,6 +182,36 @@ class AnswerRecord:
 
 
 @dataclass(frozen=True)
+class JudgementRecord:
+    """An answer that is not about a pair: a choice among several, a ranking, a rating. Nobody asked for it.
+
+    Parameters
+    ----------
+    id, respondent_id : numbers
+    judgement : what was said
+    weight : what it counts
+    told : when
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from coombs.storage import Judgement, JudgementRecord
+    >>> said = Judgement("choice", ((2,), (0, 1)))
+    >>> JudgementRecord(1, 1, said, 1.0, datetime(2026, 1, 31, tzinfo=UTC)).judgement.shape
+    'choice'
+    """
+
+    id: int
+    respondent_id: int
+    judgement: Judgement
+    weight: float
+    told: datetime
+
+    question_id: ClassVar[None] = None
+    choice: ClassVar[None] = None
+
+
+@dataclass(frozen=True)
 class UndoRecord:
     """That an answer no longer stands.
 
@@ -202,5 +234,7 @@ class UndoRecord:
     told: datetime
 
 
-Event: TypeAlias = AnswerRecord | UndoRecord
+AnyAnswer: TypeAlias = AnswerRecord | JudgementRecord
+"""An answer of any shape."""
+Event: TypeAlias = AnyAnswer | UndoRecord
 """Answers and undos share one sequence of ids, which rises with each respondent's events."""

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
 from coombs.storage import validation
-from coombs.storage.records import AnswerRecord, Event, Item, StudyRecord, UndoRecord
+from coombs.storage.judgement import read_judgement
+from coombs.storage.records import AnswerRecord, Event, Item, JudgementRecord, StudyRecord, UndoRecord
 from coombs.storage.timestamps import stored_time, utc
 
 Row: TypeAlias = tuple[Any, ...]
@@ -24,9 +25,11 @@ QUESTION = "respondent_id, left_item, right_item, purpose, predicted, progress, 
 """The columns of a question."""
 ANSWER = "respondent_id, question_id, left_item, right_item, choice, weight, told"
 """The columns of an event that is an answer."""
+JUDGEMENT = "respondent_id, judgement, weight, told"
+"""The columns of an event that is an answer of another shape."""
 UNDO = "respondent_id, undoes, told"
 """The columns of an event that is an undo."""
-EVENT = "respondent_id, question_id, left_item, right_item, choice, weight, undoes, told"
+EVENT = "respondent_id, question_id, left_item, right_item, choice, weight, judgement, undoes, told"
 """The columns of any event."""
 
 
@@ -66,10 +69,13 @@ def item(row: Row) -> Item:
 
 def event(row: Row) -> Event:
     """The record of an answer, or of an undo if the row undoes one."""
-    *told, undoes, at = row
-    if undoes is None:
-        return timed(AnswerRecord, (*told, at))
-    return timed(UndoRecord, (*told[:2], undoes, at))
+    *told, weight, judgement, undoes, at = row
+    if undoes is not None:
+        return timed(UndoRecord, (*told[:2], undoes, at))
+    if judgement is None:
+        return timed(AnswerRecord, (*told, weight, at))
+    said = read_judgement(judgement, f"Answer {told[0]} of respondent {told[1]}")
+    return timed(JudgementRecord, (*told[:2], said, weight, at))
 
 
 def timed(kind: Callable[..., Record], row: Row) -> Record:

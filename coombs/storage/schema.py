@@ -74,7 +74,46 @@ _THIRD = "ALTER TABLE questions ADD COLUMN progress DOUBLE PRECISION CHECK (prog
 
 _FOURTH = "ALTER TABLE questions RENAME COLUMN foretold TO predicted"
 
-VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
+# SQLite cannot change the constraints of a table, so the events move to a new one. It refers to itself by
+# its first name, which the last statement changes everywhere, lest dropping the old one cascades into it.
+_FIFTH = """
+CREATE TABLE new_events (
+    id {id},
+    respondent_id BIGINT NOT NULL REFERENCES respondents (id) ON DELETE CASCADE,
+    question_id BIGINT,
+    left_item INTEGER CHECK (left_item >= 0),
+    right_item INTEGER CHECK (right_item >= 0),
+    choice TEXT CHECK (choice IN ('left', 'right', 'tie', 'skip')),
+    weight DOUBLE PRECISION CHECK (weight >= 0),
+    judgement TEXT,
+    undoes BIGINT,
+    told {time} NOT NULL,
+    UNIQUE (respondent_id, id),
+    UNIQUE (respondent_id, undoes),
+    FOREIGN KEY (respondent_id, question_id) REFERENCES questions (respondent_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (respondent_id, undoes) REFERENCES new_events (respondent_id, id) ON DELETE CASCADE,
+    CHECK (left_item <> right_item),
+    CHECK (
+        (undoes IS NULL AND judgement IS NULL AND left_item IS NOT NULL AND right_item IS NOT NULL
+            AND choice IS NOT NULL AND weight IS NOT NULL)
+        OR (undoes IS NULL AND judgement IS NOT NULL AND question_id IS NULL AND left_item IS NULL
+            AND right_item IS NULL AND choice IS NULL AND weight IS NOT NULL)
+        OR (undoes IS NOT NULL AND judgement IS NULL AND question_id IS NULL AND left_item IS NULL
+            AND right_item IS NULL AND choice IS NULL AND weight IS NULL)
+    )
+);
+INSERT INTO new_events
+    (id, respondent_id, question_id, left_item, right_item, choice, weight, undoes, told)
+    SELECT id, respondent_id, question_id, left_item, right_item, choice, weight, undoes, told
+    FROM events ORDER BY id;
+{continue_ids};
+DROP TABLE events;
+ALTER TABLE new_events RENAME TO events;
+CREATE INDEX events_by_pair ON events (respondent_id, left_item, right_item);
+CREATE INDEX events_by_question ON events (respondent_id, question_id)
+"""
+
+VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
 """Statements apart by semicolons; a version that was released never changes, a new one is added."""
 
 
@@ -98,11 +137,17 @@ def _upgrade(database: Database) -> None:
             f"up to {len(VERSIONS)}; install a newer coombs."
         )
     for version in VERSIONS[there:]:
-        for statement in version.format(id=database.identity, time=database.timestamp).split(";"):
+        for statement in in_dialect(version, type(database)).split(";"):
             database.change(statement)
     database.change("CREATE TABLE IF NOT EXISTS coombs_schema (version INTEGER NOT NULL)")
     database.change("DELETE FROM coombs_schema")
     database.change("INSERT INTO coombs_schema (version) VALUES (?)", len(VERSIONS))
+
+
+def in_dialect(version: str, kind: type[Database]) -> str:
+    """The statements of a version as a kind of database understands them."""
+    ids = kind.continue_ids.format(new="new_events", old="events")
+    return version.format(id=kind.identity, time=kind.timestamp, continue_ids=ids)
 
 
 def _version(database: Database) -> int:

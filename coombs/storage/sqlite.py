@@ -40,6 +40,10 @@ class SqliteDatabase(Database):
     needs = "it must be a database that coombs made, or a new file in a folder that can be written to"
     errors = (sqlite3.Error,)
     identity = "INTEGER PRIMARY KEY AUTOINCREMENT"
+    continue_ids = (
+        "DELETE FROM sqlite_sequence WHERE name = '{new}'; INSERT INTO sqlite_sequence (name, seq)"
+        " SELECT '{new}', seq FROM sqlite_sequence WHERE name = '{old}'"
+    )
     timestamp = "TEXT"
     find_table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
     # Taking the write lock at once is waited for; taking it after a read could fail at once.

@@ -8,7 +8,15 @@ from datetime import datetime
 from coombs.data.tables import InputError
 from coombs.storage import rows, validation
 from coombs.storage.database import LARGEST
-from coombs.storage.records import AnswerRecord, Choice, Event, QuestionRecord, UndoRecord
+from coombs.storage.judgement import Judgement, judgement_text
+from coombs.storage.records import (
+    AnswerRecord,
+    Choice,
+    Event,
+    JudgementRecord,
+    QuestionRecord,
+    UndoRecord,
+)
 from coombs.storage.study_storage import StudyStorage
 from coombs.storage.timestamps import utc
 from coombs.storage.validation import AnsweredError, UnknownStudyError
@@ -204,6 +212,38 @@ class Storage(StudyStorage):
             number = self.database.insert("events", rows.ANSWER, row)
         return AnswerRecord(number, *row)
 
+    def add_judgement(
+        self, respondent_id: int, judgement: Judgement, *, weight: float = 1.0, at: datetime | None = None
+    ) -> JudgementRecord:
+        """Keep a new answer that is not about a pair, as nobody asked for it.
+
+        Parameters
+        ----------
+        respondent_id : of the person
+        judgement : what was said
+        weight : what the answer counts
+        at : when it happened, with a time zone (default: now)
+
+        Returns
+        -------
+        JudgementRecord
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> from coombs.storage import Judgement
+        >>> study = create_study([[1.0], [2.0], [3.0]], "pizza", storage="memory:")
+        >>> storage, ann = study.storage, study.respondent("Ann").record
+        >>> storage.add_judgement(ann.id, Judgement("ranking", ((2,), (0, 1)))).weight
+        1.0
+        """
+        counts, told = validation.weight(weight), utc(at)
+        with self.database.transaction():
+            self._lock_items(respondent_id, judgement)
+            row = respondent_id, judgement_text(judgement), counts, told
+            number = self.database.insert("events", rows.JUDGEMENT, row)
+        return JudgementRecord(number, respondent_id, judgement, counts, told)
+
     def add_undo(self, respondent_id: int, answer_id: int, *, at: datetime | None = None) -> UndoRecord:
         """Take an answer back: AnsweredError if it was, UnknownStudyError if it is not this respondent's.
 
@@ -250,7 +290,7 @@ class Storage(StudyStorage):
 
         Returns
         -------
-        list of AnswerRecord and UndoRecord
+        list of AnswerRecord, JudgementRecord and UndoRecord
 
         Examples
         --------
@@ -314,6 +354,22 @@ class Storage(StudyStorage):
         if found[0][0] < 2:
             raise InputError(
                 f"{left} and {right} are not two items of the study; give two different positions."
+            )
+
+    def _lock_items(self, respondent_id: int, judgement: Judgement) -> None:
+        """The same for a judgement, whose items must be the study's."""
+        found = self.database.rows(
+            "SELECT (SELECT COUNT(*) FROM items WHERE items.study_id = respondents.study_id"
+            " AND position = ?)"
+            f" FROM respondents WHERE id = ? {self.database.for_update}",
+            max(judgement.items),
+            respondent_id,
+        )
+        if not found:
+            raise UnknownStudyError(f"There is no respondent with the id {respondent_id}.")
+        if not found[0][0]:
+            raise InputError(
+                f"{max(judgement.items)} is no item of the study; give positions of its items, from 0."
             )
 
     def _page(

@@ -1,24 +1,28 @@
-"""Answers as tables: read out of every kind of file, written as CSV and Parquet."""
+"""Answers as files: what is in one added to a study, and a study's written as CSV and Parquet."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from coombs.data import checking, files, naming, tables
-from coombs.data.tables import Columns, InputError, Names, Where
-from coombs.progress import ProgressBar
-from coombs.storage.records import AnswerRecord, Choice, QuestionRecord, new_token
-from coombs.storage.timestamps import read_time, time_text
+from coombs.data import files, tables
+from coombs.data.orders import NONE
+from coombs.data.shape_tables import none_word
+from coombs.data.tables import InputError
+from coombs.storage.records import (
+    AnswerRecord,
+    AnyAnswer,
+    Choice,
+    JudgementRecord,
+    QuestionRecord,
+)
+from coombs.storage.timestamps import time_text
+from coombs.study.answer_tables import answers_table, told_in_table
 from coombs.study.history import History
-from coombs.study.study import ME, Study
-from coombs.study.study_jsonl import holds_study
+from coombs.study.judgements import Told, keep, said_in, same_said
+from coombs.study.study import Study
 
 _COLUMNS = {
     "user": "string",
@@ -33,14 +37,25 @@ _COLUMNS = {
     "asked": "string",
     "told": "string",
 }
-"""The columns of a file of answers, and their types in pandas."""
-_CHOICE_OF = {1: "left", -1: "right", 0: "tie", None: "skip"}
-"""A choice by its sign."""
+"""The columns of a file of answers about pairs, and their types in pandas."""
+_LONG_COLUMNS = {
+    "answer": "Int64",
+    "shape": "string",
+    "user": "string",
+    "item": "string",
+    "place": "float64",
+} | {name: _COLUMNS[name] for name in ("weight", "question", "purpose", "predicted", "asked", "told")}
+"""The same where answers have other shapes as well: a row for each item."""
+_PLACES: dict[str, tuple[float | None, float | None]] = {
+    "left": (1, 2),
+    "right": (2, 1),
+    "tie": (1, 1),
+    "skip": (None, None),
+}
+"""The places of left and right by the choice between them."""
 
-Said: TypeAlias = tuple[str, int, int, Choice, float]
-"""What makes two answers the same, but for the time: user, the lower position, the other, choice, weight."""
-Told: TypeAlias = tuple[str, int, int, Choice, float, datetime | None]
-"""An answer in a table: user, left, right, choice, weight, and when, if the table says so."""
+Standing: TypeAlias = tuple[str, AnyAnswer, QuestionRecord | None]
+"""Who gave an answer that stands, the answer, and the question that it answers."""
 
 
 def export_answers(study: Study, path: files.PathType, respondent: str | None = None) -> None:
@@ -48,8 +63,10 @@ def export_answers(study: Study, path: files.PathType, respondent: str | None = 
 
     The columns are user, left, right, winner (an item's name, tie or skip), choice (left, right, tie or
     skip), weight, question, purpose, predicted (the probability of left), asked and told (times in UTC).
-    `import_answers` and `Comparisons.read_csv` take the file as it is. In CSV an apostrophe stands
-    before text that a spreadsheet would run as a formula; both take it off.
+    Where answers have other shapes than pairs, there is a row for each item in an answer, with answer, shape,
+    item and place (1 for the best, blank in a skip; or the rating) in the place of left to choice; of a pair,
+    left comes first. `import_answers` and `Comparisons.read_csv` take either file as it is. In CSV an
+    apostrophe stands before text that a spreadsheet would run as a formula; both take it off.
 
     Examples
     --------
@@ -63,14 +80,15 @@ def export_answers(study: Study, path: files.PathType, respondent: str | None = 
     "me","1","0","1","left",
     """
     suffix = _suffix(path)
+    standing = list(_standing(study, None if respondent is None else {respondent}))
+    is_long = any(isinstance(answer, JudgementRecord) for _, answer, _ in standing)
+    columns, rows = (_LONG_COLUMNS, _long_rows) if is_long else (_COLUMNS, _pair_rows)
     if suffix in files.PARQUET_SUFFIXES:
-        frame = (
-            tables.pandas().DataFrame(list(_rows(study, respondent)), columns=[*_COLUMNS]).astype(_COLUMNS)
-        )
+        frame = tables.pandas().DataFrame(list(rows(study, standing)), columns=[*columns]).astype(columns)
         with files.replacing(path) as part:
             frame.to_parquet(part, index=False)
     elif suffix == ".csv":
-        files.write_csv(path, [*_COLUMNS], _rows(study, respondent))
+        files.write_csv(path, [*columns], rows(study, standing))
     else:
         raise InputError(
             f"The answers cannot be written as {suffix!r}; the file's name must end in .csv or .parquet."
@@ -80,10 +98,9 @@ def export_answers(study: Study, path: files.PathType, respondent: str | None = 
 def import_answers(study: Study, path: files.PathType) -> int:
     """Add the answers in a CSV, Excel, JSON or Parquet file to a study, all of them or none; return how many.
 
-    The columns are those of `Comparisons.read_csv`: left, right, winner or winner, loser; also user
-    (blank: the respondent "me"), weight, and told or timestamp (ISO 8601, in UTC unless it says
-    otherwise; blank: now). A column choice (left, right, tie or skip) goes before winner. Skips are
-    kept. They become answers that nobody asked for.
+    The columns are those of `Comparisons.read_csv`, of any shape; also user (blank: the respondent "me"),
+    weight, and told or timestamp (ISO 8601, in UTC unless it says otherwise; blank: now). A column choice
+    (left, right, tie or skip) goes before winner. Skips are kept. They become answers that nobody asked for.
 
     Answers that stand already are not added again, so that importing a file twice, or one's own export,
     changes nothing: each standing answer of the same user about the same items, with the same choice, weight
@@ -99,32 +116,31 @@ def import_answers(study: Study, path: files.PathType) -> int:
     >>> import_answers(study, path), [answer.choice for answer in study.respondent("ann").history()]
     (2, ['left', 'tie'])
     """
-    told = _told(study, *_read(path))
-    storage, people = study.storage, dict[str, int]()
-    with storage.batch():
+    return add_table(study, answers_table(path))
+
+
+def add_table(study: Study, table: files.NamedColumns) -> int:
+    """The same of a table that was read before."""
+    told = told_in_table(study, table)
+    with study.storage.batch():
         told = _not_standing(study, told)
-        with ProgressBar(len(told), "answers") as bar:
-            for user, left, right, choice, weight, at in told:
-                if user not in people:
-                    people[user] = storage.add_respondent(study.record.id, user, new_token()).id
-                storage.add_answer(people[user], left, right, choice, weight=weight, at=at)
-                bar.advance()
+        keep(study, told)
     return len(told)
 
 
 def _not_standing(study: Study, told: list[Told]) -> list[Told]:
     """The rows without those that stand already; each answer that stands accounts for one."""
     timed = Counter(
-        (_said(user, answer.left, answer.right, answer.choice, answer.weight), answer.told)
-        for user, answer, _ in _standing(study, {row[0] for row in told})
+        (same_said(Told(user, said_in(answer), answer.weight)), answer.told)
+        for user, answer, _ in _standing(study, {row.user for row in told})
     )
-    known, said = Counter[Said](), [_said(*row[:5]) for row in told]
+    known, said = Counter[Any](), [same_said(row) for row in told]
     for key, times in timed.items():
         known[key[0]] += times
     new = set(range(len(told)))
     # Rows with a time first: they are just that answer, and the others any.
-    for i in sorted(new, key=lambda i: told[i][5] is None):
-        at = told[i][5]
+    for i in sorted(new, key=lambda i: told[i].at is None):
+        at = told[i].at
         stands = known[said[i]] if at is None else timed[said[i], at]
         if stands:
             new.remove(i)
@@ -134,9 +150,7 @@ def _not_standing(study: Study, told: list[Told]) -> list[Told]:
     return [told[i] for i in sorted(new)]
 
 
-def _standing(
-    study: Study, users: Collection[str] | None
-) -> Iterator[tuple[str, AnswerRecord, QuestionRecord | None]]:
+def _standing(study: Study, users: Collection[str] | None) -> Iterator[Standing]:
     """The answers of these users, or of all, that stand, each with the question it answers."""
     for respondent, count in study.storage.respondents(study.record.id):
         if count and (users is None or respondent.name in users):
@@ -146,23 +160,40 @@ def _standing(
                 yield respondent.name, answer, asked
 
 
-def _said(user: str, left: int, right: int, choice: Choice, weight: float) -> Said:
-    """An answer, the same whichever item stood on the left."""
-    if left < right or choice not in ("left", "right"):
-        return user, min(left, right), max(left, right), choice, weight
-    return user, right, left, "left" if choice == "right" else "right", weight
-
-
-def _rows(study: Study, respondent: str | None) -> Iterator[tuple[Any, ...]]:
-    """The standing answers, a row each."""
+def _pair_rows(study: Study, standing: list[Standing]) -> Iterator[tuple[Any, ...]]:
+    """Answers about pairs, a row each."""
     names = study.catalogue.names
-    for user, answer, question in _standing(study, None if respondent is None else {respondent}):
+    for user, answer, question in standing:
+        assert isinstance(answer, AnswerRecord)
         left, right = names[answer.left], names[answer.right]
-        why: tuple[Any, ...] = (None, None, None)
-        if question is not None:
-            why = question.purpose, question.predicted, time_text(question.asked)
-        winner, told = _winner(answer.choice, left, right), time_text(answer.told)
+        winner = _winner(answer.choice, left, right)
+        why, told = _why(question), time_text(answer.told)
         yield user, left, right, winner, answer.choice, answer.weight, answer.question_id, *why, told
+
+
+def _long_rows(study: Study, standing: list[Standing]) -> Iterator[tuple[Any, ...]]:
+    """Answers of any shape, a row for each item."""
+    names = study.catalogue.names
+    nothing = none_word(names)
+    for number, (user, answer, question) in enumerate(standing):
+        about = answer.weight, answer.question_id, *_why(question), time_text(answer.told)
+        if isinstance(answer, AnswerRecord):
+            sides = zip((answer.left, answer.right), _PLACES[answer.choice], strict=True)
+            shape, placed = "pair", list(sides)
+        else:
+            said = answer.judgement
+            shape, placed = said.shape, [(i, k) for k, tier in enumerate(said.places, 1) for i in tier]
+            if said.rating is not None:
+                placed = [(said.items[0], said.rating)]
+        for item, place in placed:
+            yield number, shape, user, nothing if item == NONE else names[item], place, *about
+
+
+def _why(question: QuestionRecord | None) -> tuple[Any, ...]:
+    """Purpose, prediction and time of the question that was answered, if any."""
+    return (
+        (None,) * 3 if question is None else (question.purpose, question.predicted, time_text(question.asked))
+    )
 
 
 def _winner(choice: Choice, left: str, right: str) -> str:
@@ -170,62 +201,6 @@ def _winner(choice: Choice, left: str, right: str) -> str:
     if choice in ("left", "right"):
         return left if choice == "left" else right
     return next(word for word in (choice, choice.title(), choice.upper()) if word not in (left, right))
-
-
-def _read(path: files.PathType) -> tuple[Columns, Where]:
-    """The columns of a file of answers by their names in lower case, and how messages call its rows."""
-    if _suffix(path) == ".jsonl" and holds_study(path):
-        raise InputError(f"{files.path_text(path)} is a whole study; import_study makes it one again.")
-    table = files.read_table(path)
-    return checking.lower_case(table.answers), table.where
-
-
-def _told(study: Study, columns: Columns, where: Where) -> list[Told]:
-    """The answers in a table, checked."""
-    first, second, choices = _choices(columns, where)
-    table = study.catalogue.table
-    left, right = tables.positions(table, first, where), tables.positions(table, second, where)
-    if (left == right).any():
-        i = int((left == right).argmax())
-        raise InputError(f"In {where(i)} item {first[i]!r} is compared with itself; the two must differ.")
-    users = [text if text.strip() else ME for text in _cells(columns.get("user"), len(left))]
-    weights = _weights(columns.get("weight"), len(left), where)
-    texts = _cells(columns.get("told", columns.get("timestamp")), len(left))
-    times = [_row_time(text, i, where) if text.strip() else None for i, text in enumerate(texts)]
-    return list(zip(users, left.tolist(), right.tolist(), choices, weights, times, strict=True))
-
-
-def _choices(columns: Columns, where: Where) -> tuple[Names, Names, list[Choice]]:
-    """The items of each row by name, and which was chosen."""
-    given = checking.answer_columns(columns, where)
-    if given.y is None:
-        sides, words = ("winner", "loser"), ["left"] * len(given.rows)
-    else:
-        signs = dict(zip(given.rows.tolist(), given.y.tolist(), strict=True))
-        sides, words = ("left", "right"), [_CHOICE_OF[signs.get(i)] for i in range(len(columns["left"]))]
-    first, second = (tables.text_array(columns[side], side, where) for side in sides)
-    return first, second, cast("list[Choice]", words)
-
-
-def _cells(column: NDArray[Any] | None, n: int) -> list[str]:
-    """A column that may be absent as text, blank where there is none."""
-    texts = [""] * n if column is None else [naming.text(cell) for cell in column]
-    return ["" if text == "NaT" else text for text in texts]
-
-
-def _weights(column: NDArray[Any] | None, n: int, where: Where) -> list[float]:
-    """Weights; 1 where the column is absent or all blank."""
-    if column is None or np.isnan(tables.numbers(column, "Weight", where)).all():
-        return [1.0] * n
-    return cast("list[float]", tables.weights(column, where).tolist())
-
-
-def _row_time(text: str, i: int, where: Where) -> datetime:
-    """When a row was told."""
-    try:
-        return read_time(text)
-    except ValueError as error:
-        raise InputError(f"The time of {where(i)} is {text!r}; it must be {error}.") from error
 
 
 def _suffix(path: files.PathType) -> str:

@@ -64,6 +64,32 @@ class AskTell(ABC):
         """
 
     @abstractmethod
+    def add(self, answers: Comparisons) -> int:
+        """Keep answers of any shape that were never asked for, all of them or none.
+
+        Each is learned from by its own likelihood. They are kept as often as they are added; to take one
+        back, `undo` it. `Study.add` gives each user's to the respondent of that name.
+
+        Parameters
+        ----------
+        answers : Comparisons about the same items: pairs, choices, best and worst, rankings, ratings
+
+        Returns
+        -------
+        int, the number of answers
+
+        Examples
+        --------
+        >>> from coombs import Comparisons, create_study
+        >>> items = [[0.0], [1.0], [2.0]]
+        >>> study = create_study(items, storage="memory:")
+        >>> study.add(Comparisons.from_choices(items, [[0, 1, 2]], [1]))
+        1
+        >>> study.history()[0].text
+        '1 chosen of 3'
+        """
+
+    @abstractmethod
     def current(self) -> Question | None:
         """Return the question that waits for an answer, or a new one if none does.
 

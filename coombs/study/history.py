@@ -9,7 +9,14 @@ from heapq import merge
 from typing import Self
 
 from coombs.storage import Storage
-from coombs.storage.records import AnswerRecord, Event, QuestionRecord, RespondentRecord
+from coombs.storage.records import (
+    AnswerRecord,
+    AnyAnswer,
+    Event,
+    QuestionRecord,
+    RespondentRecord,
+    UndoRecord,
+)
 
 MOST_ANSWERS = 2_000
 """Questions are chosen by the latest answers, of which so many say enough."""
@@ -33,7 +40,7 @@ class History:
 
     def _clear(self) -> None:
         self.questions: dict[int, QuestionRecord] = {}
-        self.answers: dict[int, AnswerRecord] = {}
+        self.answers: dict[int, AnyAnswer] = {}
         self.last_event = self.last_question = 0
         self.asked: set[tuple[int, int]] = set()
         self._answer_of: dict[int, int] = {}
@@ -54,10 +61,10 @@ class History:
                 self.note(row)
                 self.last_question = max(self.last_question, row.id)
                 continue
-            if isinstance(row, AnswerRecord):
-                self._answered(row)
-            else:
+            if isinstance(row, UndoRecord):
                 self._undone(row.answer_id)
+            else:
+                self._answered(row)
             self.last_event = max(self.last_event, row.id)
 
     def note(self, question: QuestionRecord) -> None:
@@ -67,7 +74,7 @@ class History:
         self._stood[question.id] = len(self.answers)
         self.asked.add(unordered(question.left, question.right))
 
-    def _answered(self, answer: AnswerRecord) -> None:
+    def _answered(self, answer: AnyAnswer) -> None:
         self.answers[answer.id] = answer
         if answer.question_id is not None:
             self._answer_of[answer.question_id] = answer.id
@@ -82,8 +89,9 @@ class History:
 
     @property
     def pairs(self) -> set[tuple[int, int]]:
-        """Those asked about, or with an answer that stands."""
-        return self.asked | {unordered(one.left, one.right) for one in self.answers.values()}
+        """Those asked about, or with an answer that stands and is about them alone."""
+        told = (one for one in self.answers.values() if isinstance(one, AnswerRecord))
+        return self.asked | {unordered(one.left, one.right) for one in told}
 
     @property
     def reopened(self) -> QuestionRecord | None:
@@ -143,7 +151,7 @@ class History:
         return count >= FIRST_CONFIRMATION and count % CONFIRM_EVERY == 0 and self.log_odds < CONFIRMED
 
     @property
-    def last_answer(self) -> AnswerRecord | None:
+    def last_answer(self) -> AnyAnswer | None:
         """The latest that stands."""
         return self.answers[next(reversed(self.answers))] if self.answers else None
 
@@ -194,7 +202,7 @@ class StoredHistory(History):
                 read()
         return self.questions.get(number)
 
-    def answer(self, number: int) -> AnswerRecord | None:
+    def answer(self, number: int) -> AnyAnswer | None:
         """A standing answer by its id, however old."""
         self.sync()
         if number not in self.answers:

@@ -14,7 +14,9 @@ from coombs.data.tables import NO_LEVELS, FloatArray, Levels
 from coombs.inference.belief import Belief
 from coombs.inference.live import AveragedBelief
 from coombs.inference.score_belief import ScoreBelief
-from coombs.storage.records import AnswerRecord
+from coombs.storage.judgement import RATING
+from coombs.storage.records import AnyAnswer, JudgementRecord
+from coombs.study.judgements import live_rows, n_choices
 from coombs.study.study_records import VAGUE
 
 KEPT = 3
@@ -55,16 +57,15 @@ class Top(NamedTuple):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What the model says at one moment: the questions to ask next, best first, and the best items."""
+    """What the model says at one moment: the questions to ask next, best first, and the best items.
+
+    `n_heard` are the answers behind it; a tie is two halves, and a ranking of ten nine choices.
+    """
 
     belief: Belief
     choices: tuple[questions.Choice, ...]
+    n_heard: int
     _tops: dict[int, Top] = field(default_factory=dict)
-
-    @property
-    def n_heard(self) -> int:
-        """Answers behind it; a tie is two halves."""
-        return len(self.belief.winners)
 
     def gain(self, left: int, right: int) -> float:
         """What the answer to a question would tell, in bits."""
@@ -89,10 +90,11 @@ class Snapshot:
 
 
 class ModelState(NamedTuple):
-    """What was learned, and from which answers (their ids, in order)."""
+    """What was learned, and from which answers (their ids, in order), which are made of so many choices."""
 
     belief: Belief
     answer_ids: tuple[int, ...] = ()
+    n_heard: int = 0
 
     def with_items(self, items: FloatArray) -> ModelState:
         """The same about other rows: they are left out where it is sent to another process."""
@@ -103,7 +105,7 @@ class UpdateTask(NamedTuple):
     """All that learning depends on: a state, what is new, what to choose, and the seed."""
 
     state: ModelState
-    new: tuple[AnswerRecord, ...]
+    new: tuple[AnyAnswer, ...]
     asked: Collection[tuple[int, int]]
     strategy: str
     k: int
@@ -129,18 +131,25 @@ Learn = Callable[[UpdateTask], ModelUpdate]
 
 def learn(task: UpdateTask) -> ModelUpdate:
     """Learn from new answers and choose the next questions; the same task always gives the same."""
-    belief, ids = task.state
+    belief, ids, heard = task.state
     rng = np.random.default_rng([*task.seed, len(ids) + len(task.new)])
-    size = CHUNK if len(task.new) <= ALL_AT_ONCE else len(task.new)
-    states = []
+    # Other shapes than pairs come many at a time, and take longer; ratings say something only together.
+    at_once = len(task.new) > ALL_AT_ONCE or any(isinstance(one, JudgementRecord) for one in task.new)
+    size, states = len(task.new) if at_once else CHUNK, []
     for begin in range(0, len(task.new), size):
         chunk = task.new[begin : begin + size]
-        belief, ids = belief.after(*oriented(chunk), rng), (*ids, *(answer.id for answer in chunk))
-        states.append(ModelState(belief, ids))
+        rows = live_rows(chunk, len(belief.items))
+        belief, ids = belief.after(*rows[:3], rng, rows.sets), (*ids, *(answer.id for answer in chunk))
+        heard += sum(map(n_choices, chunk))
+        states.append(ModelState(belief, ids, heard))
     choices = questions.choose(belief, task.strategy, len(belief.items), task.asked, rng, task.k, AHEAD)
-    snapshot = Snapshot(belief, choices)
+    snapshot = Snapshot(belief, choices, heard)
     snapshot.top(task.k)
     return ModelUpdate(tuple(states), snapshot)
+
+
+def _is_rating(answer: AnyAnswer) -> bool:
+    return isinstance(answer, JudgementRecord) and answer.judgement.shape == RATING
 
 
 class OnlineModel:
@@ -162,7 +171,7 @@ class OnlineModel:
         self._states = [self._prior]
 
     def update(
-        self, answers: Sequence[AnswerRecord], asked: Collection[tuple[int, int]], strategy: str, k: int
+        self, answers: Sequence[AnyAnswer], asked: Collection[tuple[int, int]], strategy: str, k: int
     ) -> Snapshot:
         """What to ask next, and which k items are the best, given all answers that stand now."""
         ids = tuple(answer.id for answer in answers)
@@ -170,6 +179,8 @@ class OnlineModel:
         self._states = [one for one in self._states if one.answer_ids == ids[: len(one.answer_ids)]]
         state = self._states[-1] if self._states else self._prior
         new = tuple(answers[len(state.answer_ids) :])
+        if any(map(_is_rating, new)):
+            state, new = self._prior, tuple(answers)
         learned = self._learn(UpdateTask(state, new, asked, strategy, k, self._seed))
         self._states = [*self._states, *learned.states][-1 - KEPT :]
         return learned.snapshot
@@ -213,20 +224,3 @@ def _in_all(count: int, top: Top, goal: float) -> float:
     if top.probability < VAGUE:
         return count * (1 + MORE_IF_WRONG * (1 - top.share))
     return count * (1 + MORE_IF_UNSURE * max(0.0, 1 - top.probability / goal))
-
-
-def oriented(
-    answers: Sequence[AnswerRecord],
-) -> tuple[questions.Index, questions.Index, FloatArray]:
-    """Winners, losers and weights; a tie counts half each way, a skip or a weight of zero not at all."""
-    rows: list[tuple[int, int, float]] = []
-    for answer in answers:
-        left, right, weight = answer.left, answer.right, answer.weight
-        if not weight:
-            continue
-        if answer.choice == "tie":
-            rows += [(left, right, weight / 2), (right, left, weight / 2)]
-        elif answer.choice != "skip":
-            rows.append((left, right, weight) if answer.choice == "left" else (right, left, weight))
-    table = np.array(rows).reshape(-1, 3)
-    return table[:, 0].astype(np.intp), table[:, 1].astype(np.intp), table[:, 2]

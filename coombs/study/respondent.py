@@ -15,14 +15,15 @@ import numpy as np
 from coombs.data import tables
 from coombs.data.comparisons import Comparisons
 from coombs.data.tables import InputError
-from coombs.storage.records import AnswerRecord, Choice, QuestionRecord, RespondentRecord
+from coombs.storage.records import AnswerRecord, AnyAnswer, Choice, QuestionRecord, RespondentRecord
 from coombs.study.ask_tell import AskTell
 from coombs.study.history import StoredHistory, unordered
+from coombs.study.judgements import comparisons_of, keep, told_in
 from coombs.study.online_model import Learn, OnlineModel, RemainingQuestions, Snapshot, learn
 from coombs.study.question_choice import new_question
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
-from coombs.study.study_records import Answer, Question, StudyProgress
+from coombs.study.study_records import Answer, Question, StudyProgress, answer_of
 
 if TYPE_CHECKING:
     from coombs.storage import Storage
@@ -34,6 +35,11 @@ UNPREDICTED = (
     "Your answers could hardly be predicted better than those of a coin, so no favourites can be told yet."
 )
 """What is said in their place before."""
+UNASKED = (
+    "Your answers were not given to questions asked here, so none was predicted before it was given; a few "
+    "questions will show how well your favourites are known."
+)
+"""The same where no answer is to a question, as after an import."""
 REFUSED = 20
 """So many pairs that turn out to have been asked long ago, and all of those are read."""
 
@@ -220,6 +226,8 @@ class Respondent(AskTell):
         """
         with self._lock:
             record = self._answer_record(answer)
+            if not isinstance(record, AnswerRecord):
+                raise InputError(f"Answer {record.id} is not about a pair; only a pair can be asked again.")
             left, right = self._rng.permutation([record.left, record.right]).tolist()
             asked = self._storage.add_question(self.record.id, left, right, "check", again=True)
             assert asked is not None
@@ -244,6 +252,17 @@ class Respondent(AskTell):
             if number is not None and number not in self._history.questions:
                 self._history.sync()
             return self._answer(record)
+
+    def add(self, answers: Comparisons) -> int:
+        told = told_in(answers, self.study.catalogue.table, self.name)
+        if others := {one.user for one in told} - {self.name}:
+            raise InputError(
+                f"Some answers are by {min(others)!r}, not {self.name!r}; study.add takes everybody's."
+            )
+        keep(self.study, told)
+        with self._lock:
+            self._history.is_stale = True
+        return len(told)
 
     def undo(self, answer: Answer | int | None = None) -> Answer | None:
         with self._lock:
@@ -324,17 +343,13 @@ class Respondent(AskTell):
         return found.questions_left == 0 or (questions is not None and found.n_answers >= questions)
 
     def comparisons(self) -> Comparisons:
-        answers = [one for one in self.history() if one.choice != "skip"]
+        with self._lock:
+            self._history.sync()
+            self._history.read_all()
+            answers = [one for one in self._history.answers.values() if one.choice != "skip"]
         if not answers:
             raise InputError(f"{self.name!r} has not answered anything yet; at least one answer is needed.")
-        signs = {"left": 1, "right": -1, "tie": 0}
-        return Comparisons.at_positions(
-            self.study.catalogue.table,
-            np.array([one.positions for one in answers], dtype=np.intp),
-            np.array([signs[one.choice] for one in answers], dtype=np.int8),
-            np.array([one.weight for one in answers], dtype=float),
-            np.array([self.name] * len(answers), dtype=object),
-        )
+        return comparisons_of(self.study.catalogue.table, answers, self.name)
 
     def response_style(self) -> ResponseStyle:
         """Return how the questions were answered, whatever they were about.
@@ -373,7 +388,11 @@ class Respondent(AskTell):
             style = ResponseStyle.of_answers(self._standing())
             if style.is_mechanical:
                 return style.sentences()
-            return () if self._history.log_odds >= EVIDENT else (UNPREDICTED,)
+            if self._history.log_odds >= EVIDENT:
+                return ()
+            answers = self._history.answers.values()
+            is_unasked = len(answers) > 0 and all(one.question_id is None for one in answers)
+            return (UNASKED if is_unasked else UNPREDICTED,)
 
     def result(self) -> Result:
         return Result.of(self)
@@ -401,7 +420,7 @@ class Respondent(AskTell):
             raise InputError(f"Item {pair[0]!r} is compared with itself; the two must differ.")
         return left, right
 
-    def _answer_record(self, answer: Answer | int) -> AnswerRecord:
+    def _answer_record(self, answer: Answer | int) -> AnyAnswer:
         if not isinstance(answer, Answer | Integral) or isinstance(answer, bool):
             raise InputError(f"{answer!r} is no answer; take one of history(), or its id.")
         number = answer.id if isinstance(answer, Answer) else int(answer)
@@ -411,16 +430,10 @@ class Respondent(AskTell):
         return record
 
     def _question(self, record: QuestionRecord) -> Question:
-        about = self._items(record.left, record.right)
+        names, positions = self.study.catalogue.labels, (record.left, record.right)
+        about = names[record.left], names[record.right], positions
         return Question(record.id, self.name, *about, record.purpose, record.predicted, record.asked)
 
-    def _answer(self, record: AnswerRecord) -> Answer:
-        said = *self._items(record.left, record.right), record.choice, record.weight, record.told
+    def _answer(self, record: AnyAnswer) -> Answer:
         asked = None if record.question_id is None else self._history.questions.get(record.question_id)
-        why = () if asked is None else (asked.purpose, asked.predicted)
-        return Answer(record.id, self.name, record.question_id, *said, *why)
-
-    def _items(self, left: int, right: int) -> tuple[Any, Any, tuple[int, int]]:
-        """Two items by name, and their positions."""
-        names = self.study.catalogue.labels
-        return names[left], names[right], (left, right)
+        return answer_of(record, self.name, self.study.catalogue.labels, asked)

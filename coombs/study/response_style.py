@@ -120,7 +120,8 @@ class ResponseStyle:
         """
         asked = [one for one in answers if one.question is not None]
         gaps = [(later.told - earlier.told).total_seconds() for earlier, later in pairwise(asked)]
-        return cls.of([one.choice for one in asked], [gap for gap in gaps if gap >= 0])
+        choices = [one.choice for one in asked if one.choice is not None]
+        return cls.of(choices, [gap for gap in gaps if gap >= 0])
 
     @property
     def is_mechanical(self) -> bool:

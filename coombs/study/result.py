@@ -34,7 +34,7 @@ class Result:
     n_probes, probes_right : random questions, and how many answers to them were predicted before
         they were given: an unbiased test, as those pairs were not chosen. A tie counts half
     response_style : how the questions were answered: always one side, in turn, in a hurry
-    n_clear : answers that say which of the two is preferred
+    n_clear : answers that say which of the items is preferred, and ratings
     agreement : the share of its own answers that the model has right
     is_chosen : whether questions were chosen by the answers before them
 
@@ -92,7 +92,7 @@ class Result:
             len(probes),
             sum(map(_right, probes)),
             ResponseStyle.of_answers(history),
-            sum(one.winner is not None for one in answers),
+            sum(one.is_clear for one in answers),
             float(model.score(data)),
             any(one.purpose not in ("probe", None) for one in answers),
         )

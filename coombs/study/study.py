@@ -17,6 +17,7 @@ from coombs.data.tables import FloatArray, InputError
 from coombs.storage import Storage
 from coombs.storage.records import StudyRecord, new_token
 from coombs.study.ask_tell import AskTell
+from coombs.study.judgements import keep, told_in
 from coombs.study.respondent import Respondent
 from coombs.study.settings import Settings
 from coombs.study.study_records import Answer, Question
@@ -174,6 +175,13 @@ class Study(AskTell):
     progress = _of_respondent(Respondent.progress)
     done = _of_respondent(Respondent.done)
     result = _of_respondent(Respondent.result)
+
+    def add(self, answers: Comparisons) -> int:
+        told = told_in(answers, self.catalogue.table, ME)
+        for one in told:
+            check_name(one.user, "respondent")
+        keep(self, told)
+        return len(told)
 
     def comparisons(self) -> Comparisons:
         people = [self.respondent(name) for name, count in self.respondents().items() if count]

@@ -14,7 +14,8 @@ from coombs.data import files, naming, tables
 from coombs.data.tables import InputError
 from coombs.progress import ProgressBar
 from coombs.storage import Storage, StudyExistsError, open_storage
-from coombs.storage.records import AnswerRecord, Item, StudyRecord, new_token
+from coombs.storage.judgement import judgement_of
+from coombs.storage.records import Item, JudgementRecord, StudyRecord, UndoRecord, new_token
 from coombs.storage.timestamps import read_time, time_text
 from coombs.study.settings import Settings
 from coombs.study.stored_studies import DEFAULT_STORAGE, load_study, store_study, stored_catalogue
@@ -22,8 +23,10 @@ from coombs.study.study import Study
 
 FORMAT = "coombs study"
 """What the first line of such a file says that it is."""
-VERSION = 2
-"""Of the format; in version 1, `predicted` was called `foretold`."""
+VERSION = 3
+"""Of the format; in version 1, `predicted` was called `foretold`; up to 2, all answers were about pairs."""
+OF_PAIRS = 2
+"""The version of a file without judgements, which an older coombs reads as well."""
 
 Entry: TypeAlias = dict[str, Any]
 """A line, read."""
@@ -38,6 +41,8 @@ _FIELDS: dict[str, dict[str, Any]] = {
     | {"purpose": str, "predicted": float | None, "asked": datetime},
     "answer": dict.fromkeys(["id", "respondent", "left", "right"], int)
     | {"question": int | None, "choice": str, "weight": float, "told": datetime},
+    "judgement": dict.fromkeys(["id", "respondent"], int)
+    | {"judgement": dict, "weight": float, "told": datetime},
     "undo": {"answer": int, "told": datetime},
 }
 """The fields of each kind of line, and their types."""
@@ -68,8 +73,11 @@ def export_study(study: Study, path: files.PathType) -> None:
     >>> [json.loads(line)["kind"] for line in path.read_text().splitlines()]
     ['study', 'item', 'item', 'respondent', 'answer']
     """
+    header, *entries = _entries(study)
+    is_of_pairs = all(entry["kind"] != "judgement" for entry in entries)
+    header["version"] = OF_PAIRS if is_of_pairs else VERSION
     with files.replacing(path) as part, part.open("w", encoding="utf-8") as file:
-        file.writelines(f"{json.dumps(entry, allow_nan=False)}\n" for entry in _entries(study))
+        file.writelines(f"{json.dumps(entry, allow_nan=False)}\n" for entry in (header, *entries))
 
 
 def import_study(
@@ -137,12 +145,15 @@ def _entries(study: Study) -> Iterator[Entry]:
             questions[question.id] = len(questions)
             yield _entry("question", question, id=questions[question.id], respondent=number)
         for event in events:
-            if isinstance(event, AnswerRecord):
-                answers[event.id] = len(answers) + 1
-                about = {"respondent": number, "question": questions[event.question_id]}
-                yield _entry("answer", event, id=answers[event.id], **about)
-            else:
+            if isinstance(event, UndoRecord):
                 yield _entry("undo", event, answer=answers[event.answer_id])
+                continue
+            answers[event.id] = len(answers) + 1
+            about = {"id": answers[event.id], "respondent": number}
+            if isinstance(event, JudgementRecord):
+                yield _entry("judgement", event, **about, judgement=event.judgement.to_dict())
+            else:
+                yield _entry("answer", event, **about, question=questions[event.question_id])
 
 
 def _entry(kind: str, record: object, **instead: Any) -> Entry:
@@ -220,6 +231,11 @@ class Replay:
             self._answered.add(asked.id)
             number = asked.id
         self._keep("answer", id, self._storage.add_answer(who, **said, question_id=number, at=told))
+
+    def _judgement(self, id: int, respondent: int, judgement: Entry, weight: float, told: datetime) -> None:
+        who = self._find("respondent", respondent)
+        made = self._storage.add_judgement(who, judgement_of(judgement), weight=weight, at=told)
+        self._keep("answer", id, made)
 
     def _undo(self, answer: int, told: datetime) -> None:
         record = self._find("answer", answer)

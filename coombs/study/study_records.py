@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from coombs.data import naming, notebook
-from coombs.storage.records import Choice
+from coombs.data.orders import NONE
+from coombs.storage.records import AnyAnswer, Choice, JudgementRecord, QuestionRecord
 from coombs.terminal_text import terminal_safe
 from coombs.words import count
 
 VAGUE = 0.2
 """Probabilities below this are not told: they go up and down by chance."""
+MOST_PLACES = 6
+"""Places of a ranking that are named in a line."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,19 +65,23 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was said about two items, to a question or unasked.
+    """What was said about two items, to a question or unasked; or about several, or of one by a rating.
 
     Parameters
     ----------
     id : of the answer
     respondent : who said it
     question : the question's id; None for an answer never asked for
-    left, right : the items' names
-    positions : of the two
-    choice : "left", "right", "tie" or "skip"
+    left, right : the items' names; None in other shapes than a pair
+    positions : of the two, or of all items
+    choice : "left", "right", "tie" or "skip"; None in other shapes than a pair
     weight : what the answer counts
     told : when, in UTC
     purpose, probability : those of the question
+    shape : "pair", "choice", "best-worst", "ranking" or "rating"
+    places : of other shapes than a pair, names of the items, the best place first, as `Judgement` has them;
+        None is none of these
+    rating : of a rating
 
     Examples
     --------
@@ -88,17 +96,79 @@ class Answer:
     question: int | None
     left: Any
     right: Any
-    positions: tuple[int, int]
-    choice: Choice
+    positions: tuple[int, ...]
+    choice: Choice | None
     weight: float
     told: datetime
     purpose: str | None = None
     probability: float | None = None
+    shape: str = "pair"
+    places: tuple[tuple[Any, ...], ...] = ()
+    rating: float | None = None
 
     @property
     def winner(self) -> Any:
-        """The item that was preferred; None for a tie or a skip."""
-        return {"left": self.left, "right": self.right}.get(self.choice)
+        """The item that was preferred to all others; None for a tie, a skip or a rating."""
+        if self.shape == "pair":
+            return {"left": self.left, "right": self.right}.get(self.choice or "")
+        return self.places[0][0] if self.rating is None and len(self.places[0]) == 1 else None
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it prefers an item to another, or rates one."""
+        return self.winner is not None or (
+            self.shape != "pair" and (len(self.places), self.rating) != (1, None)
+        )
+
+    @property
+    def text(self) -> str:
+        """What was said, in a line."""
+        if self.shape == "pair":
+            return self._pair_text()
+        names = [[naming.text("none" if one is None else one) for one in place] for place in self.places]
+        count = len(self.positions)
+        if self.rating is not None:
+            return f"{names[0][0]} rated {self.rating:g}"
+        if self.shape == "best-worst":
+            return f"{names[0][0]} best, {names[-1][0]} worst of {count}"
+        if self.shape == "choice":
+            chosen = ", then ".join(" and ".join(place) for place in names[: max(len(names) - 1, 1)])
+            return f"{chosen} chosen of {count}"
+        more = f" and {len(names) - MOST_PLACES} more" if len(names) > MOST_PLACES else ""
+        return " > ".join(" = ".join(place) for place in names[:MOST_PLACES]) + more
+
+    def _pair_text(self) -> str:
+        left, right = naming.text(self.left), naming.text(self.right)
+        if self.choice == "skip":
+            return f"no answer about {left} and {right}"
+        if self.choice == "tie":
+            return f"{left} and {right} alike"
+        return f"{left} over {right}" if self.choice == "left" else f"{right} over {left}"
+
+
+def answer_of(
+    record: AnyAnswer, respondent: str, names: Sequence[Any], question: QuestionRecord | None
+) -> Answer:
+    """A stored answer in the user's names."""
+    about = record.id, respondent, record.question_id
+    if isinstance(record, JudgementRecord):
+        said = record.judgement
+        places = tuple(tuple(None if i == NONE else names[i] for i in place) for place in said.places)
+        return Answer(
+            *about,
+            left=None,
+            right=None,
+            positions=said.items,
+            choice=None,
+            weight=record.weight,
+            told=record.told,
+            shape=said.shape,
+            places=places,
+            rating=said.rating,
+        )
+    pair = names[record.left], names[record.right], (record.left, record.right)
+    why = () if question is None else (question.purpose, question.predicted)
+    return Answer(*about, *pair, record.choice, record.weight, record.told, *why)
 
 
 @dataclass(frozen=True)

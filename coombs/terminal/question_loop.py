@@ -12,11 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
-from coombs.data import naming
 from coombs.data.catalogue import Catalogue, catalogue
 from coombs.render import text
 from coombs.storage import AnsweredError, Storage, StudyExistsError, open_storage
-from coombs.study import Answer, Progress, Question, Respondent, Settings, Study, create_study
+from coombs.study import Progress, Question, Respondent, Settings, Study, create_study
 from coombs.study.study import ME
 from coombs.terminal.display import Display, Draw, alternate_screen, size, write_screen
 from coombs.terminal.keys import Action, KeyReader, LineReader, UnknownInput, single_keys
@@ -182,7 +181,7 @@ class QuestionLoop:
             # Somebody answered in another window.
             self.notice = str(error)
         else:
-            self.notice = f"Stored: {_in_words(answer)}."
+            self.notice = f"Stored: {answer.text}."
 
     def _undo(self) -> None:
         try:
@@ -190,16 +189,7 @@ class QuestionLoop:
         except AnsweredError as error:
             self.notice = str(error)
         else:
-            self.notice = f"Undone: {_in_words(answer)}." if answer else "There is nothing to undo."
-
-
-def _in_words(answer: Answer) -> str:
-    left, right = naming.text(answer.left), naming.text(answer.right)
-    if answer.choice == "skip":
-        return f"no answer about {left} and {right}"
-    if answer.choice == "tie":
-        return f"{left} and {right} alike"
-    return f"{left} over {right}" if answer.choice == "left" else f"{right} over {left}"
+            self.notice = f"Undone: {answer.text}." if answer else "There is nothing to undo."
 
 
 def _finish(plan: Plan, respondent: Respondent, screen: TextIO) -> None:
@@ -207,7 +197,8 @@ def _finish(plan: Plan, respondent: Respondent, screen: TextIO) -> None:
     progress = respondent.progress(*plan.goal)
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", UserWarning)
-        result = respondent.result() if progress.n_answers else None
+        is_decided = progress.n_answers > 0 and respondent.comparisons().is_decided
+        result = respondent.result() if is_decided else None
         page = [] if result is None or plan.as_json else result.sections()
     if plan.as_json:
         sentences = [f"Careful: {one.message}" for one in raised]

@@ -166,7 +166,8 @@ class FittedResult:
     @property
     def is_more(self) -> bool:
         """Whether there are pairs left to ask about."""
-        return len({frozenset(one.positions) for one in self.answers}) < self.respondent.study.n_pairs
+        pairs = {frozenset(one.positions) for one in self.answers if one.shape == "pair"}
+        return len(pairs) < self.respondent.study.n_pairs
 
     @property
     def fit_together(self) -> bool:
@@ -271,6 +272,8 @@ class FittedResult:
 
 
 def _winner_loser(answer: Answer) -> tuple[int, int]:
-    """Positions of the preferred item and the other; a tie or a skip is no such pair."""
+    """Positions of the preferred item and the other; a tie, a skip or another shape is no such pair."""
+    if answer.choice not in ("left", "right"):
+        return -1, -1
     left, right = answer.positions
-    return {"left": (left, right), "right": (right, left)}.get(answer.choice, (-1, -1))
+    return (left, right) if answer.choice == "left" else (right, left)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from coombs import Comparisons, cli, create_study
+from coombs import Comparisons, cli, create_study, load_study
 from coombs.cli.fit import read_answers
 from coombs.data.catalogue import catalogue
 from coombs.data.files import read_table
@@ -134,6 +134,34 @@ def test_every_file_of_items_is_a_study_and_a_page(kind: str, folder: Path) -> N
 )
 def test_answers_that_are_given_for_items_are_named_as_such(file: str, folder: Path) -> None:
     assert f"{file} looks like answers, not like items: coombs fit learns" in " ".join(catalogue(file).notes)
+
+
+@pytest.mark.parametrize("file", ANSWERS)
+def test_every_file_of_answers_goes_into_a_study_and_out_again(
+    file: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the commands, once however often it is imported; what names no items gets a sentence."""
+    pytest.importorskip("pandas")
+    (items,) = items_of(file) or ["flats.csv"]
+    needs_excel(items)
+    study = create_study(items, "one")
+    is_described = not items_of(file)
+    assert cli.main(["import", file]) == 2 * is_described
+    if is_described:
+        assert f"{file} describes what its answers are about and names no item" in capsys.readouterr().err
+        return
+    assert cli.main(["import", file]) == 0
+    kept = study.comparisons()
+    assert capsys.readouterr().out.splitlines()[1] == "Study 'one': 0 answers more"
+    table = read_table(file)
+    given = Comparisons.from_columns(study.catalogue.table, table.answers, table.where)
+    assert (kept.shapes, len(kept)) == (given.shapes, len(given))
+    for command in ("export a.csv", "export a.jsonl", "import a.jsonl --name two", "import a.csv --name two"):
+        assert cli.main(command.split()) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "Study 'two': 0 answers more"
+    copy = create_study(items, "three")
+    assert copy.import_answers("a.csv") == sum(study.respondents().values())
+    assert copy.comparisons() == kept == load_study("two").comparisons()
 
 
 @pytest.mark.parametrize("file", ANSWERS)

@@ -26,6 +26,7 @@ from coombs.storage import (
     AnsweredError,
     AnswerRecord,
     Item,
+    Judgement,
     RespondentRecord,
     Storage,
     StudyExistsError,
@@ -394,6 +395,78 @@ def test_an_answer_is_to_the_respondents_own_question_about_its_items(
     assert storage.events(ann.id) == storage.events(bob.id) == []
 
 
+CHOICE = Judgement("choice", ((-1,), (4, 0, 2)))
+JUDGEMENTS = [
+    CHOICE,
+    Judgement("best-worst", ((5,), (1, 2), (0,))),
+    Judgement("ranking", ((3,), (0, 4), (2,))),
+    Judgement("rating", ((3,),), 0.1 + 0.2, (-1.0, 0.1 + 0.2, 5e300)),
+]
+
+
+def test_judgements_come_back_as_they_were_told(storage: Storage, ann: RespondentRecord) -> None:
+    """Bit for bit, in order with the other answers, counted with them, and undone as they are."""
+    weights = [1.0, 0.1 + 0.2, 5e-324, 0.0]
+    made: list[Any] = [storage.add_answer(ann.id, 0, 1, "left")]
+    made += [
+        storage.add_judgement(ann.id, one, weight=weight, at=NOON)
+        for one, weight in zip(JUDGEMENTS, weights, strict=True)
+    ]
+    made.append(storage.add_undo(ann.id, made[1].id))
+    assert storage.events(ann.id) == made
+    assert [one.judgement for one in made[1:5]] == JUDGEMENTS
+    assert storage.respondents(ann.study_id)[0][1] == storage.studies()[0].n_answers == 4
+    assert storage.pairs(ann.id) == {(0, 1)}
+    with pytest.raises(AnsweredError, match="undone already"):
+        storage.add_undo(ann.id, made[1].id)
+
+
+def test_judgements_of_other_items_or_nobody_are_refused(storage: Storage, ann: RespondentRecord) -> None:
+    with pytest.raises(InputError, match="6 is no item of the study"):
+        storage.add_judgement(ann.id, Judgement("ranking", ((0,), (6,))))
+    with pytest.raises(UnknownStudyError, match="no respondent with the id 99"):
+        storage.add_judgement(99, CHOICE)
+    with pytest.raises(InputError, match="weight is -1"):
+        storage.add_judgement(ann.id, CHOICE, weight=-1)
+    assert storage.events(ann.id) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (("vote", ((0,), (1,))), "has the shape 'vote'; it must be one of choice"),
+        (("ranking", ((0,), ())), "must have positions of items in every place"),
+        (("ranking", ((0,), ("1",))), "must have positions of items in every place"),
+        (("ranking", ((0,), (1, 0))), "has an item twice"),
+        (("ranking", ((-1,), (1,))), "has the position -1"),
+        (("ranking", ((1,),)), "must be of two or more"),
+        (("best-worst", ((0, 1), (2,))), "must have one best, one worst"),
+        (("choice", ((0,), (1,)), 3.0), "must have no rating"),
+        (("rating", ((0,), (1,)), 3.0, (3.0,)), "must be of one item"),
+        (("rating", ((0,),), float("nan"), (1.0,)), "rating that is no finite number"),
+        (("rating", ((0,),), 2.0, (1.0, 3.0)), "has the rating 2.0; it must be one of its scale"),
+        (("rating", ((0,),), 10**400, (10**400,)), "rating that is no finite number"),
+    ],
+)
+def test_a_judgement_that_says_nothing_is_refused(given: tuple[Any, ...], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Judgement(*given)
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "{", "[]", '{"shape": "choice"}', '{"shape": "choice", "places": [[0], [0]]}', "1e999"]
+)
+def test_a_damaged_judgement_is_a_sentence(shared: str, damage: str) -> None:
+    storage = open_storage(shared)
+    ann = storage.add_respondent(make(storage).id, "Ann", "token")
+    number = storage.add_judgement(ann.id, CHOICE).id
+    storage.close()
+    run(shared, f"UPDATE events SET judgement = '{damage}'")
+    with pytest.raises(InputError, match=f"^Answer {number} of respondent {ann.id} is damaged and cannot be"):
+        storage.events(ann.id)
+    storage.close()
+
+
 def test_an_answer_is_undone_once_and_may_be_told_again(storage: Storage, ann: RespondentRecord) -> None:
     question = storage.add_question(ann.id, 0, 1, "start")
     first = storage.add_answer(ann.id, 0, 1, "left", question_id=question.id)
@@ -642,6 +715,7 @@ def test_every_read_is_a_lookup_in_an_index(tmp_path: Path) -> None:
     question = storage.add_question(ann.id, 0, 1, "start")
     answer = storage.add_answer(ann.id, 0, 1, "left", question_id=question.id)
     storage.add_undo(ann.id, answer.id)
+    storage.add_judgement(ann.id, CHOICE)
     storage.questions(ann.id, latest=1)
     storage.events(ann.id, latest=1)
     assert not any("B-TREE" in plan for plan in plans)
@@ -861,6 +935,24 @@ def test_a_database_of_version_3_keeps_its_predictions_under_their_new_name(shar
     ]
     assert storage.add_question(ann.id, 1, 2, "probe", 0.75).predicted == 0.75
     assert [question.predicted for question in storage.questions(ann.id, latest=2)] == [0.1 + 0.2, 0.75]
+    storage.close()
+
+
+def test_a_database_of_version_4_keeps_its_answers_and_takes_judgements(shared: str) -> None:
+    """The events moved to another table: with their undos and ids, of which none is used again."""
+    old(shared, 4)
+    storage = open_storage(shared)
+    ((ann, count),) = storage.respondents(storage.study("Ann's wines ✓").id)
+    first, second, undo, skip = storage.events(ann.id)
+    assert [one.id for one in (first, second, undo, skip)] == [1, 2, 3, 4] and count == 2
+    assert (first.choice, second.choice, undo.answer_id) == ("left", "right", first.id)
+    assert (skip.choice, skip.weight, skip.told) == ("skip", 0.1 + 0.2, NOON)
+    new = storage.add_judgement(ann.id, Judgement("ranking", ((0,), (1, 2))))
+    assert new.id > (9 if shared.startswith("sqlite") else 4)
+    with pytest.raises(AnsweredError, match="undone already"):
+        storage.add_undo(ann.id, first.id)
+    storage.delete_study("Ann's wines ✓")
+    assert storage.studies() == []
     storage.close()
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from coombs.data import files, formats
 from coombs.data.catalogue import item_table
 from coombs.data.comparisons import Comparisons, InputError
-from coombs.storage import AnswerRecord, Storage, StudyExistsError, open_storage
+from coombs.storage import AnswerRecord, Judgement, Storage, StudyExistsError, UndoRecord, open_storage
 from coombs.study import Study, create_study, import_study
 from coombs.study.answer_files import export_answers, import_answers
 from coombs.study.history import History
@@ -65,23 +65,43 @@ def items(draw: st.DrawFn) -> Any:
 
 
 @st.composite
-def studies(draw: st.DrawFn) -> Study:
+def judgements(draw: st.DrawFn, n_items: int) -> Judgement:
+    """What may be said of some of the items."""
+    shape = draw(st.sampled_from(["choice", "best-worst", "ranking", "rating"]))
+    some = draw(st.permutations(range(n_items)))[: draw(st.integers(2, n_items))]
+    if shape == "rating":
+        scale = draw(st.lists(st.floats(-9, 9).map(lambda x: x + 0.0), min_size=1, max_size=12, unique=True))
+        return Judgement(shape, ((some[0],),), draw(st.sampled_from(scale)), tuple(sorted(scale)))
+    if shape == "choice":
+        return Judgement(
+            shape, ((some[0],), tuple(some[1:])) if draw(st.booleans()) else ((-1,), tuple(some))
+        )
+    if shape == "best-worst":
+        return Judgement(shape, tuple(tier for tier in ((some[0],), tuple(some[2:]), (some[1],)) if tier))
+    cut = draw(st.integers(1, len(some)))
+    return Judgement(shape, tuple(tier for tier in (tuple(some[:cut]), tuple(some[cut:])) if tier))
+
+
+@st.composite
+def studies(draw: st.DrawFn, shapes: bool = True) -> Study:
     """Answers to questions and to none, some undone, and open questions, of up to three people."""
     study = create_study(draw(items()), draw(names.filter(str.strip)), storage="memory:", seed=7)
     for name in draw(st.lists(people, min_size=1, max_size=3, unique=True)):
         respondent = study.storage.add_respondent(study.record.id, name, f"secret of {name}", at=draw(times))
         for _ in range(draw(st.integers(0, 6))):
-            happen(draw, study.storage, respondent.id, study.n_items)
+            happen(draw, study.storage, respondent.id, study.n_items, shapes)
     return study
 
 
-def happen(draw: st.DrawFn, storage: Storage, respondent: int, n_items: int) -> None:
+def happen(draw: st.DrawFn, storage: Storage, respondent: int, n_items: int, shapes: bool) -> None:
     """Something that may happen to a respondent."""
     log = History.of(storage, respondent)
     left = draw(st.integers(0, n_items - 1))
     right = (left + draw(st.integers(1, n_items - 1))) % n_items
-    what = draw(st.sampled_from(["ask", "tell", "answer", "undo"]))
-    if what == "ask":
+    what = draw(st.sampled_from(["ask", "tell", "answer", "undo", *["judge"] * shapes]))
+    if what == "judge":
+        storage.add_judgement(respondent, draw(judgements(n_items)), weight=draw(weights), at=draw(times))
+    elif what == "ask":
         predicted = draw(st.none() | st.floats(0, 1))
         storage.add_question(respondent, left, right, draw(any_text), predicted, again=True, at=draw(times))
     elif what == "undo" and log.answers:
@@ -103,11 +123,15 @@ def standing(study: Study) -> dict[str, list[tuple[Any, ...]]]:
     logs = {
         who.name: History.of(study.storage, who.id) for who, _ in study.storage.respondents(study.record.id)
     }
-    return {
-        name: [(one.left, one.right, one.choice, one.weight, one.told) for one in log.answers.values()]
-        for name, log in logs.items()
-        if log.answers
-    }
+    return {name: [said(one) for one in log.answers.values()] for name, log in logs.items() if log.answers}
+
+
+def said(answer: Any) -> tuple[Any, ...]:
+    """An answer as a table has it: without the rest of its scale, if it is a rating."""
+    if isinstance(answer, AnswerRecord):
+        return answer.left, answer.right, answer.choice, answer.weight, answer.told
+    one = answer.judgement
+    return one.shape, one.places, one.rating, answer.weight, answer.told
 
 
 def state(study: Study) -> list[Any]:
@@ -123,6 +147,8 @@ def state(study: Study) -> list[Any]:
             (event.told, event.left, event.right, event.choice, event.weight, order.index(event.question_id))
             if isinstance(event, AnswerRecord)
             else (event.told, numbers.index(event.answer_id))
+            if isinstance(event, UndoRecord)
+            else (event.told, event.judgement, event.weight)
             for event in events
         ]
         waiting = [None if one is None else order.index(one.id) for one in (log.open, log.reopened)]
@@ -159,7 +185,7 @@ def test_exported_answers_come_back_as_they_stood(suffix: str, study: Study) -> 
     assert standing(again) == standing(study)
 
 
-@given(study=studies())
+@given(study=studies(shapes=False))
 @settings(max_examples=60, deadline=None)
 def test_read_csv_takes_exported_answers_as_they_are(study: Study) -> None:
     """Also ties and skips about items that are called tie and skip."""
@@ -451,6 +477,12 @@ def changed(line: int, **more: Any) -> str:
     return "\n".join(json.dumps(one) for one in [*LINES[: line - 1], entry, *LINES[line:]])
 
 
+def judged(judgement: Any) -> str:
+    """The lines, and one more."""
+    line = {"kind": "judgement", "id": 2, "respondent": 1, "judgement": judgement, "weight": 1.0, "told": AT}
+    return changed(7) + "\n" + json.dumps(line)
+
+
 def test_the_lines_below_are_a_study(tmp_path: Path) -> None:
     """Blank lines, a byte order mark and other line ends do no harm."""
     text = "\ufeff" + changed(1).replace("\n", "\r\n\r\n")
@@ -474,10 +506,10 @@ def test_a_file_of_version_1_is_read_with_what_it_foretold(tmp_path: Path) -> No
     [
         ("", r"a.jsonl: There are fewer than two items"),
         (
-            changed(1, version=3),
-            r"Line 1 of .*a.jsonl: It is of version 3, and this coombs reads up to version 2",
+            changed(1, version=4),
+            r"Line 1 of .*a.jsonl: It is of version 4, and this coombs reads up to version 3",
         ),
-        (changed(1, version="1"), r"Line 1 .* version '1'; it must be 'coombs study', version 2"),
+        (changed(1, version="1"), r"Line 1 .* version '1'; it must be 'coombs study', version 3"),
         (changed(1, format="other"), r"Line 1 .* It is 'other', version 2; it must be"),
         (changed(1, settings={"metric": "round"}), r"Line 1 .* metric is 'round'; it must be one of"),
         (changed(1, settings={"strategy": []}), r"Line 1 .* strategy is"),
@@ -504,6 +536,12 @@ def test_a_file_of_version_1_is_read_with_what_it_foretold(tmp_path: Path) -> No
         (changed(6, weight=float("inf")), r"Line 6 .* weight is inf; it must be a finite number"),
         (changed(6, weight=10**400), r"Line 6 .* it must be a finite number"),
         (changed(7, **{**LINES[5], "id": 2}), r"Line 7 .* Question 1 has an answer; it must be undone"),
+        (judged({"shape": "vote", "places": [[0, 1]]}), r"Line 8 .* has the shape 'vote'; it must be one of"),
+        (judged({"shape": "ranking", "places": [[0, 2]]}), r"Line 8 .* 2 is no item of the study"),
+        (judged({"shape": "ranking", "places": [[0], [0]]}), r"Line 8 .* has an item twice"),
+        (judged({"shape": "ranking", "places": [0, 1]}), r"Line 8 .* must be lists of positions"),
+        (judged({"shape": "ranking"}), r"Line 8 .* must be an object with shape and places"),
+        (judged([]), r"Line 8 .* judgement is \[\]; it must be an object"),
         (changed(7, answer=2), r"Line 7 .* about answer 2, which is on no line before"),
         (changed(7) + "\n" + json.dumps(LINES[6]), r"Line 8 .* about answer 1, which was undone"),
         (changed(7, kind="vote"), r"Line 7 .* of the kind 'vote'; it must be an object whose kind is one of"),
@@ -678,6 +716,30 @@ def test_the_same_answer_at_another_time_is_another_answer(tmp_path: Path) -> No
     (tmp_path / "a.csv").write_text("\n".join(rows[:2]))
     (tmp_path / "b.csv").write_text("\n".join(rows))
     assert [import_answers(study, tmp_path / name) for name in ("a.csv", "b.csv", "a.csv")] == [1, 1, 0]
+
+
+def test_a_file_of_a_study_about_pairs_is_one_that_older_versions_read(tmp_path: Path) -> None:
+    study = small()
+    study.tell(("tea", "latte"))
+    for version in (2, 3):
+        study.export(tmp_path / "a.jsonl")
+        assert json.loads((tmp_path / "a.jsonl").read_text().splitlines()[0])["version"] == version
+        study.add(
+            Comparisons.from_choices(frame(["latte", "mocha", "tea"]), [["tea", "latte", "mocha"]], [None])
+        )
+
+
+def test_an_item_called_none_is_not_none_of_these(tmp_path: Path) -> None:
+    called = ["none", "none of these", "None of these", "tea"]
+    study = create_study(frame(called), storage="memory:")
+    for chosen in ("none", "none of these", None):
+        study.add(Comparisons.from_choices(frame(called), [called], [chosen]))
+    study.export(tmp_path / "a.csv")
+    files.write_csv(tmp_path / "items.csv", ["item", "x"], [[name, i / 3] for i, name in enumerate(called)])
+    again = create_study(frame(called), storage="memory:")
+    assert again.import_answers(tmp_path / "a.csv") == 3
+    assert [one.winner for one in again.history()] == ["none", "none of these", None]
+    assert Comparisons.read_csv(tmp_path / "items.csv", tmp_path / "a.csv").orders.tiers_of(2)[0] == [-1]
 
 
 # One validation for every way in

@@ -31,7 +31,7 @@ pytest.importorskip("httpx2")
 
 from fastapi.testclient import TestClient
 
-from coombs import IdealPoint, InputError, Model, create_study, load_study, web
+from coombs import Comparisons, IdealPoint, InputError, Model, create_study, load_study, web
 from coombs.storage import open_storage
 from coombs.study import Study
 from coombs.web import errors, middleware, upload_validation
@@ -312,6 +312,68 @@ def test_whom_it_leaves_out_is_said_first_and_does_not_depend_on_who_came_first(
     assert first is not None and "Zoe" not in first[1]
     assert [name for name in names if name not in first[1]] == [by_lot] != names[:1]
     assert "Lefty (no pattern in the answers yet)" in first[1]
+
+
+def test_answers_of_any_shape_come_in_by_a_file_and_are_shown_everywhere(client: TestClient) -> None:
+    """Counted, fitted, compared, downloaded, told in words, escaped, and taken back."""
+    names = [SCRIPT, *(f"tea {i}" for i in range(4))]
+    items = "".join(f"{name},{i},{i % 3}\n" for i, name in enumerate(names))
+    make(client, f"shoe,price,weight\n{items}".encode())
+    orders = [[0, 1, 2, 4], [0, 2, 3, 4], [1, 2, 3, 4], [0, 1, 3, 4]]
+    rankings = "".join(
+        f"{who},{','.join(names[i] for i in order[:: -1 if who == 'Bob' else 1])}\n"
+        for who in ("Ann", "Bob")
+        for order in orders * 2
+    )
+    for table in (
+        f"user,{','.join(f'rank{i}' for i in range(4))}\n{rankings}",
+        f"user,item,rating\nAnn,{SCRIPT},5\nAnn,tea 3,1\n",
+        f"user,option1,option2,option3,chosen\nAnn,tea 1,tea 3,{SCRIPT},{SCRIPT}\n",
+    ):
+        reply = client.post("/studies/shoes/answers", files={"file": ("a.csv", table.encode())})
+        assert reply.status_code == 303, reply.text
+    page = client.get("/studies/shoes").text
+    assert re.findall(r'data-label="Answers">(\d+)<', page) == ["11", "8"]
+    assert "All 2 people are compared" in client.get("/studies/shoes/differences").text
+    token = link(client)
+    history = client.get(f"/api/respondents/{token}/history").json()
+    assert [one["shape"] for one in history] == [*["ranking"] * 8, "rating", "rating", "choice"]
+    assert (history[-1]["text"], history[-1]["left"]) == (f"{SCRIPT} chosen of 3", None)
+    assert history[-1]["places"] == [[SCRIPT], ["tea 1", "tea 3"]] and history[-2]["rating"] == 1
+    shown = client.get(f"/a/{token}/result?whole=true").text
+    assert "From 11 answers about 5 items" in shown and SCRIPT not in shown
+    assert "were predicted" not in shown
+    file = client.get(f"/a/{token}/result/answers.csv").text
+    assert file.startswith('"answer","shape","user","item","place","weight"')
+    assert SCRIPT in file and client.get("/studies/shoes/export/study.jsonl").status_code == 200
+    assert client.get(f"/a/{token}").status_code == 200
+    undone = client.post(f"/a/{token}/undo", headers={"x-part": "question"}).text
+    assert "Taken back: &lt;script&gt;alert(1)&lt;/script&gt; chosen of 3." in undone
+    assert len(client.get(f"/api/respondents/{token}/history").json()) == 10
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"user,item,rating\nAnn,99,5\nAnn,1,2\n", "99"),
+        (b"minutes_left,minutes_right,winner\n5,6,left\n7,6,left\n", "names no item of the study"),
+        (b"", "is empty"),
+        (None, "No file was chosen"),
+    ],
+)
+def test_a_file_of_answers_that_cannot_be_used_gets_a_sentence(
+    client: TestClient, study: Study, content: bytes | None, sentence: str
+) -> None:
+    sent: Any = {} if content is None else {"files": {"file": ("a.csv", content)}}
+    reply = client.post("/studies/points/answers", **sent)
+    assert reply.status_code == 422 and sentence in reply.text and study.respondents() == {}
+
+
+def test_a_single_rating_is_no_result(client: TestClient, study: Study) -> None:
+    study.add(Comparisons.from_ratings(study.catalogue.table, [0, 1], [2, 3], users=["Ann", "Bob"]))
+    for token in study.links().values():
+        assert client.get(f"/a/{token}").status_code == 200
+        assert "There is no result before" in client.get(f"/a/{token}/result").text
 
 
 def test_nobody_to_compare_is_said(client: TestClient, study: Study) -> None:

@@ -132,12 +132,16 @@ class AnswerOut(BaseModel):
     """An answer that stands."""
 
     id: int
+    text: str
     question: int | None
-    left: ItemName
-    right: ItemName
-    choice: Choice
+    left: ItemName | None
+    right: ItemName | None
+    choice: Choice | None
     winner: ItemName | None
     told: Time
+    shape: str = Field(description="pair, choice, best-worst, ranking or rating")
+    places: list[list[ItemName | None]] = Field(description="Of other shapes than a pair, the best first")
+    rating: float | None
 
 
 class StudySummaryOut(BaseModel):

@@ -50,8 +50,12 @@ def undo(request: Request, token: str, answer: Annotated[int | None, Form()] = N
     """Take back an answer, by default the last; its question comes again."""
     respondent, notice = cache_of(request).respondent(token), ""
     try:
-        if respondent.undo(answer) is None:
+        undone = respondent.undo(answer)
+        if undone is None:
             notice = "There is no answer to take back."
+        elif undone.question is None:
+            # No question comes again that would say what was taken back.
+            notice = f"Taken back: {undone.text}."
     except InputError:
         # Most likely this was sent twice, the first reply being lost.
         notice = "That answer was taken back already."

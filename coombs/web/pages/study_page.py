@@ -1,20 +1,21 @@
-"""The owner's pages of one study: links for people, who answered, how they differ, export, delete."""
+"""The owner's pages of one study: links for people, who answered, how they differ, import, export, delete."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter, File, Form, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
 from coombs.data.tables import InputError
 from coombs.study import Study, delete_study
+from coombs.study.answer_files import add_table
 from coombs.web.pages.differences import compare_people, least_answers
 from coombs.web.pages.downloads import written
 from coombs.web.pages.rendering import download, go_to, render
 from coombs.web.routing import OWNER_ONLY, cache_of, slowly, study_called, study_path
-from coombs.web.uploads import people_names
+from coombs.web.uploads import people_names, read_upload
 
 router = APIRouter(prefix="/studies", dependencies=[OWNER_ONLY], include_in_schema=False)
 EXPORTS = {"answers.csv": ("csv", "text/csv"), "study.jsonl": ("jsonl", "application/jsonl")}
@@ -30,7 +31,9 @@ def study_page(request: Request, name: str) -> Response:
     return _page(request, _study(request, name))
 
 
-def _page(request: Request, study: Study, status: int = 200, problem: str = "", typed: str = "") -> Response:
+def _page(
+    request: Request, study: Study, status: int = 200, problem: str = "", typed: str = "", refused: str = ""
+) -> Response:
     people, least = study.storage.respondents(study.record.id), least_answers(study)
     return render(
         request,
@@ -43,6 +46,7 @@ def _page(request: Request, study: Study, status: int = 200, problem: str = "", 
         base=str(request.base_url).rstrip("/"),
         problem=problem,
         typed=typed,
+        refused=refused,
     )
 
 
@@ -55,6 +59,19 @@ def add_people(request: Request, name: str, names: Annotated[str, Form()] = "") 
             study.respondent(person)
     except InputError as error:
         return _page(request, study, 422, str(error), names)
+    return go_to(f"{study_path(study.name)}#people")
+
+
+@router.post("/{name}/answers")
+def add_answers(request: Request, name: str, file: Annotated[UploadFile | None, File()] = None) -> Response:
+    """Answers of any shape in a file, that were given elsewhere."""
+    study = _study(request, name)
+    try:
+        if file is None or not file.filename:
+            raise InputError("No file was chosen; choose a file of answers.")
+        add_table(study, read_upload(file.file.read(), file.filename).table)
+    except InputError as error:
+        return _page(request, study, 422, refused=str(error))
     return go_to(f"{study_path(study.name)}#people")
 
 
