@@ -6,7 +6,15 @@ from typing import Any
 
 import click
 
-from coombs.cli.options import argument, command, features_option, positive, storage_option, whole
+from coombs.cli.options import (
+    argument,
+    command,
+    features_option,
+    positive,
+    storage_option,
+    whole,
+    wish_option,
+)
 
 STRATEGIES = ("information", "best", "random")
 
@@ -23,6 +31,7 @@ STRATEGIES = ("information", "best", "random")
 @storage_option
 @click.option("--respondent", metavar="NAME", default="me", help="who answers (default: me)")
 @features_option
+@wish_option
 @click.option(
     "--strategy",
     type=click.Choice(STRATEGIES),
@@ -39,6 +48,6 @@ def ask(**options: Any) -> None:
     """
     from coombs.terminal.question_loop import Plan, ask
 
-    given = {name: options.pop(name) for name in ("strategy", "top", "certainty", "seed")}
-    settings = {name: value for name, value in given.items() if value is not None}
+    given = {name: options.pop(name) for name in ("strategy", "top", "certainty", "seed", "wishes")}
+    settings = {name: value for name, value in given.items() if value not in (None, ())}
     ask(Plan(**options, settings=settings, command=click.get_current_context().obj))

@@ -101,6 +101,22 @@ class Catalogue:
         shown = dict.fromkeys(name for row in self.details for name in row)
         return (*learned, *(ColumnDecision(name, "text", SHOWN) for name in shown))
 
+    def only(self, rows: NDArray[np.bool_]) -> Catalogue:
+        """Some of the items."""
+        table, encoding = self.table, self.table.encoding
+        matrix, features = table.matrix[rows], table.features
+        if encoding is not None and encoding.marked:
+            # An item that is gone needs no mark of what is not known of it.
+            left = {name for name, stays in zip(self.names, rows, strict=True) if stays}
+            kept = np.ones(matrix.shape[1], dtype=bool)
+            kept[len(kept) - len(encoding.marked) :] = [mark.item in left for mark in encoding.marked]
+            encoding = replace(encoding, marked=tuple(one for one in encoding.marked if one.item in left))
+            matrix, features = matrix[:, kept], encoding.names
+        names = None if table.names is None else table.names[rows]
+        parts = ItemTable(matrix, names, features, table.number_names, encoding)
+        details = tuple(one for one, stays in zip(self.details, rows, strict=True) if stays)
+        return replace(self, table=parts, details=details)
+
     @cached_property
     def feature_range(self) -> tuple[FloatArray, FloatArray]:
         """The lowest and the highest value of each feature."""

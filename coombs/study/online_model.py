@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from coombs import questions
+from coombs.data.directions import Directions
 from coombs.data.tables import NO_LEVELS, FloatArray, Levels
 from coombs.inference.belief import Belief
 from coombs.inference.live import AveragedBelief
@@ -162,12 +163,14 @@ class OnlineModel:
         seed: Sequence[int],
         learn: Learn = learn,
         levels: Levels = NO_LEVELS,
+        directions: Directions | None = None,
     ) -> None:
         """About standardised items."""
         self._seed, self._learn = tuple(seed), learn
         kind, name = (AveragedBelief, "full") if metric == "auto" else (Belief, metric)
         kind = kind if items.shape[1] else ScoreBelief
-        self._prior = ModelState(kind.prior(items, name, None, np.random.default_rng(self._seed), levels))
+        rng = np.random.default_rng(self._seed)
+        self._prior = ModelState(kind.prior(items, name, None, rng, levels, directions))
         self._states = [self._prior]
 
     def update(

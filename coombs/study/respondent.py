@@ -86,7 +86,7 @@ class Respondent(AskTell):
         """Made when it is first needed: those who are only listed need none."""
         study = self.study
         known = (study.scaled_items, study.settings.asked_by, self._seed, self._learn)
-        return OnlineModel(*known, levels=study.scaler.levels)
+        return OnlineModel(*known, study.scaler.levels, study.directions)
 
     @cached_property
     def _rng(self) -> np.random.Generator:

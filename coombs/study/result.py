@@ -81,7 +81,9 @@ class Result:
         from coombs.estimators.ideal_point import IdealPoint
 
         data, settings = respondent.comparisons(), respondent.study.settings
-        model = IdealPoint(metric=settings.metric, random_state=settings.seed).fit(data)
+        model = IdealPoint(metric=settings.metric, wishes=settings.wishes, random_state=settings.seed).fit(
+            data
+        )
         history = respondent.history()
         answers = [one for one in history if one.choice != "skip"]
         probes = [one for one in answers if one.purpose == "probe" and one.probability is not None]

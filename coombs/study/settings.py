@@ -28,6 +28,8 @@ class Settings:
     metric : as for `IdealPoint`; with "smooth", questions are chosen as for "auto"
     top, certainty : done when the best `top` items are right with this probability
     seed : of all chance
+    wishes : declared directions and limits, as for `IdealPoint`, which are obeyed; items outside the limits
+        are not in the study
 
     Examples
     --------
@@ -42,6 +44,7 @@ class Settings:
     top: int = 5
     certainty: float = 0.8
     seed: int = 0
+    wishes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.strategy, str) or self.strategy not in STRATEGIES:
@@ -54,9 +57,17 @@ class Settings:
             raise InputError(f"probes is {self.probes!r}; it must be a share from 0 to 1.")
         if not _is_whole(self.seed) or self.seed < 0:
             raise InputError(f"seed is {self.seed!r}; it must be a whole number, not negative.")
+        if isinstance(self.wishes, str) or not all(isinstance(one, str) for one in self.wishes):
+            raise InputError(f"wishes are {self.wishes!r}; they must be a list of texts, as 'price: less'.")
         self.goal(2)
         # Numbers of numpy are not plain for JSON.
-        for name, kind in (("probes", float), ("top", int), ("certainty", float), ("seed", int)):
+        for name, kind in (
+            ("probes", float),
+            ("top", int),
+            ("certainty", float),
+            ("seed", int),
+            ("wishes", tuple),
+        ):
             object.__setattr__(self, name, kind(getattr(self, name)))
 
     @property

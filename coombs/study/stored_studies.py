@@ -16,10 +16,12 @@ from coombs.data.column_roles import Roles
 from coombs.data.encoding import Encoding
 from coombs.data.scaling import LARGEST, Scaler
 from coombs.data.tables import InputError, ItemTable, Names, TableLike, has_number_names
+from coombs.data.wishes import wishes_of
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.records import Item, StudyRecord, StudySummary
 from coombs.study.settings import Settings
 from coombs.study.study import Study, check_name
+from coombs.words import count
 
 DEFAULT_STORAGE = "sqlite:///coombs.db"
 """Where studies are kept unless a URL says otherwise."""
@@ -39,6 +41,7 @@ def create_study(
     top: int | None = None,
     certainty: float | None = None,
     seed: int | None = None,
+    wishes: Sequence[str] | str | None = None,
 ) -> Study:
     """Return a new study, or the one of that name if it is about the same items.
 
@@ -53,6 +56,8 @@ def create_study(
     roles : dict of what columns are, as for `Comparisons`; also "names"
     strategy, probes, metric, top, certainty, seed : see `Settings`, which has the defaults. Of a study that
         exists they hold for this time, and what is not given is as it was made
+    wishes : declared directions, as "price: less", which are obeyed, and limits, as "price <= 1500": items
+        outside them are left out of the study
 
     Returns
     -------
@@ -74,6 +79,8 @@ def create_study(
     }
     given: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
     goods = catalogue(items, features, roles)
+    if wishes:
+        goods, given["wishes"] = _keeping(goods, wishes)
     # Without features all that can be learned is which items are better: the best ones first.
     chosen = Settings(**({} if goods.features else {"strategy": "best"}) | given)
     check_name(name, "study")
@@ -83,10 +90,24 @@ def create_study(
     except StudyExistsError:
         if not load_if_exists:
             raise
-        old = _same(load_study(name, storage=place), goods)
+        old = load_study(name, storage=place)
+        if not wishes and old.settings.wishes:
+            goods, _ = _keeping(goods, old.settings.wishes)
+        old = _same(old, goods)
         old.settings = replace(old.settings, **given)
         return old
     return Study(place, record, goods, chosen)
+
+
+def _keeping(goods: Catalogue, wishes: Sequence[str] | str) -> tuple[Catalogue, tuple[str, ...]]:
+    """The items that keep declared limits, with a note of how many do not; and the wishes, checked."""
+    declared = wishes_of(wishes, goods.table).check()
+    if declared.inside.all():
+        return goods, declared.texts
+    left = len(declared.inside) - int(declared.inside.sum())
+    note = f"{count(left, 'item')} of {len(declared.inside)} outside the limits: not asked about."
+    kept = goods.only(declared.inside)
+    return replace(kept, notes=(*kept.notes, note)), declared.texts
 
 
 def store_study(

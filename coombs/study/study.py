@@ -12,8 +12,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from coombs.data import notebook
 from coombs.data.catalogue import Catalogue
 from coombs.data.comparisons import Comparisons
+from coombs.data.directions import Directions
 from coombs.data.scaling import Scaler
 from coombs.data.tables import FloatArray, InputError
+from coombs.data.wishes import wishes_of
 from coombs.storage import Storage
 from coombs.storage.records import StudyRecord, new_token
 from coombs.study.ask_tell import AskTell
@@ -102,6 +104,14 @@ class Study(AskTell):
         """What standardises the items; it knows which columns are levels of categories."""
         table = self.catalogue.table
         return Scaler.of(table.matrix, standardize=True, levels=table.levels)
+
+    @cached_property
+    def directions(self) -> Directions | None:
+        """Features of which more, or less, is never worse, as it was declared."""
+        if not self.settings.wishes:
+            return None
+        declared = wishes_of(self.settings.wishes, self.catalogue.table)
+        return Directions.of(self.scaled_items, declared.signs[self.scaler.columns])
 
     @cached_property
     def stored_goal(self) -> tuple[int, float]:

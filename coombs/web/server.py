@@ -30,6 +30,7 @@ def serve(
     items: str | None = None,
     *,
     features: Sequence[str] | None = None,
+    wishes: Sequence[str] = (),
     storage: str = "sqlite:///coombs.db",
     name: str | None = None,
     host: str = "127.0.0.1",
@@ -44,7 +45,7 @@ def serve(
     items : path of a CSV, Excel, JSON or Parquet file, whose first question is opened; None opens the
         start page
     features : columns to learn from, as "town" or "town:category"; None takes what the cells say
-    storage : as for `create_study`
+    wishes, storage : as for `create_study`
     name : of the study (default: the file's, without its ending)
     host, port : where to listen; a host other than this machine needs a token. Port 0 is any free one
     token : opens the owner's pages from elsewhere
@@ -75,7 +76,7 @@ def serve(
             "or serve on 127.0.0.1."
         )
     place = open_storage(storage)
-    path = _first_page(items, features, name, place)
+    path = _first_page(items, features, wishes, name, place)
     folder = None if items is None else Path(items).resolve().parent
     app = create_app(place, token=token, allowed_hosts=_names(host), pictures=folder, processes=_n_workers())
     with _listening(host, port) as listener:
@@ -99,13 +100,19 @@ def serve(
             signal.signal(signal.SIGTERM, before)
 
 
-def _first_page(items: str | None, features: Sequence[str] | None, name: str | None, storage: Storage) -> str:
+def _first_page(
+    items: str | None,
+    features: Sequence[str] | None,
+    wishes: Sequence[str],
+    name: str | None,
+    storage: Storage,
+) -> str:
     """The page to open: a question about the items, a study, or the start."""
     if items is not None:
-        goods = catalogue(items, features)
+        goods, called = catalogue(items, features), Path(items).stem if name is None else name
         for note in goods.notes:
             print(f"coombs: careful: {note}", file=sys.stderr)
-        study = create_study(goods, Path(items).stem if name is None else name, storage=storage)
+        study = create_study(goods, called, storage=storage, wishes=wishes)
         return f"/a/{study.respondent().record.token}"
     return "/" if name is None else study_path(load_study(name, storage=storage).name)
 

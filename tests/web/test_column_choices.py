@@ -310,3 +310,20 @@ def test_serve_takes_features_with_their_roles(tmp_path: Path, monkeypatch: pyte
     found = load_study("houses", storage="sqlite:///coombs.db").catalogue.decisions
     assert [one.role for one in found][:3] == ["log", "ordered", "category"]
     assert {one.name for one in found if one.role == "text"} == {"pool", "free", "page"}
+
+
+def test_declared_wishes_are_kept_and_wrong_ones_get_a_sentence(client: TestClient, storage: Any) -> None:
+    draft = uploaded(client, HOUSES)
+    page = client.get(draft).text
+    wrong = client.post(draft, data=preview_form(page, wishes="cost: less <b>", create="yes"))
+    assert wrong.status_code == 422
+    assert "begins with no feature" in wrong.text and "cost: less &lt;b&gt;</textarea>" in wrong.text
+    wishes = "price: less\n\n price <= 10,000 \ntown != rural"
+    reply = client.post(draft, data=preview_form(page, wishes=wishes, create="yes"))
+    assert reply.status_code == 303
+    study = load_study("houses", storage=storage)
+    assert study.settings.wishes == ("price: less", "price <= 10,000", "town != rural")
+    assert 2 <= study.n_items < 12
+    assert "price &lt;= 10,000" in client.get(reply.headers["location"]).text
+    new = {"name": "more", "csv": HOUSES, "wishes": ["price: less"]}
+    assert client.post("/api/studies", json=new).json()["wishes"] == ["price: less"]

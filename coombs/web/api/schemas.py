@@ -50,6 +50,9 @@ class StudyIn(_Body):
         description="What columns are: number, log, category, ordered, yes/no, date, text (only shown), "
         "names, ignore, picture or link; or a list of levels, the lowest first",
     )
+    wishes: list[str] = Field(
+        [], description="What is declared: 'price: less', 'size: more', or limits, as 'price <= 1500'"
+    )
     name_column: str | None = Field(None, description="By default the first, if it is text")
     picture_column: str | None = None
     link_column: str | None = None
@@ -170,4 +173,5 @@ class StudyOut(BaseModel):
     n_items: int
     features: list[str]
     columns: list[ColumnDecision] = Field(description="What columns are taken for, and that in words")
+    wishes: list[str]
     respondents: list[PersonOut]

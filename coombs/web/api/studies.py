@@ -34,7 +34,8 @@ def create(request: Request, new: StudyIn) -> StudyOut:
     said = {column: role for role, column in special.items() if column is not None}
     roles = upload.guess(new.features, {**said, **(new.roles or {})})
     items, storage = upload.catalogue(roles), cache_of(request).storage
-    return _about(request, create_study(items, study_name(new.name), storage=storage, load_if_exists=False))
+    name, wishes = study_name(new.name), new.wishes
+    return _about(request, create_study(items, name, storage=storage, load_if_exists=False, wishes=wishes))
 
 
 @router.get("/{name}")
@@ -65,6 +66,7 @@ def _about(request: Request, study: Study) -> StudyOut:
         n_items=study.n_items,
         features=study.catalogue.columns,
         columns=list(study.catalogue.decisions),
+        wishes=list(study.settings.wishes),
         respondents=_people(request, study),
     )
 

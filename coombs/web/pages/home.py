@@ -90,6 +90,7 @@ def settle(
     role: Annotated[list[str] | None, Form()] = None,
     levels: Annotated[list[str] | None, Form()] = None,
     numbered: Annotated[bool, Form()] = False,
+    wishes: Annotated[str, Form()] = "",
     create: Annotated[str, Form()] = "",
 ) -> Response:
     """Check the choices again, or make the study; `role` and `levels` are in the order of the columns."""
@@ -97,20 +98,26 @@ def settle(
     try:
         roles = chosen_roles(draft, role or (), levels or (), numbered)
     except InputError as error:
-        return _preview(request, draft, draft.guess(), name, *described(error))
+        return _preview(request, draft, draft.guess(), name, *described(error), wishes=wishes)
     if not create:
-        return _preview(request, draft, roles, name)
+        return _preview(request, draft, roles, name, wishes=wishes)
     try:
-        called = study_name(name)
-        items = draft.catalogue(roles)
-        create_study(items, called, storage=cache_of(request).storage, load_if_exists=False)
+        called, storage = study_name(name), cache_of(request).storage
+        declared = [line.strip() for line in wishes.splitlines() if line.strip()]
+        create_study(draft.catalogue(roles), called, storage=storage, load_if_exists=False, wishes=declared)
     except InputError as error:
-        return _preview(request, draft, roles, name, *described(error))
+        return _preview(request, draft, roles, name, *described(error), wishes=wishes)
     return go_to(study_path(called))
 
 
 def _preview(
-    request: Request, draft: Upload, roles: ColumnRoles, name: str, status: int = 200, problem: str = ""
+    request: Request,
+    draft: Upload,
+    roles: ColumnRoles,
+    name: str,
+    status: int = 200,
+    problem: str = "",
+    wishes: str = "",
 ) -> Response:
     return render(
         request,
@@ -124,6 +131,7 @@ def _preview(
         marks=MARKS,
         has_repeats=roles.names is not None and bool(draft.repeated(roles.names)),
         name=name,
+        wishes=wishes,
         problem=problem,
     )
 
