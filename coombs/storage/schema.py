@@ -107,6 +107,8 @@ INSERT INTO new_events
     SELECT id, respondent_id, question_id, left_item, right_item, choice, weight, undoes, told
     FROM events ORDER BY id;
 {continue_ids};
+DROP INDEX events_by_pair;
+DROP INDEX events_by_question;
 DROP TABLE events;
 ALTER TABLE new_events RENAME TO events;
 CREATE INDEX events_by_pair ON events (respondent_id, left_item, right_item);

@@ -19,6 +19,7 @@ from coombs.inference.kinds import KINDS
 from coombs.inference.laplace import information_pairs
 from coombs.inference.process import Process
 from coombs.inference.questions_left_out import left_out
+from coombs.inference.set_design import Choices, expect_choices
 from coombs.inference.smooth import infer_smooth
 from coombs.inference.target import Target
 
@@ -273,3 +274,12 @@ def test_ratings_given_at_random_have_no_pattern_and_are_not_predicted() -> None
         assert not told.has_pattern
         accuracies.append(told.trust.accuracy)
     assert np.nanmean(accuracies) < 0.6
+
+
+def test_a_choice_among_things_that_go_together_has_moments_at_any_scale() -> None:
+    """Their covariance is singular but for rounding, which grows with it."""
+    root = np.random.default_rng(0).normal(size=(1, 6, 2))
+    everything = Choices(np.zeros(1, np.intp), np.zeros((1, 6), np.intp), np.ones((1, 6), bool), np.ones(1))
+    for size in (0.0, 1.0, 1e4, 1e9):
+        found = expect_choices(np.zeros((1, 6)), size * root @ root.transpose(0, 2, 1), everything, 0.01)
+        assert np.isfinite(found.log_p).all() and np.isfinite(found.curvature).all()
