@@ -65,6 +65,7 @@ class TasteEstimator(PairEstimator):
     """
 
     _drop_constant = True
+    _standardizes_categories = False
 
     item_effects: str | bool = False
     random_state: Any
