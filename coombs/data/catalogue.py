@@ -193,14 +193,17 @@ def item_table(items: TableLike | NamedColumns, roles: Roles | None = None) -> I
         return tables.array_table(items)
     columns = item_columns(table, roles=roles)
     asked = {str(name) for name in roles or {}}
+    read = {name: one.phrase for name, one in table.readings.items() if "kept as text" in one.phrase}
     passed = [
-        one.name for one in columns if one.role == "detail" and one.kind == "text" and one.name not in asked
+        f"{one.name} ({read.get(one.name, one.reason)})"
+        for one in columns
+        if one.role == "detail" and one.reason and one.name not in asked
     ]
     checked = _checked(table, columns)
     if passed:
         warnings.warn(
-            f"Not learned from, as nearly every cell is another text: {', '.join(passed)}. "
-            'Say roles={"...": "category"} to learn from a column, "ignore" to leave it out.',
+            f"Not learned from: {', '.join(passed)}. "
+            'roles={"...": "category"} says what a column is, to learn from it; "ignore" leaves it out.',
             UserWarning,
             stacklevel=3,
         )

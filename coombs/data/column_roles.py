@@ -78,7 +78,8 @@ _WHOLE = re.compile(r"-?\d+")
 class ItemColumn:
     """What a column is, and a sentence that says why; `numbers_items`: its numbers only tell items apart.
 
-    A feature is learned from as `learned_as` says, a category or an ordered column with these `levels`.
+    A feature is learned from as `learned_as` says, a category or an ordered column with these `levels`. Of text
+    that is not, `reason` says in a few words what is against it.
     """
 
     name: str
@@ -88,6 +89,7 @@ class ItemColumn:
     numbers_items: bool
     learned_as: str = ""
     levels: tuple[str, ...] = ()
+    reason: str = ""
 
 
 def item_columns(
@@ -123,13 +125,14 @@ def item_columns(
         numbers_items = name in candidates and kind == "number"
         learned_as, levels = _learned_as(table, name, kind, roles.get(name), features is not None)
         role, why = _role(name, names, learned_as, roles.get(name), features, numbers_items)
+        reason = _against_levels(column) if role == "detail" and kind == "text" else ""
         if role == "feature" and roles.get(name) is None and features is None and _is_mostly_blank(column):
             role, why = "detail", "has more blank cells than others: it is shown and not learned from"
+            reason = "more than half of its cells are blank"
         if role != "feature":
             learned_as, levels = "", ()
-        found.append(
-            ItemColumn(name, kind, role, f"Column {name!r} {why}.", numbers_items, learned_as, levels)
-        )
+        what = (f"Column {name!r} {why}.", numbers_items, learned_as, levels, reason)
+        found.append(ItemColumn(name, kind, role, *what))
     return tuple(found)
 
 
@@ -194,12 +197,24 @@ def _guess(table: NamedColumns, name: str, kind: Kind, is_chosen: bool) -> str:
 
 def _has_few_levels(column: NDArray[Any]) -> bool:
     """Whether the cells of a column of text are so few different words that they can be learned from."""
+    return not _against_levels(column)
+
+
+def _against_levels(column: NDArray[Any]) -> str:
+    """What is against taking the cells of a column of text for levels; empty if nothing is."""
     texts = [text for text in level_texts(column) if text != NOT_KNOWN]
     levels = set(texts)
-    few = 2 <= len(levels) <= min(MOST_LEVELS, max(2, len(texts) // ROWS_A_LEVEL)) and len(levels) < len(
-        texts
-    )
-    return few and all(len(text) <= LONGEST_LEVEL and "://" not in text for text in levels)
+    if len(levels) < 2:
+        return "all of its cells are the same" if levels else "all of its cells are blank"
+    if any("://" in text for text in levels):
+        return "it has links"
+    if any(len(text) > LONGEST_LEVEL for text in levels):
+        return f"it has texts of more than {LONGEST_LEVEL} characters"
+    if len(levels) == len(texts):
+        return "every cell is another text"
+    if len(levels) > min(MOST_LEVELS, max(2, len(texts) // ROWS_A_LEVEL)):
+        return f"it has {len(levels)} different texts in {len(texts)} cells"
+    return ""
 
 
 def _repeats(column: NDArray[Any]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from coombs.data import checking, naming, tables
 from coombs.data.catalogue import item_table
@@ -18,7 +18,9 @@ Column: TypeAlias = ArrayLike | None
 Tiers: TypeAlias = list[list[Any]]
 
 MOST_LEVELS = 10
-"""Different ratings up to which they are a scale with thresholds; of more, each person's are a ranking."""
+"""Different ratings up to which each is a level of the scale; of more, those next to each other share one."""
+GROUPS = 7
+"""Levels that they share then, at most, with about as many ratings each."""
 NONE_WORDS = {"none", "none of these", "neither"}
 """What says that nothing was chosen, unless one of the things is called so."""
 
@@ -187,8 +189,8 @@ class ShapeConstructors:
         """Return ratings of items, a row a rating.
 
         Everybody has thresholds of their own between the levels of the scale, so that a strict and a mild
-        judge may want the same; of more than 25 people, those of about the same mean share theirs. With
-        more than ten different ratings, those of each person are a ranking.
+        judge may want the same; of more than 25 people, those of about the same mean share theirs. More
+        than ten different ratings are taken for seven levels, with about as many ratings in each.
 
         Parameters
         ----------
@@ -299,38 +301,21 @@ class ShapeConstructors:
         positions = tables.positions(table, things[rows], lambda i: where(int(rows[i])))
         values, mass = values[rows], mass[rows]
         people = None if people is None else people[rows]
-        scale, levels = np.unique(values, return_inverse=True)
-        if len(scale) <= MOST_LEVELS:
-            return cls._of(*table, *no_pairs(), None, Ratings(positions, levels, scale, mass, people))
-        return cls._of(*table, *no_pairs(), _ranked(positions, values, mass, people))
+        scale, levels = _grouped(values)
+        return cls._of(*table, *no_pairs(), None, Ratings(positions, levels, scale, mass, people))
 
 
-def _ranked(positions: Any, values: FloatArray, mass: FloatArray, people: Names | None) -> Orders:
-    """Each person's ratings as a ranking, equal ones tied; of repeated ratings of an item the mean counts."""
-    who = np.zeros(len(positions), dtype=np.intp)
-    if people is not None:
-        who = np.unique([naming.text(one) for one in people], return_inverse=True)[1]
-    members, tiers, sizes, weights, users = [], [], [], [], []
-    for person in range(int(who.max()) + 1):
-        rows = np.flatnonzero(who == person)
-        items, place = np.unique(positions[rows], return_inverse=True)
-        means = np.bincount(place, values[rows]) / np.bincount(place)
-        if len(np.unique(means)) < 2:
-            continue
-        levels = np.unique(-means, return_inverse=True)[1]
-        order = np.argsort(levels, kind="stable")
-        members.append(items[order])
-        tiers.append(levels[order])
-        sizes.append(len(items))
-        weights.append(float(mass[rows].mean()))
-        users.append(None if people is None else people[rows[0]])
-    if not members:
-        raise InputError("Nobody rated two items differently; somebody must.")
-    ends = np.cumsum(sizes)
-    names = None if people is None else np.array(users, dtype=object)
-    shapes = np.full(len(sizes), RANKING, dtype=np.intp)
-    joined = np.concatenate(members), np.concatenate(tiers)
-    return Orders(*joined, ends - np.array(sizes), shapes, np.array(weights), names)
+def _grouped(values: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
+    """Ratings in levels, from the lowest, and the rating that stands for each level: the middle one in it.
+
+    Thresholds between a few levels know nearly as much as between very many, each of which is an unknown.
+    """
+    scale, levels = np.unique(values, return_inverse=True)
+    if len(scale) > MOST_LEVELS:
+        ends = np.unique(np.quantile(values, np.arange(1, GROUPS) / GROUPS, method="lower"))
+        levels = np.unique(np.searchsorted(ends, values), return_inverse=True)[1]
+        scale = np.array([np.median(values[levels == k]) for k in range(levels.max() + 1)])
+    return scale, levels
 
 
 def no_pairs() -> checking.Checked:

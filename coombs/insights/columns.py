@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SURE_SIGN = 0.975
 """Probability from which on a level is said to be better, or worse, than the average item."""
-SCALE_ANSWERS = 7.0
+SCALE_ANSWERS = 10.0
 """Answers over which the variance of the logarithm of a smooth taste's scale, beside its draws, is spread."""
 SURE_BEST = 0.9
 """Probability from which on a level is said to be the best."""
