@@ -78,8 +78,8 @@ _WHOLE = re.compile(r"-?\d+")
 class ItemColumn:
     """What a column is, and a sentence that says why; `numbers_items`: its numbers only tell items apart.
 
-    A feature is learned from as `learned_as` says, a category or an ordered column with these `levels`. Of text
-    that is not, `reason` says in a few words what is against it.
+    A feature is learned from as `learned_as` says, a category or an ordered column with these `levels`. Of
+    text that is not, `reason` says in a few words what is against it.
     """
 
     name: str

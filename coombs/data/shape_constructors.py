@@ -19,7 +19,7 @@ Tiers: TypeAlias = list[list[Any]]
 
 MOST_LEVELS = 10
 """Different ratings up to which each is a level of the scale; of more, those next to each other share one."""
-GROUPS = 7
+GROUPS = 5
 """Levels that they share then, at most, with about as many ratings each."""
 NONE_WORDS = {"none", "none of these", "neither"}
 """What says that nothing was chosen, unless one of the things is called so."""
@@ -190,7 +190,7 @@ class ShapeConstructors:
 
         Everybody has thresholds of their own between the levels of the scale, so that a strict and a mild
         judge may want the same; of more than 25 people, those of about the same mean share theirs. More
-        than ten different ratings are taken for seven levels, with about as many ratings in each.
+        than ten different ratings are taken for five levels, with about as many ratings in each.
 
         Parameters
         ----------

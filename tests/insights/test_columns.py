@@ -174,3 +174,19 @@ def test_what_levels_are_worth_to_a_smooth_taste_is_not_sure_of_its_scale() -> N
     assert np.log(few[:200]).std() > 0.2 > np.log(many[:200]).std()
     assert np.median(few[:200]) == pytest.approx(1.0, abs=0.05)
     assert many == pytest.approx(draws, rel=0.02)
+
+
+def test_a_category_that_groups_items_as_another_does_is_named_as_a_copy() -> None:
+    """And of yes and no it is not asked whether more is better."""
+    rng = np.random.default_rng(0)
+    town, size = rng.choice(["coast", "rural", "urban"], 40), rng.normal(size=40)
+    zone = np.array(["A", "B", "C"])[np.unique(town, return_inverse=True)[1]]
+    lift = np.where(rng.random(40) < 0.5, "yes", "no")
+    items = pd.DataFrame({"size": size, "town": town, "zone": zone, "lift": lift})
+    worth = 3.0 * (town == "coast") - 3.0 * (town == "urban") + size
+    pairs = np.array([rng.choice(40, 2, replace=False) for _ in range(100)])
+    first = rng.random(100) < 1 / (1 + np.exp(worth[pairs[:, 1]] - worth[pairs[:, 0]]))
+    told = IdealPoint(items, metric="none").fit(np.where(first[:, None], pairs, pairs[:, ::-1])).explain()
+    texts = [one.text for one in told.unknowns]
+    assert any(text.startswith("zone groups the items just as town does") for text in texts)
+    assert not any("more" in text and "lift" in text for text in texts)
