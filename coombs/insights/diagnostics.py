@@ -181,7 +181,7 @@ def _copies(case: Case) -> Iterator[tuple[str, str, float]]:
 
 
 def _same_groups(case: Case) -> Iterator[tuple[str, str]]:
-    """Each column in which the same items are alike as in an earlier one, with that one; one is a category."""
+    """Each column in which the same items are alike as in an earlier one, with it; one is a category."""
     varied = [one for one, feature in zip(case.columns, case.features, strict=True) if feature.distinct != 1]
     groups = [
         np.unique(case.data.items[:, list(one.block)], axis=0, return_inverse=True)[1] for one in varied
