@@ -32,6 +32,7 @@ from coombs.data.encoding import (
     level_texts,
 )
 from coombs.data.files import NAME_HEADERS, NamedColumns
+from coombs.data.known_orders import known_order
 from coombs.data.tables import InputError, holds_text
 
 Kind: TypeAlias = Literal["number", "text", "mixed"]
@@ -239,13 +240,15 @@ def _skewness(values: NDArray[np.float64]) -> float:
 
 
 def _sorted_levels(name: str, column: NDArray[Any]) -> tuple[str, ...]:
-    """The levels of a column that is said to be ordered, by their numbers; words do not say their order."""
+    """The levels of a column that is said to be ordered, by their numbers or as everybody knows them."""
     levels = sorted({text for text in level_texts(column) if text != NOT_KNOWN})
     if all(map(_is_finite, levels)):
         return tuple(sorted(levels, key=float))
+    if (ordered := known_order(levels)) is not None:
+        return ordered
     some = levels[:3] + ["..."] * (len(levels) > 3)
     raise InputError(
-        f"Words do not say their order: give the levels of {name!r} from low to high, as "
+        f"The order of these words is not known: give the levels of {name!r} from low to high, as "
         f"roles={{{name!r}: {levels[:3]}}} in Python or {name}:{'<'.join(some)} for --features."
     )
 

@@ -18,6 +18,7 @@ from coombs import Comparisons, InputError, create_study, load_study
 from coombs.data import tables
 from coombs.data.catalogue import catalogue, item_table, table_for
 from coombs.data.encoding import CATEGORY, DATE, LOG, ORDERED, YES_NO, Encoding, FeatureColumn
+from coombs.data.known_orders import known_order
 from coombs.data.scaling import Scaler
 
 N = 12
@@ -227,14 +228,38 @@ def test_a_study_keeps_the_encoding() -> None:
     assert again.result().ranking is not None
 
 
-def test_words_are_ordered_only_as_somebody_says(tmp_path: Path) -> None:
+def test_words_are_ordered_only_as_somebody_says_or_everybody_knows(tmp_path: Path) -> None:
     """In Python and for commands; the alphabet is no order."""
     path = tmp_path / "shirts.csv"
-    path.write_text("item,price,size\nA,5,L\nB,6,S\nC,7,M\nD,8,S\n")
-    with pytest.raises(InputError, match="Words do not say their order: give the levels of 'size'"):
-        catalogue(path, ["price", "size:ordered"])
-    for told in (catalogue(path, ["price", "size:S<M<L"]), catalogue(path, roles={"size": ["S", "M", "L"]})):
+    path.write_text("item,price,size,cut\nA,5,L,wide\nB,6,S,slim\nC,7,M,straight\nD,8,S,slim\n")
+    with pytest.raises(
+        InputError, match=r"is not known: give the levels of 'cut' .* or cut:.*<.* for --feat"
+    ):
+        catalogue(path, ["price", "cut:ordered"])
+    asked = ["price", "cut:slim<straight<wide"]
+    for told in (catalogue(path, asked), catalogue(path, ["price", "size:ordered"])):
         assert told.table.matrix[:, 1].tolist() == [2, 0, 1, 0]
+    said = catalogue(path, ["price", "size"], {"size": ["L", "M", "S"]})
+    assert said.table.matrix[:, 1].tolist() == [0, 2, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        ["low", "Medium", "HIGH"],
+        ["XS", "s", "M", "XL", "XXL"],
+        ["poor", "fair", "good", "very good", "excellent"],
+        ["never", "rarely", "sometimes", "often", "always"],
+        ["1 star", "2 stars", "4.5 stars", "10 stars"],
+        ["Jan", "Mar", "Oct"],
+        ["mon", "tue", "sunday"],
+        ["strongly disagree", "disagree", "neutral", "agree"],
+    ],
+)
+def test_orders_that_everybody_knows_are_known(levels: list[str]) -> None:
+    assert known_order(sorted(levels)) == tuple(levels)
+    assert known_order([*levels, "purple"]) is None
+    assert known_order([*levels, levels[0].swapcase()]) is None
 
 
 def test_the_warning_of_text_that_is_left_out_says_why() -> None:
