@@ -80,7 +80,8 @@ features_option = click.option(
     metavar="A,B,C",
     type=names,
     help="columns to learn from, if wanted with what they are (town:category, rating:ordered, size:S<M<L, "
-    "price:log, date, number, yes/no); default: all but those that only number the items and text that all differs",
+    "price:log, date, number, yes/no); default: all but those that only number the items and text that all "
+    "differs",
 )
 seed_option = click.option("--seed", metavar="N", type=whole, default=0, help="random seed (default: 0)")
 json_option = click.option("--json", "as_json", is_flag=True, help="print the result as JSON")
