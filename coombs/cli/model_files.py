@@ -22,12 +22,21 @@ BEGINNING = 100
 
 
 def read_model(path: str) -> Model:
-    """The model in a file, whatever else may be there; of a fitted estimator, what it says and ranks by."""
+    """The model in a file, whatever else may be there; of a fitted estimator, what it says of features."""
+    model, effects = read_ranking_model(path)
+    if effects:
+        show.careful("This is the model of the features, without the effects of single items.")
+    return model
+
+
+def read_ranking_model(path: str) -> tuple[Model, dict[str, float]]:
+    """The model in a file, and effects of single items by name, which that of a fitted estimator may have."""
     try:
         with open(path, "rb") as file:
             data = file.read(BEGINNING)
             if ESTIMATOR in data:
-                return _model_in(coombs.load(path))
+                est = coombs.load(path)
+                return model_of(est), _effects_in(est)
             data += file.read(LARGEST_MODEL + 1)
     except FileNotFoundError as error:
         raise coombs.InputError(
@@ -38,18 +47,18 @@ def read_model(path: str) -> Model:
     if len(data) > LARGEST_MODEL:
         raise coombs.InputError(f"{path} has more than {LARGEST_MODEL // 10**6} MB; no model is so large.")
     try:
-        return coombs.Model.from_json(data.decode("utf-8-sig"))
+        return coombs.Model.from_json(data.decode("utf-8-sig")), {}
     except UnicodeDecodeError as error:
         raise coombs.InputError(f"{path} is not text; give a model that coombs fit --out wrote.") from error
     except coombs.InputError as error:
         raise coombs.InputError(f"{path}: {error}") from error
 
 
-def _model_in(est: PairEstimator) -> Model:
-    """The model of an estimator that was saved."""
-    if est.item_effects_ is not None:
-        show.careful("This is the model of the features, without the effects of single items.")
-    return model_of(est)
+def _effects_in(est: PairEstimator) -> dict[str, float]:
+    """Effects of an estimator's items beside their features, by name."""
+    if est.item_effects_ is None or est.model_.item_scores is not None:
+        return {}
+    return dict(zip(est._data.item_table.texts, est.item_effects_.tolist(), strict=False))
 
 
 def model_of(est: PairEstimator, *, chosen: bool = False) -> Model:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 import coombs
 from coombs.cli import show
-from coombs.cli.model_files import check_output_paths, read_model
+from coombs.cli.model_files import check_output_paths, read_ranking_model
 from coombs.cli.options import FILE, argument, command, json_option, positive
 from coombs.render.blocks import Section, TableBlock
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
     from coombs.data.tables import FloatArray, ItemTable
     from coombs.model import Model
 
+Gaps: TypeAlias = "Sequence[tuple[str, NDArray[np.bool_]]]"
+"""Columns with cells that are not known, and (n,) which these are."""
+MOST_NAMED = 3
+"""Items with such cells that a sentence names."""
 MOST_ITEMS = 20
 """Items on the screen unless `--top` says otherwise."""
 
@@ -38,11 +47,11 @@ def rank(model: str, items: str, top: int | None, csv: str | None, as_json: bool
     from coombs import words
 
     check_output_paths(csv)
-    saved = read_model(model)
-    table, features = _read_items(items, saved), feature_names(saved)
+    saved, effects = read_ranking_model(model)
+    (table, gaps), features = _read_items(items, saved), feature_names(saved)
     if (saved.findings or {}).get("has_pattern") is False:
         show.careful(f"{words.no_more(saved.n_people or 1)} This order is no better than chance.")
-    ranking = ranked(table, _distances(saved, table))
+    ranking = ranked(table, _distances(saved, table) + _effects(effects, table), gaps)
     shown = ranking[:top]
     measure = "distance" if saved.slope is None else "score"
     if csv:
@@ -67,21 +76,38 @@ def _write_csv(path: str, ranking: list[dict[str, Any]], columns: list[str]) -> 
     files.write_csv(path, ["rank", "item", *columns], rows)
 
 
-def _read_items(path: str, model: Model) -> ItemTable:
-    """The items in a file with the features that a model was learned from, in the model's order."""
-    from coombs.data.catalogue import catalogue, table_for
+def _read_items(path: str, model: Model) -> tuple[ItemTable, Gaps]:
+    """The items in a file with the features that a model was learned from, in the model's order.
+
+    And which cells are not known, for which a mean stands; that is said.
+    """
+    from coombs.data.catalogue import catalogue, filled_table
+    from coombs.data.encoding import Encoding, FeatureColumn
     from coombs.data.files import read_table
 
-    names = model.feature_names
-    if model.encoding is not None:
-        return table_for(read_table(path), names, len(model.ideal_point), model.encoding)
-    try:
-        table = catalogue(path, names, dict.fromkeys(names or (), "number")).table
-    except coombs.InputError as error:
-        if names is None or not str(error).startswith("There is no column"):
-            raise
-        raise coombs.InputError(f"{error} The model was learned from {', '.join(names)}.") from error
-    return table if names is None else table.in_order(names, len(names))
+    if model.encoding is None and not model.feature_names:
+        return catalogue(path, model.feature_names).table, []
+    plain = Encoding(tuple(map(FeatureColumn, model.feature_names or ())))
+    table, gaps = filled_table(read_table(path), model.encoding or plain, model.centre)
+    whose = "the items in this file" if model.centre is None else "the items that were learned from"
+    for name, rows in gaps:
+        which = ", ".join(table.where(i) for i in rows.nonzero()[0][:MOST_NAMED])
+        more = f" and {rows.sum() - MOST_NAMED} more" if rows.sum() > MOST_NAMED else ""
+        show.careful(f"Feature {name!r} of {which}{more} is not known: the mean of {whose} stands for it.")
+    return table, gaps
+
+
+def _effects(effects: dict[str, float], table: ItemTable) -> FloatArray:
+    """What items that the fit knows by name are worth beyond their features; how many these are is said."""
+    import numpy as np
+
+    if effects:
+        known = sum(text in effects for text in table.texts)
+        show.note(
+            f"{known} of {len(table.matrix)} items are ranked with their own effects, which the fit knows by "
+            "name; the others by their features alone."
+        )
+    return np.array([effects.get(text, 0.0) for text in table.texts or [""] * len(table.matrix)])
 
 
 def _distances(model: Model, table: ItemTable) -> FloatArray:
@@ -107,12 +133,16 @@ def feature_names(model: Model) -> list[str]:
     return list(words.feature_names(model.feature_names, len(model.ideal_point)))
 
 
-def ranked(table: ItemTable, distances: FloatArray) -> list[dict[str, Any]]:
-    """All items, the best first."""
+def ranked(table: ItemTable, distances: FloatArray, gaps: Gaps = ()) -> list[dict[str, Any]]:
+    """All items, the best first; cells in `gaps` are not known."""
     from coombs.data.catalogue import shown_cells
+    from coombs.data.encoding import NOT_KNOWN
 
     names = range(len(distances)) if table.names is None else table.names
-    cells = list(shown_cells(table).values())
+    shown = shown_cells(table)
+    for name, rows in gaps:
+        shown[name] = [NOT_KNOWN if is_gap else cell for is_gap, cell in zip(rows, shown[name], strict=True)]
+    cells = list(shown.values())
     return [
         {
             "rank": place,

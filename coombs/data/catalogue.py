@@ -242,14 +242,17 @@ def item_table(items: TableLike | NamedColumns, roles: Roles | None = None) -> I
         return tables.array_table(items)
     columns = item_columns(table, roles=roles)
     asked = {str(name) for name in roles or {}}
+    read = {name: one.phrase for name, one in table.readings.items() if "kept as text" in one.phrase}
     passed = [
-        one.name for one in columns if one.role == "detail" and one.kind == "text" and one.name not in asked
+        f"{one.name} ({read.get(one.name, one.against)})"
+        for one in columns
+        if one.role == "detail" and one.against and one.name not in asked
     ]
     checked = _checked(table, columns)
     if passed:
         warnings.warn(
-            f"Not learned from, as nearly every cell is another text: {', '.join(passed)}. "
-            'Say roles={"...": "category"} to learn from a column, "ignore" to leave it out.',
+            f"Not learned from: {', '.join(passed)}. "
+            'roles={"...": "category"} says what a column is, to learn from it; "ignore" leaves it out.',
             UserWarning,
             stacklevel=3,
         )
@@ -296,6 +299,35 @@ def table_for(
     if encoding is None:
         return tables.assemble(names, columns, where).in_order(features, n_features)
     return _encoded(names, columns, where, encoding)
+
+
+def filled_table(
+    table: NamedColumns, encoding: Encoding, means: FloatArray | None
+) -> tuple[ItemTable, list[tuple[str, NDArray[np.bool_]]]]:
+    """New items as a model takes them that was learned by an encoding, and (n,) which cells are not known.
+
+    For those stands the column's mean, as in a fit: `means` has it of each feature; without, the others'.
+    """
+    for name in encoding.table_names:
+        if name not in table.columns:
+            there = ", ".join(one.name for one in item_columns(table) if one.role != "names")
+            learned = ", ".join(encoding.table_names)
+            raise InputError(
+                f"There is no column {name!r}; the columns are {there}. The model was learned from {learned}."
+            )
+    columns, gaps = [], []
+    for one, block in zip(encoding.columns, encoding.blocks, strict=False):
+        cells = table.typed.get(one.source)
+        if cells is not None and one.role != CATEGORY and not one.gaps_of and is_gap(cells).any():
+            gaps.append((one.name, is_gap(cells)))
+            if one.fill is None and (means is not None or not is_gap(cells).all()):
+                known = replace(one, fill=math.nan).encode(cells, table.where)
+                mean = np.nanmean(known) if means is None else means[block[0]]
+                one = replace(one, fill=float(mean))
+        columns.append(one)
+    filled = replace(encoding, columns=tuple(columns))
+    checked = table_for(table, list(encoding.names), len(encoding.names), filled)
+    return checked._replace(encoding=None if encoding.is_plain else encoding), gaps
 
 
 def _cells_of(table: ItemTable) -> Columns:

@@ -32,6 +32,7 @@ from coombs.data.encoding import (
     level_texts,
 )
 from coombs.data.files import NAME_HEADERS, NamedColumns
+from coombs.data.known_orders import known_order
 from coombs.data.tables import InputError, holds_text
 
 Kind: TypeAlias = Literal["number", "text", "mixed"]
@@ -79,7 +80,8 @@ class ItemColumn:
     """What a column is, and a sentence that says why; `numbers_items`: its numbers only tell items apart.
 
     A feature is learned from as `learned_as` says, a category or an ordered column with these `levels`.
-    `reason` is what the sentence says of the cells, where that decided: "is text".
+    `reason` is what the sentence says of the cells, where that decided: "is text"; `against` says in a few
+    words what is against learning from text.
     """
 
     name: str
@@ -90,6 +92,7 @@ class ItemColumn:
     learned_as: str = ""
     levels: tuple[str, ...] = ()
     reason: str = ""
+    against: str = ""
 
 
 def item_columns(
@@ -124,13 +127,15 @@ def item_columns(
         numbers_items = name in candidates and kind == "number"
         learned_as, levels = _learned_as(table, name, kind, roles.get(name), features is not None)
         role, reason, then = _role(name, names, learned_as, roles.get(name), features, numbers_items)
+        against = _against_levels(column) if role == "detail" and kind == "text" else ""
         is_guess = roles.get(name) is None and features is None
         if role == "feature" and is_guess and _is_mostly_blank(table, name, learned_as):
             role, reason, then = "detail", "has more blank cells than others", f": it {_SHOWN}"
+            against = "more than half of its cells are blank"
         if role != "feature":
             learned_as, levels = "", ()
-        why = f"Column {name!r} {reason}{then}."
-        found.append(ItemColumn(name, kind, role, why, numbers_items, learned_as, levels, then and reason))
+        what = (f"Column {name!r} {reason}{then}.", numbers_items, learned_as, levels, then and reason)
+        found.append(ItemColumn(name, kind, role, *what, against))
     return tuple(found)
 
 
@@ -199,12 +204,24 @@ def _guess(table: NamedColumns, name: str, kind: Kind, is_chosen: bool) -> str:
 
 def _has_few_levels(column: NDArray[Any]) -> bool:
     """Whether the cells of a column of text are so few different words that they can be learned from."""
+    return not _against_levels(column)
+
+
+def _against_levels(column: NDArray[Any]) -> str:
+    """What is against taking the cells of a column of text for levels; empty if nothing is."""
     texts = [text for text in level_texts(column) if text != NOT_KNOWN]
     levels = set(texts)
-    few = 2 <= len(levels) <= min(MOST_LEVELS, max(2, len(texts) // ROWS_A_LEVEL)) and len(levels) < len(
-        texts
-    )
-    return few and all(len(text) <= LONGEST_LEVEL and "://" not in text for text in levels)
+    if len(levels) < 2:
+        return "all of its cells are the same" if levels else "all of its cells are blank"
+    if any("://" in text for text in levels):
+        return "it has links"
+    if any(len(text) > LONGEST_LEVEL for text in levels):
+        return f"it has texts of more than {LONGEST_LEVEL} characters"
+    if len(levels) == len(texts):
+        return "every cell is another text"
+    if len(levels) > min(MOST_LEVELS, max(2, len(texts) // ROWS_A_LEVEL)):
+        return f"it has {len(levels)} different texts in {len(texts)} cells"
+    return ""
 
 
 def _repeats(column: NDArray[Any]) -> bool:
@@ -229,9 +246,11 @@ def _skewness(values: NDArray[np.float64]) -> float:
 
 
 def sorted_levels(column: NDArray[Any]) -> list[str]:
-    """The different cells of a column, by their numbers if all are numbers, otherwise by the alphabet."""
+    """The different cells of a column, by their numbers or as everybody knows them, or by the alphabet."""
     levels = sorted({text for text in level_texts(column) if text != NOT_KNOWN})
-    return sorted(levels, key=float) if all(map(_is_finite, levels)) else levels
+    if all(map(_is_finite, levels)):
+        return sorted(levels, key=float)
+    return list(known_order(levels) or levels)
 
 
 def _ordered_levels(name: str, column: NDArray[Any]) -> tuple[str, ...]:
@@ -239,9 +258,11 @@ def _ordered_levels(name: str, column: NDArray[Any]) -> tuple[str, ...]:
     levels = sorted_levels(column)
     if all(map(_is_finite, levels)):
         return tuple(levels)
+    if (ordered := known_order(levels)) is not None:
+        return ordered
     some = levels[:3] + ["..."] * (len(levels) > 3)
     raise InputError(
-        f"Words do not say their order: give the levels of {name!r} from low to high, as "
+        f"The order of these words is not known: give the levels of {name!r} from low to high, as "
         f"roles={{{name!r}: {levels[:3]}}} in Python or {name}:{'<'.join(some)} for --features."
     )
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from coombs.data import checking, files, preflib, tables
 from coombs.data.catalogue import catalogue, item_table
+from coombs.data.column_roles import Roles
 from coombs.data.orders import CHOICE, SHAPES
 from coombs.data.profiles import DescribedChoices, described_choices
 from coombs.data.shape_constructors import (
@@ -269,6 +270,9 @@ class Constructors(ShapeConstructors):
         items_path: files.PathType,
         answers_path: files.PathType | None = None,
         half_life: float | None = None,
+        *,
+        features: Sequence[str] | None = None,
+        roles: Roles | None = None,
     ) -> Self:
         """Return the answers in a CSV, Excel or JSON file about items in another, or that it describes.
 
@@ -279,6 +283,8 @@ class Constructors(ShapeConstructors):
         answers_path : path; columns as for `from_frame`, items called by name, or by position
             where they have no names. Without it, the one file holds both, as for `from_profiles`
         half_life : as for `from_frame`
+        features : names of the columns to learn from, as for `create_study`; by default all that can be
+        roles : what columns of the items are, as for `Comparisons`
 
         Returns
         -------
@@ -295,9 +301,12 @@ class Constructors(ShapeConstructors):
         Comparisons(1 answer about 2 items with 1 feature)
         """
         if answers_path is None:
-            return cls.of_described(described_choices(files.read_table(items_path)))
+            if roles:
+                raise InputError("roles is for items in a file of their own; this one file describes pairs.")
+            return cls.of_described(described_choices(files.read_table(items_path), features))
         items, table = (files.read_table(path) for path in (items_path, answers_path))
-        return cls.from_columns(item_table(items), table.answers_with(half_life), table.where)
+        chosen = item_table(items, roles) if features is None else catalogue(items, features, roles).table
+        return cls.from_columns(chosen, table.answers_with(half_life), table.where)
 
     @classmethod
     def read_parquet(cls, items_path: files.PathType, answers_path: files.PathType) -> Self:

@@ -35,6 +35,10 @@ MOST_SCALES = 25
 """People up to which everybody has thresholds of their own; of more, those of about the same mean share."""
 SAME_SCALE = 0.4
 """Share of all ratings' range that ratings must have to be on the same scale as others."""
+MOST_LEVELS = 10
+"""Different ratings up to which each is a level of its own."""
+GROUPS = 5
+"""Levels of more different ratings, about as many in each."""
 MOST_PAIRED = 60
 """Ratings of one person up to which every two are held against each other."""
 SHAPES = ("choice", "best-worst", "ranking")
@@ -262,6 +266,23 @@ class Ratings:
         first, second = np.where(ahead, one, other), np.where(ahead, other, one)
         return self.items[first], self.items[second], first
 
+    def in_few_levels(self) -> Ratings:
+        """The same in at most `MOST_LEVELS` levels, as they are learned from; of more, in `GROUPS` groups.
+
+        Thresholds between a few levels know nearly as much as between very many, each of which is an unknown.
+        The groups are each person's own, as their thresholds are; of very many people, of all ratings.
+        """
+        if len(self.values) <= MOST_LEVELS:
+            return self
+        given, people, levels = self.values[self.levels], self.people, np.empty(len(self), dtype=np.intp)
+        if int(people.max(initial=-1)) + 1 > MOST_SCALES:
+            people = np.zeros_like(people)
+        for person in np.unique(people):
+            rows = people == person
+            ends = np.quantile(given[rows], np.arange(1, GROUPS) / GROUPS, method="lower")
+            levels[rows] = np.searchsorted(ends, given[rows])
+        return replace(self, levels=levels, values=np.arange(float(GROUPS)))
+
     def thresholds(self, first: int) -> tuple[Index, Index, Vector, Index]:
         """Winners, losers and weights of the thresholds passed and not; and the scale of each threshold.
 
@@ -288,7 +309,7 @@ def events(
     scales = np.full(int(has_none), -1)
     parts = [pairs]
     if ratings is not None:
-        won, lost, mass, of_scale = ratings.thresholds(n_items + len(scales))
+        won, lost, mass, of_scale = ratings.in_few_levels().thresholds(n_items + len(scales))
         scales = np.concatenate([scales, of_scale])
         parts.append((won, lost, mass))
     first, known = n_items + len(scales), dict[tuple[float, tuple[int, ...]], int]()

@@ -17,8 +17,6 @@ from coombs.words import count
 Column: TypeAlias = ArrayLike | None
 Tiers: TypeAlias = list[list[Any]]
 
-MOST_LEVELS = 10
-"""Different ratings up to which they are a scale with thresholds; of more, each person's are a ranking."""
 NONE_WORDS = {"none", "none of these", "neither"}
 """What says that nothing was chosen, unless one of the things is called so."""
 
@@ -187,8 +185,8 @@ class ShapeConstructors:
         """Return ratings of items, a row a rating.
 
         Everybody has thresholds of their own between the levels of the scale, so that a strict and a mild
-        judge may want the same; of more than 25 people, those of about the same mean share theirs. With
-        more than ten different ratings, those of each person are a ranking.
+        judge may want the same; of more than 25 people, those of about the same mean share theirs. More
+        than ten different ratings are taken for five levels, with about as many ratings in each.
 
         Parameters
         ----------
@@ -307,37 +305,7 @@ class ShapeConstructors:
         values, mass = values[rows], mass[rows]
         people = None if people is None else people[rows]
         scale, levels = np.unique(values, return_inverse=True)
-        if len(scale) <= MOST_LEVELS or is_scale:
-            return cls._of(*table, *no_pairs(), None, Ratings(positions, levels, scale, mass, people))
-        return cls._of(*table, *no_pairs(), _ranked(positions, values, mass, people))
-
-
-def _ranked(positions: Any, values: FloatArray, mass: FloatArray, people: Names | None) -> Orders:
-    """Each person's ratings as a ranking, equal ones tied; of repeated ratings of an item the mean counts."""
-    who = np.zeros(len(positions), dtype=np.intp)
-    if people is not None:
-        who = np.unique([naming.text(one) for one in people], return_inverse=True)[1]
-    members, tiers, sizes, weights, users = [], [], [], [], []
-    for person in range(int(who.max()) + 1):
-        rows = np.flatnonzero(who == person)
-        items, place = np.unique(positions[rows], return_inverse=True)
-        means = np.bincount(place, values[rows]) / np.bincount(place)
-        if len(np.unique(means)) < 2:
-            continue
-        levels = np.unique(-means, return_inverse=True)[1]
-        order = np.argsort(levels, kind="stable")
-        members.append(items[order])
-        tiers.append(levels[order])
-        sizes.append(len(items))
-        weights.append(float(mass[rows].mean()))
-        users.append(None if people is None else people[rows[0]])
-    if not members:
-        raise InputError("Nobody rated two items differently; somebody must.")
-    ends = np.cumsum(sizes)
-    names = None if people is None else np.array(users, dtype=object)
-    shapes = np.full(len(sizes), RANKING, dtype=np.intp)
-    joined = np.concatenate(members), np.concatenate(tiers)
-    return Orders(*joined, ends - np.array(sizes), shapes, np.array(weights), names)
+        return cls._of(*table, *no_pairs(), None, Ratings(positions, levels, scale, mass, people))
 
 
 def no_pairs() -> checking.Checked:

@@ -61,6 +61,8 @@ class PairEstimator(Savable, ClassifierMixin, TransformerMixin, BaseEstimator): 
     _not_negative: tuple[str, ...] = ()
     _drop_constant = False
     """Whether features that are the same for all items are left out before learning."""
+    _standardizes_categories = True
+    """Whether a table with categories, whose levels share no unit with numbers, is always standardised."""
 
     items: TableLike
     standardize: bool
@@ -102,9 +104,8 @@ class PairEstimator(Savable, ClassifierMixin, TransformerMixin, BaseEstimator): 
         parameters.check_features(self, data)
         if not data.is_decided:
             raise InputError("No answer says of two items which is better; at least one must.")
-        scaler = Scaler.of(
-            data.items, self.standardize, drop_constant=self._drop_constant, levels=data.levels
-        )
+        standardize = self.standardize or (self._standardizes_categories and any(data.levels.present))
+        scaler = Scaler.of(data.items, standardize, drop_constant=self._drop_constant, levels=data.levels)
         check_alike(data, scaler)
         fit = self._learn(self._collected(data, scaler), scaler)
         self._store(data, fit, scaler)

@@ -209,8 +209,13 @@ class Description:
         evidence = [part.log_evidence for part in self.parts]
         columns = self.answers.items - self.answers.items.mean(axis=0)
         sizes = np.sqrt((columns**2).sum(axis=0))
-        copies = np.abs(columns.T @ columns[:, j]) >= COPY * sizes * sizes[j]
-        copies[list(self.answers.levels.columns_with(j))] = True
+        own = list(self.answers.levels.columns_with(j))
+        alike = np.abs(columns.T @ columns[:, own]) >= COPY * np.outer(sizes, sizes[own])
+        copies = alike.all(axis=1)
+        for columns_of in map(list, self.answers.levels.blocks):
+            # A category is a copy if every level of it is.
+            copies[columns_of] = alike[columns_of].any(axis=1).all()
+        copies[own] = True
         if copies.all() or not np.isfinite(evidence).all():
             return math.inf
         rng = np.random.default_rng(0)

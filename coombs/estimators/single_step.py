@@ -28,14 +28,16 @@ class SingleStep(PairEstimator):
         s.t.      |(I - R R^+)(diag(S M R') - Q d)| <= zeta,  M positive semidefinite,
 
     and u = (M R'R M + alpha I)^-1 M R'(diag(S M R') - Q d) / 2. Weights multiply an answer's loss,
-    its zeta and its row in R^+ and in u, so that a repeated answer is one of weight two.
+    its zeta and its row in R^+ and in u, so that a repeated answer is one of weight two. The program cannot
+    tell the metric along levels of a category, whose squares are themselves: there it is of a typical size.
 
     Parameters
     ----------
     items : (n_items, d) array or frame, or None when `fit` gets the items with the answers
     gamma1, gamma2, gamma3, alpha : regularisation, the paper's by default
     loss : "hinge" (the paper's), "squared_hinge" or "logistic"
-    standardize : scale the features inside; results stay in the user's units
+    standardize : scale the features inside, as is always done where there are categories; results stay in
+        the user's units
     nonnegative_distances, adaptive_alpha : what the authors' code adds to the paper's text
     solver : "auto" (interior point, else Clarabel), "interior_point", "clarabel" or "cvxpy"
     tol, max_iter : relative duality gap to reach, and iterations to reach it in
@@ -94,6 +96,8 @@ class SingleStep(PairEstimator):
     def _step(self, answers: Answers, gammas: Gammas, alpha: float, ideal_point: FloatArray | None) -> Fit:
         """One program for (M, d), without or with a known ideal point, and the u that follows."""
         metric, solution = self._solve(answers, gammas, ideal_point)
+        if ideal_point is None:
+            metric = metric + formulate.level_metric(answers, solution.distances)
         u = least_squares.ideal_point(answers, metric, solution.distances, alpha, self.adaptive_alpha)
         return Fit.of(solution, metric, u, answers.scatter(solution.distances))
 

@@ -69,6 +69,7 @@ class TasteEstimator(PairEstimator):
     """
 
     _drop_constant = True
+    _standardizes_categories = False
 
     item_effects: str | bool = False
     wishes: Sequence[str] = ()

@@ -11,6 +11,7 @@ import numpy as np
 from coombs.blas import serial
 from coombs.data.tables import Levels
 from coombs.inference import laplace
+from coombs.inference.curved import CurvedMoves
 from coombs.inference.evidence import bridge
 from coombs.inference.kinds import KINDS
 from coombs.inference.left_out import LeftOut, leave_out
@@ -40,6 +41,8 @@ REFRESH = Effort(chains=256, warm_up=2, least=8, most=48)
 """After a few more answers."""
 MOST_SAMPLED = 3_000
 """Up to this many distinct answers the posterior is sampled; beyond, it is narrow enough for a Gaussian."""
+MOST_SAMPLED_TWO_VALUED = 20_000
+"""The same where a column has two values only, as 0 and 1."""
 MOST_SAMPLED_EFFECTS = 600
 """The same with item effects."""
 MOST_UNKNOWNS = 2_500
@@ -202,9 +205,16 @@ def _obedient(target: Target) -> Target:
 
 def is_sampled(answers: Answers, n_unknowns: int, effects: bool) -> bool:
     """Whether answers and unknowns are few enough to sample; counted votes count as so many answers."""
-    most = MOST_SAMPLED_EFFECTS if effects else MOST_SAMPLED
+    most = MOST_SAMPLED_EFFECTS if effects else _most_sampled(answers)
     few = max(len(answers.winners), float(answers.weights.sum())) <= most
     return few and n_unknowns + effects * len(answers.items) <= MOST_UNKNOWNS
+
+
+def _most_sampled(answers: Answers) -> int:
+    """More where a column has two values, along which no answer tells the metric: no Gaussian is near."""
+    plain = answers.items[:, plain_columns(answers.levels, answers.items.shape[1])]
+    has_two = ((plain == plain.min(axis=0)) | (plain == plain.max(axis=0))).all(axis=0).any()
+    return MOST_SAMPLED_TWO_VALUED if has_two else MOST_SAMPLED
 
 
 def _kind(name: str, metric: Matrix, levels: Levels) -> Kind:
@@ -348,7 +358,11 @@ def _gaussian(
         size = choose_effect_size(target, start, rng)
         target = target.with_effects()
         mode = laplace.maximise_effects(target, mode.y, root, size)
-    draws = _obeying(target, laplace.draw(target, mode.y, root, GAUSSIAN_DRAWS, rng), rng)
+    # Maximising went on from where the root was taken.
+    root = laplace.whitening(laplace.curvature(target, mode.y, rng))
+    curved = CurvedMoves.at(target, mode.y, rng)
+    mend = None if curved is None else curved.mended
+    draws = _obeying(target, laplace.draw(target, mode.y, root, GAUSSIAN_DRAWS, rng, mend), rng)
     ended = (mode.status, mode.value, mode.n_iter, 1.0, Tuning(root))
     return Inference(target, answers, draws, mode.y, False, *ended)
 

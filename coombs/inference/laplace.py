@@ -20,6 +20,8 @@ from coombs.programs.cone import congruence, outer_features, smat, svec, triangl
 from coombs.programs.program import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from coombs.data.graph import Index, Matrix, Vector
@@ -33,7 +35,7 @@ FLAT = 1e-3
 """Maximising ends where no slope is larger."""
 HELD = 1e6
 """Curvature along what is not moved."""
-LEAST_CURVATURE = 1e-2
+LEAST_CURVATURE = 1.0
 """The least curvature that the prior counts for along any direction."""
 MANY_ANSWERS = 100_000
 """Beyond this many answers a full metric is found by Newton's method, which needs no good start."""
@@ -240,15 +242,19 @@ def curvature(target: Target, y: Vector, rng: np.random.Generator) -> Matrix:
     if n_pairs > MOST_ANSWERS:
         pairs = pairs.only(rng.choice(n_pairs, MOST_ANSWERS, replace=False))
         share = n_pairs / MOST_ANSWERS
-    n = target.n_features
     rows = _margin_rows(target, y, pairs)
     if target.lapse is None:
         rows = np.column_stack([rows, pairs.to_lapse])
     # Single precision is enough: the answers are a sample.
     scaled = rows.astype(np.float32) * np.sqrt(share * pairs.size, dtype=np.float32)[:, None]
     hessian: Matrix = (scaled.T @ scaled).astype(float)
-    hessian[: target.own, : target.own] += _prior_curvature(target, y[: target.own])
-    hessian[target.own :, target.own :] += np.eye(n - target.own)
+    return hessian + prior_curvature(target, y)
+
+
+def prior_curvature(target: Target, y: Vector) -> Matrix:
+    """Of the prior of what the features tell and of lapses at y."""
+    hessian = np.eye(target.n_features)
+    hessian[: target.own, : target.own] = _kinds_curvature(target, y[: target.own])
     if isinstance(target.kind, WithLevels):
         # A size times unknowns is no Gaussian: what levels are worth is drawn with the sizes held.
         held = target.kind.sizes_at(target.d)
@@ -256,7 +262,7 @@ def curvature(target: Target, y: Vector, rng: np.random.Generator) -> Matrix:
     return hessian
 
 
-def _prior_curvature(target: Target, own: Vector) -> Matrix:
+def _kinds_curvature(target: Target, own: Vector) -> Matrix:
     """Of the kind's prior, without what curves the wrong way."""
     step, n = 1e-4, len(own)
     if not n:
@@ -280,16 +286,24 @@ def whitening(hessian: Matrix) -> Matrix:
     return result
 
 
-def draw(target: Target, mode: Vector, root: Matrix, count: int, rng: np.random.Generator) -> Matrix:
+def draw(
+    target: Target,
+    mode: Vector,
+    root: Matrix,
+    count: int,
+    rng: np.random.Generator,
+    mended: Callable[[Matrix, Matrix], Matrix] | None = None,
+) -> Matrix:
     """Points of the Gaussian about the mode, (count, n); item effects are drawn given what the features tell.
 
     The scores that an answer is about are features' and effects' together: where a draw's features say
-    more, s_draw - s_mode, its effects say less.
+    more, s_draw - s_mode, its effects say less. `mended` may bend moves from the mode.
     """
     y = np.tile(mode, (count, 1))
     half = rng.standard_normal(((count + 1) // 2, len(root))) @ root.T
     # Every draw has its mirror image, so that the draws' mean is the mode.
-    y[:, : len(root)] += np.concatenate([half, -half])[:count]
+    moves = np.concatenate([half, -half])[:count]
+    y[:, : len(root)] += moves if mended is None else mended(moves, root)
     if target.effects or target.n_anchors:
         sizes, pairs = own_sizes(target, mode), information_pairs(target, mode)
         kept = sizes > 0

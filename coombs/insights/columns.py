@@ -8,17 +8,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from coombs.data.encoding import CATEGORY, DATE, LOG, ORDERED, YES_NO, FeatureColumn, date_text
 from coombs.insights.statements import BY_LEVEL, HARDLY, NOT_KNOWN, FeatureRange, FeatureVerdict, LevelScore
 from coombs.words import feature_names, plain
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from coombs.data.tables import FloatArray
     from coombs.model import Model
 
 SURE_SIGN = 0.975
 """Probability from which on a level is said to be better, or worse, than the average item."""
+SCALE_ANSWERS = 10.0
+"""Answers over which the variance of the logarithm of a smooth taste's scale, beside its draws, is spread."""
 SURE_BEST = 0.9
 """Probability from which on a level is said to be the best."""
 
@@ -114,6 +119,19 @@ def level_liking(
     is_known = shares.min() >= 0 and shares.sum() > 0
     weights = shares / shares.sum() if is_known else np.full(len(columns), 1 / len(columns))
     result: FloatArray = table - (table @ weights)[..., None]
+    return result
+
+
+def with_scale_doubt(draws: FloatArray, is_smooth: NDArray[np.bool_], n_answers: float) -> FloatArray:
+    """(S, L) what levels are worth, where the draws that are of a smooth taste differ in scale as well.
+
+    Those are of a Gaussian about scores whose scale the answers know badly: of simulated people with strong
+    tastes, 90 % intervals without this held 81 of 100.
+    """
+    count = int(is_smooth.sum())
+    normal = ndtri((np.random.default_rng(0).permutation(count) + 0.5) / max(count, 1))
+    result = draws.copy()
+    result[is_smooth] *= np.exp(math.sqrt(SCALE_ANSWERS / max(n_answers, 1.0)) * normal)[:, None]
     return result
 
 

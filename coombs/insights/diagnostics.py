@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from coombs.data.comparisons import Comparisons
+from coombs.data.encoding import YES_NO
 from coombs.data.graph import ComparisonGraph
 from coombs.inference.posterior import Posterior, quantiles
 from coombs.insights.curves import smooth_weight
@@ -96,7 +97,13 @@ def _vague(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
     categories = {one.name for one in case.columns if one.is_category}
     if names := [one.feature for one in vague if one.feature in categories]:
         yield NotKnown("not known yet", f"It is not known yet which levels are better: {', '.join(names)}.")
-    if names := [one.feature for one in vague if not one.shape and one.feature not in categories]:
+    either = {one.name for one in case.columns if one.column.role == YES_NO}
+    if names := [one.feature for one in vague if one.feature in either]:
+        yield NotKnown(
+            "not known yet", f"It is not known yet whether yes or no is better: {', '.join(names)}."
+        )
+    vague = [one for one in vague if one.feature not in categories | either]
+    if names := [one.feature for one in vague if not one.shape]:
         between = ", less or something in between" if case.has_ideal else " or less"
         text = f"It is not known yet whether more{between} is better: {', '.join(names)}."
         yield NotKnown("not known yet", text)
@@ -152,6 +159,9 @@ def _copies_and_unseen(case: Case) -> Iterator[NotKnown]:
         copy = f"a copy of {one}" if correlation > 0 else f"a copy of {one}, turned around"
         text = f"{other} is as good as {copy}, so how the two share their weight is not known."
         yield NotKnown("copies", text)
+    for one, other in _same_groups(case):
+        text = f"{other} groups the items just as {one} does, so how the two share their weight is not known."
+        yield NotKnown("copies", text)
     copied = {name for one, other, _ in copies for name in (one, other)}
     for direction in _unseen(case):
         if direction.loadings[0][0] not in copied:
@@ -170,6 +180,21 @@ def _copies(case: Case) -> Iterator[tuple[str, str, float]]:
         alike = np.flatnonzero(np.abs(correlations[:, k]) > COPY)
         if len(alike):
             yield names[alike[0]], names[k], float(correlations[alike[0], k])
+
+
+def _same_groups(case: Case) -> Iterator[tuple[str, str]]:
+    """Each column in which the same items are alike as in an earlier one, with it; one is a category."""
+    varied = [one for one, feature in zip(case.columns, case.features, strict=True) if feature.distinct != 1]
+    groups = [
+        np.unique(case.data.items[:, list(one.block)], axis=0, return_inverse=True)[1] for one in varied
+    ]
+    for k, later in enumerate(varied):
+        for j, earlier in enumerate(varied[:k]):
+            both = len(set(zip(groups[j].ravel().tolist(), groups[k].ravel().tolist(), strict=True)))
+            is_same = both == len(np.unique(groups[j])) == len(np.unique(groups[k]))
+            if is_same and (earlier.is_category or later.is_category):
+                yield earlier.name, later.name
+                break
 
 
 def _unseen(case: Case) -> list[Combination]:

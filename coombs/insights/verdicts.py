@@ -24,6 +24,7 @@ from coombs.insights.columns import (
     level_scores,
     range_of,
     table_columns,
+    with_scale_doubt,
 )
 from coombs.insights.curves import (
     TasteCurve,
@@ -182,7 +183,13 @@ def _liking_of_levels(est: PairEstimator, table: ItemTable, one: TableColumn) ->
     """(S, L) what each level is worth, of the draws of what predicts; of the estimate without any."""
     items = some_items(table.matrix)
     if isinstance(est, TasteEstimator) and est.posterior_ is not None:
-        return level_liking(thinned(est.posterior_, MOST_DRAWS).scores, items, one.block), True
+        posterior = thinned(est.posterior_, MOST_DRAWS)
+        draws, bumps = level_liking(posterior.scores, items, one.block), posterior.coefficients
+        if bumps is not None:
+            draws = with_scale_doubt(
+                draws, np.abs(bumps).max(axis=1) > 0, float(est._data.answer_weights.sum())
+            )
+        return draws, True
     return level_liking(est.model_.scores_of, items, one.block)[None], False
 
 

@@ -27,6 +27,9 @@ RANK = 1e-13
 RANK_ANSWERS = 1e-10
 """The same for directions along which the answers compare anything."""
 
+SMALLEST_VARIANCE = 1e-9
+"""Of a category, if all compared items have the same level."""
+
 
 @dataclass(frozen=True)
 class Axes:
@@ -117,6 +120,24 @@ def metric_program(
         nonnegative=nonnegative,
     )
     return Formulation(program, axes)
+
+
+def level_metric(answers: Answers, distances: Vector) -> Matrix:
+    """A metric along the levels of categories, of the size that one of the features typically has.
+
+    Squares of 0 and 1 are 0 and 1: diag(S M R') of a diagonal M on levels is R m, which I - R R^+ takes away.
+    So the program leaves it 0, by gamma2 alone, and no u could say which level is better. Any other M there
+    has the same residual; this one lets u do so, as far as alpha and the distances say.
+    """
+    n_columns = answers.items.shape[1]
+    diagonal = np.zeros(n_columns)
+    variances = answers.items.var(axis=0)
+    n_features = n_columns - sum(len(block) - 1 for block in answers.levels.blocks)
+    for block, present in zip(*answers.levels, strict=True):
+        columns, spread = list(block), distances.std() / np.sqrt(n_features)
+        # Marks of single items are no category.
+        diagonal[columns] = bool(present) * spread / max(float(variances[columns].sum()), SMALLEST_VARIANCE)
+    return np.diag(diagonal)
 
 
 def says_nothing(program: Program, solution: Solution) -> bool:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ import numpy as np
 import pytest
 
 import coombs
-from coombs import Model, cli, questions
+from coombs import Comparisons, IdealPoint, Model, cli, questions
 from coombs.cli import manual, show
 from coombs.cli.ask import STRATEGIES
 from coombs.cli.fit import ESTIMATORS, METRICS, read_answers
@@ -396,6 +397,27 @@ def test_rank_refuses_items_without_the_models_features(run: Run, taste: str) ->
     Path("large.json").write_text(Model(np.eye(2) * 1e120, np.zeros(2)).to_json())
     Path("far.csv").write_text("item,feature 1,feature 2\na,1,2\nb,1e100,3\n")
     refused(run("rank", "large.json", "far.csv"), "item 'b' is too large for a number")
+
+
+def test_rank_takes_the_mean_for_a_number_that_is_not_known_and_says_so(run: Run, taste: str) -> None:
+    Path("gaps.csv").write_text("item,feature 1,feature 2\na,0,0\nb,,1\nc,2,-\n")
+    code, out, err = run("rank", taste, "gaps.csv", "--json")
+    assert code == 0 and err.count("not known: the mean of ") == 2 and "item 'b'" in err
+    found = {one["item"]: one["features"] for one in json.loads(out)}
+    assert found["b"] == {"feature 1": "not known", "feature 2": 1.0}
+    no_means = replace(Model.from_json(Path(taste).read_text()), slope=None, centre=None, bumps=None)
+    Path("no_means.json").write_text(no_means.to_json())
+    Path("blank.csv").write_text("item,feature 1,feature 2\na,,0\nb,,1\n")
+    refused(run("rank", "no_means.json", "blank.csv"), "Feature 'feature 1' of item 'a' is nan")
+
+
+def test_rank_counts_the_effects_of_items_that_a_saved_fit_knows(run: Run, shop: Path) -> None:
+    items = Comparisons.read_csv(f"{shop}/items.csv", f"{shop}/answers.csv")
+    est = IdealPoint(item_effects=True, metric="none").fit(items)
+    est.save("est.json")
+    code, out, err = run("rank", "est.json", f"{shop}/items.csv", "--json")
+    assert code == 0 and f"{len(est.rank())} of {len(est.rank())} items are ranked with their own" in err
+    assert [one["item"] for one in json.loads(out)] == est.rank().tolist()
 
 
 def changed(**fields: Any) -> str:

@@ -18,6 +18,7 @@ from coombs import Comparisons, InputError, create_study, load_study
 from coombs.data import tables
 from coombs.data.catalogue import catalogue, item_table, table_for
 from coombs.data.encoding import CATEGORY, DATE, LOG, ORDERED, YES_NO, Encoding, FeatureColumn
+from coombs.data.known_orders import known_order
 from coombs.data.scaling import Scaler
 
 N = 12
@@ -128,7 +129,7 @@ def test_other_numbers_stay_as_they_are(column: np.ndarray[Any, Any]) -> None:
 
 
 def test_text_that_differs_is_left_out_with_a_warning_where_nothing_shows_it() -> None:
-    with pytest.warns(UserWarning, match=r"Not learned from, as nearly every cell is another text: note\."):
+    with pytest.warns(UserWarning, match=r"Not learned from: note \(every cell is another text\)\."):
         assert "note" not in Comparisons(FLATS, [[0, 1]]).encoding.names  # type: ignore[union-attr]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -230,11 +231,67 @@ def test_a_study_keeps_the_encoding() -> None:
     assert again.result().ranking is not None
 
 
-def test_words_are_ordered_only_as_somebody_says(tmp_path: Path) -> None:
+def test_words_are_ordered_only_as_somebody_says_or_everybody_knows(tmp_path: Path) -> None:
     """In Python and for commands; the alphabet is no order."""
     path = tmp_path / "shirts.csv"
-    path.write_text("item,price,size\nA,5,L\nB,6,S\nC,7,M\nD,8,S\n")
-    with pytest.raises(InputError, match="Words do not say their order: give the levels of 'size'"):
-        catalogue(path, ["price", "size:ordered"])
-    for told in (catalogue(path, ["price", "size:S<M<L"]), catalogue(path, roles={"size": ["S", "M", "L"]})):
+    path.write_text("item,price,size,cut\nA,5,L,wide\nB,6,S,slim\nC,7,M,straight\nD,8,S,slim\n")
+    with pytest.raises(
+        InputError, match=r"is not known: give the levels of 'cut' .* or cut:.*<.* for --feat"
+    ):
+        catalogue(path, ["price", "cut:ordered"])
+    asked = ["price", "cut:slim<straight<wide"]
+    for told in (catalogue(path, asked), catalogue(path, ["price", "size:ordered"])):
         assert told.table.matrix[:, 1].tolist() == [2, 0, 1, 0]
+    said = catalogue(path, ["price", "size"], {"size": ["L", "M", "S"]})
+    assert said.table.matrix[:, 1].tolist() == [0, 2, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        ["low", "Medium", "HIGH"],
+        ["XS", "s", "M", "XL", "XXL"],
+        ["poor", "fair", "good", "very good", "excellent"],
+        ["never", "rarely", "sometimes", "often", "always"],
+        ["1 star", "2 stars", "4.5 stars", "10 stars"],
+        ["Jan", "Mar", "Oct"],
+        ["mon", "tue", "sunday"],
+        ["strongly disagree", "disagree", "neutral", "agree"],
+    ],
+)
+def test_orders_that_everybody_knows_are_known(levels: list[str]) -> None:
+    assert known_order(sorted(levels)) == tuple(levels)
+    assert known_order([*levels, "purple"]) is None
+    assert known_order([*levels, levels[0].swapcase()]) is None
+
+
+def test_the_warning_of_text_that_is_left_out_says_why() -> None:
+    n = 12
+    table = pd.DataFrame(
+        {
+            "price": np.arange(n),
+            "link": [f"https://a.org/{i % 2}" for i in range(n)],
+            "brand": [f"brand {i % 7}" for i in range(n)],
+            "same": "yes, it is",
+            "day": [f"0{1 + i % 9}/04/2025" for i in range(n)],
+            "rare": ["a", "b", *[None] * (n - 2)],
+        }
+    )
+    with pytest.warns(UserWarning, match="Not learned from") as told:
+        Comparisons(table, [(0, 1)])
+    text = str(told[0].message)
+    assert "link (it has links)" in text and "brand (it has 7 different texts in 12 cells)" in text
+    assert "same (all of its cells are the same)" in text and "day (" in text and "kept as text" in text
+    assert "rare (" in text
+
+
+def test_files_are_read_with_features_and_roles(tmp_path: Path) -> None:
+    (tmp_path / "items.csv").write_text("item,price,stars,size\na,1,3,S\nb,2,5,L\nc,3,4,M\n")
+    (tmp_path / "answers.csv").write_text("winner,loser\na,b\n")
+    paths = tmp_path / "items.csv", tmp_path / "answers.csv"
+    data = Comparisons.read_csv(*paths, features=["price"])
+    assert data.items.tolist() == [[1.0], [2.0], [3.0]]
+    data = Comparisons.read_csv(*paths, roles={"size": ["S", "M", "L"], "stars": "ignore"})
+    assert data.items.tolist() == [[1.0, 0.0], [2.0, 2.0], [3.0, 1.0]]
+    with pytest.raises(InputError, match="There is no column 'prize'"):
+        Comparisons.read_csv(*paths, roles={"prize": "number"})

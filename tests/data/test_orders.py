@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from coombs import Comparisons, IdealPoint, InputError
 from coombs.data.orders import events
+from coombs.data.shape_constructors import GROUPS
 
 ITEMS = np.arange(12.0).reshape(6, 2) ** 1.5
 NAMES = ["ale", "beer", "cider", "gin", "rum", "tea"]
@@ -122,12 +123,14 @@ def test_subsets_are_by_answer() -> None:
     assert repr(data) == "Comparisons(3 answers about 6 items with 2 features: 3 rankings, by 2 users)"
 
 
-def test_ratings_of_many_levels_are_a_ranking_of_each_person() -> None:
-    rated, values = [0, 1, 2, 3, 4, 5] * 2, [*np.arange(6) * 1.5, *(10 - np.arange(6))]
-    data = Comparisons.from_ratings(ITEMS, rated, values, users=["x"] * 6 + ["y"] * 6)
-    assert data == Comparisons.from_rankings(
-        ITEMS, [[5, 4, 3, 2, 1, 0], [0, 1, 2, 3, 4, 5]], users=["x", "y"]
-    )
+def test_very_many_different_ratings_are_a_few_levels_in_the_same_order() -> None:
+    values = np.random.default_rng(0).normal(50, 20, 60)
+    data = Comparisons.from_ratings(ITEMS, np.arange(60) % 6, values, users=np.repeat(["x", "y"], 30))
+    assert data.ratings is not None and len(data.ratings.values) == GROUPS
+    assert np.unique(data.ratings.levels, return_counts=True)[1].min() >= 8
+    order = np.argsort(values)
+    assert (np.diff(data.ratings.levels[order]) >= 0).all()
+    assert Comparisons.from_frame(ITEMS, data.to_frame()) == data
 
 
 def test_missing_ratings_are_left_out() -> None:

@@ -14,6 +14,8 @@ from coombs import (
     Alternating,
     Comparisons,
     ConvexIdealPoint,
+    EuclideanCompass,
+    EuclideanSingleStep,
     IdealPoint,
     InputError,
     Model,
@@ -68,11 +70,17 @@ def test_levels_are_told_apart_by_every_kind(metric: str) -> None:
     assert gap[0] < 3.0 < gap[1] and gap[0] > 0
 
 
-@pytest.mark.parametrize("estimator", [SingleStep, Alternating, ConvexIdealPoint])
-def test_the_papers_estimators_take_the_0_and_1_columns(estimator: type) -> None:
+PAPERS = [SingleStep, Alternating, EuclideanSingleStep, EuclideanCompass]
+
+
+@pytest.mark.parametrize("estimator", [*PAPERS, ConvexIdealPoint])
+def test_the_papers_estimators_tell_levels_apart_beside_a_number_in_any_unit(estimator: type) -> None:
+    """Squares of levels are levels: the paper's program says nothing of a metric along them."""
     est = estimator(FLATS).fit(PAIRS)
     assert est.metric_.shape == (4, 4)
-    assert est.score(PAIRS) > 0.6
+    assert est.score(PAIRS) > 0.75
+    three = pd.DataFrame({"size": 55.0, "town": list(WORTH)})
+    assert est.rank(three).tolist() == [0, 1, 2]
 
 
 @settings(deadline=None, max_examples=5)

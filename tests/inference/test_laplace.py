@@ -302,3 +302,24 @@ def test_the_size_of_item_effects_is_chosen_by_answers_left_out() -> None:
         start = (np.eye(2), np.zeros(2))
         chosen.append(infer.choose_effect_size(target, start, np.random.default_rng(0)))
     assert chosen[0] == infer.EFFECT_SIZES[0] and chosen[1] >= 3.0
+
+
+@pytest.mark.parametrize("kind", ["diagonal", "full"])
+def test_what_no_answer_sees_does_not_blur_the_scores(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns of 0 and 1 for every level: they depend on each other, and their squares are themselves."""
+    monkeypatch.setattr(infer, "MOST_SAMPLED_TWO_VALUED", 0)
+    rng = np.random.default_rng(0)
+    level, size = rng.integers(0, 4, 60), rng.normal(size=60)
+    items = np.column_stack([size, np.eye(4)[level]])
+    items = (items - items.mean(axis=0)) / items.std(axis=0)
+    truth = np.array([1.5, 0.5, -0.5, -1.5])[level] - (size - 0.3) ** 2
+    pairs = np.array([rng.choice(60, 2, replace=False) for _ in range(3_500)])
+    first = rng.random(len(pairs)) < 1 / (1 + np.exp(truth[pairs[:, 1]] - truth[pairs[:, 0]]))
+    winners, losers = np.where(first, pairs.T, pairs[:, ::-1].T)
+    found = infer.infer(Answers.collect(items, winners, losers, np.ones(len(pairs))), kind, rng)
+    assert not found.sampled
+    scores = infer.quadratic_scores(items, found.scores())
+    scores -= scores.mean(axis=0)
+    low, high = np.quantile(scores, [0.05, 0.95], axis=1)
+    assert (high - low).mean() < 0.8
+    assert np.corrcoef(np.median(scores, axis=1), -truth)[0, 1] > 0.97

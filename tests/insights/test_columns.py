@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from coombs import IdealPoint, InputError, Model
-from coombs.insights.columns import axis_ticks, table_columns
+from coombs.insights.columns import axis_ticks, table_columns, with_scale_doubt
 from coombs.insights.curves import taste_curves_data
 from coombs.insights.explanation import Explanation
 from coombs.insights.level_sets import feature_matrix_data, level_sets_data
@@ -165,3 +165,30 @@ def test_a_model_alone_tells_levels_without_intervals() -> None:
     assert [one.level for one in told.levels] == ["coast", "rural", "urban"]
     assert "town" in str(told) and "nan" not in str(told)
     assert [one.name for one in table_columns(model)] == ["size", "town"]
+
+
+def test_what_levels_are_worth_to_a_smooth_taste_is_not_sure_of_its_scale() -> None:
+    """Signs and other draws stay as they are, and so does the middle; many answers know the scale."""
+    draws = np.random.default_rng(0).normal(1.0, 0.1, (400, 2))
+    is_smooth = np.arange(400) < 200
+    few, many = (with_scale_doubt(draws, is_smooth, count) for count in (150, 1e6))
+    assert (few[200:] == draws[200:]).all() and (np.sign(few) == np.sign(draws)).all()
+    assert np.log(few[:200]).std() > 0.2 > np.log(many[:200]).std()
+    assert np.median(few[:200]) == pytest.approx(1.0, abs=0.05)
+    assert many == pytest.approx(draws, rel=0.02)
+
+
+def test_a_category_that_groups_items_as_another_does_is_named_as_a_copy() -> None:
+    """And of yes and no it is not asked whether more is better."""
+    rng = np.random.default_rng(0)
+    town, size = rng.choice(["coast", "rural", "urban"], 40), rng.normal(size=40)
+    zone = np.array(["A", "B", "C"])[np.unique(town, return_inverse=True)[1]]
+    lift = np.where(rng.random(40) < 0.5, "yes", "no")
+    items = pd.DataFrame({"size": size, "town": town, "zone": zone, "lift": lift})
+    worth = 3.0 * (town == "coast") - 3.0 * (town == "urban") + size
+    pairs = np.array([rng.choice(40, 2, replace=False) for _ in range(100)])
+    first = rng.random(100) < 1 / (1 + np.exp(worth[pairs[:, 1]] - worth[pairs[:, 0]]))
+    told = IdealPoint(items, metric="none").fit(np.where(first[:, None], pairs, pairs[:, ::-1])).explain()
+    texts = [one.text for one in told.unknowns]
+    assert any(text.startswith("zone groups the items just as town does") for text in texts)
+    assert not any("more" in text and "lift" in text for text in texts)
