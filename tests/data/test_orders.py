@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coombs import Comparisons, IdealPoint, InputError
-from coombs.data.orders import events
-from coombs.data.shape_constructors import GROUPS
+from coombs.data.orders import GROUPS, events
 
 ITEMS = np.arange(12.0).reshape(6, 2) ** 1.5
 NAMES = ["ale", "beer", "cider", "gin", "rum", "tea"]
@@ -123,14 +122,20 @@ def test_subsets_are_by_answer() -> None:
     assert repr(data) == "Comparisons(3 answers about 6 items with 2 features: 3 rankings, by 2 users)"
 
 
-def test_very_many_different_ratings_are_a_few_levels_in_the_same_order() -> None:
-    values = np.random.default_rng(0).normal(50, 20, 60)
-    data = Comparisons.from_ratings(ITEMS, np.arange(60) % 6, values, users=np.repeat(["x", "y"], 30))
-    assert data.ratings is not None and len(data.ratings.values) == GROUPS
-    assert np.unique(data.ratings.levels, return_counts=True)[1].min() >= 8
-    order = np.argsort(values)
-    assert (np.diff(data.ratings.levels[order]) >= 0).all()
+def test_very_many_different_ratings_are_kept_and_learned_from_as_a_few_levels_of_each_person() -> None:
+    values = np.random.default_rng(0).normal(50, 20, 60).round(3)
+    values[30:] += 200
+    users = np.repeat(["x", "y"], 30)
+    data = Comparisons.from_ratings(ITEMS, np.arange(60) % 6, values, users=users)
+    assert data.ratings is not None
+    assert np.array_equal(data.ratings.values[data.ratings.levels], values)
     assert Comparisons.from_frame(ITEMS, data.to_frame()) == data
+    few = data.ratings.in_few_levels()
+    assert len(few.values) == GROUPS
+    for person in "xy":
+        mine = users == person
+        assert np.unique(few.levels[mine], return_counts=True)[1].min() >= 5
+        assert (np.diff(few.levels[mine][np.argsort(values[mine])]) >= 0).all()
 
 
 def test_missing_ratings_are_left_out() -> None:
