@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data import notebook
-from coombs.data.catalogue import table_for
 from coombs.data.encoding import Encoding
+from coombs.data.new_items import table_for
 from coombs.data.strict_json import read_json
 from coombs.data.tables import FloatArray, InputError, ItemTable, TableLike
 from coombs.inference.kernel import Bumps

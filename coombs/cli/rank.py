@@ -81,9 +81,10 @@ def _read_items(path: str, model: Model) -> tuple[ItemTable, Gaps]:
 
     And which cells are not known, for which a mean stands; that is said.
     """
-    from coombs.data.catalogue import catalogue, filled_table
+    from coombs.data.catalogue import catalogue
     from coombs.data.encoding import Encoding, FeatureColumn
     from coombs.data.files import read_table
+    from coombs.data.new_items import filled_table
 
     if model.encoding is None and not model.feature_names:
         return catalogue(path, model.feature_names).table, []

@@ -14,9 +14,10 @@ from coombs.data.column_roles import Roles
 from coombs.data.orders import CHOICE, SHAPES
 from coombs.data.profiles import DescribedChoices, described_choices
 from coombs.data.shape_constructors import (
-    NONE_WORDS,
     Column,
     ShapeConstructors,
+    calling,
+    names_of,
     probabilities,
     soft,
 )
@@ -416,11 +417,11 @@ class Constructors(ShapeConstructors):
 
         if found.ratings is not None:
             values = tables.numbers(as_numbers(found.ratings), "Rating", place)
-            things = _called(table, tables.text_array(found.things, "item", place))
+            things = calling(table, tables.text_array(found.things, "item", place))
             known = found.users, found.weights, place, "rating" in found.shapes
             return cls._of_ratings(table, things, values, *known)
         called = [
-            [_names(table, tier, shape) for tier in tiers]
+            [names_of(table, tier, shape) for tier in tiers]
             for tiers, shape in zip(found.answers, found.shapes, strict=True)
         ]
         if "pair" in found.shapes:
@@ -430,24 +431,3 @@ class Constructors(ShapeConstructors):
             return cls._of(*table, *checking.answers(rows, y, found.users, found.weights, place))
         codes = [_SHAPES[name] for name in found.shapes]
         return cls._of_orders(table, called, codes, found.users, found.weights, place)
-
-
-def _called(table: ItemTable, texts: Any) -> Any:
-    """What calls items in a table of answers: names, or positions as numbers where there are none."""
-    if table.names is not None or not all(map(str.isdecimal, texts)):
-        return texts
-    return np.array([int(text) for text in texts])
-
-
-def _names(table: ItemTable, tier: list[Any], shape: str) -> list[Any]:
-    """The same for what shares a place; in a choice, None and words for it that call no item are None."""
-    if shape == SHAPES[CHOICE]:
-        tier = [None if _is_none(table, one) else one for one in tier]
-    if table.names is not None:
-        return tier
-    return [int(one) if isinstance(one, str) and one.isdecimal() else one for one in tier]
-
-
-def _is_none(table: ItemTable, one: Any) -> bool:
-    """Whether an option is none of these."""
-    return one is None or (one.lower() in NONE_WORDS and one not in table.texts)

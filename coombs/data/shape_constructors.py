@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from coombs.data import checking, naming, tables
 from coombs.data.catalogue import item_table
-from coombs.data.orders import BEST_WORST, CHOICE, NONE, RANKING, Orders, Ratings
+from coombs.data.orders import BEST_WORST, CHOICE, NONE, RANKING, SHAPES, Orders, Ratings
 from coombs.data.tables import FloatArray, InputError, ItemTable, Names, TableLike, Where
 from coombs.words import count
 
@@ -390,3 +390,24 @@ def _check_sets(table: ItemTable, members: Any, owner: Any, sizes: Any, where: W
         k, member = divmod(code, len(table.matrix) + 1)
         name = table.where(member - 1) if member else "none of these"
         raise InputError(f"In {where(k)} {name} comes twice; once is right.")
+
+
+def calling(table: ItemTable, texts: Any) -> Any:
+    """What calls items in a table of answers: names, or positions as numbers where there are none."""
+    if table.names is not None or not all(map(str.isdecimal, texts)):
+        return texts
+    return np.array([int(text) for text in texts])
+
+
+def names_of(table: ItemTable, tier: list[Any], shape: str) -> list[Any]:
+    """The same for what shares a place; in a choice, None and words for it that call no item are None."""
+    if shape == SHAPES[CHOICE]:
+        tier = [None if _is_none(table, one) else one for one in tier]
+    if table.names is not None:
+        return tier
+    return [int(one) if isinstance(one, str) and one.isdecimal() else one for one in tier]
+
+
+def _is_none(table: ItemTable, one: Any) -> bool:
+    """Whether an option is none of these."""
+    return one is None or (one.lower() in NONE_WORDS and one not in table.texts)

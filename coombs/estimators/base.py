@@ -14,19 +14,21 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coombs.data.answers import Answers
-from coombs.data.catalogue import item_table, table_for
+from coombs.data.catalogue import item_table
 from coombs.data.comparisons import Comparisons, InputError
 from coombs.data.graph import gram_of_differences
+from coombs.data.new_items import table_for
 from coombs.data.scaling import Scaler, check_alike
 from coombs.estimators import parameters
 from coombs.estimators.savable import Savable
+from coombs.estimators.transforming import Transforming
 from coombs.model import Model
 from coombs.programs.program import Status
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-    from coombs.data.tables import FloatArray, ItemTable, Names, TableLike
+    from coombs.data.tables import FloatArray, ItemTable, TableLike
     from coombs.inference.posterior import Posterior
     from coombs.programs.program import Solution
 
@@ -50,7 +52,7 @@ class Fit:
         return cls(metric, u, distances, *ended)
 
 
-class PairEstimator(Savable, ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PairEstimator(Savable, Transforming, ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Fit, predict and rank for rows that are comparisons; a subclass adds its `_learn`.
 
     `fit` and `predict` take a `Comparisons`, pairs (n, 2) of items of the estimator's `items` by
@@ -331,83 +333,6 @@ class PairEstimator(Savable, ClassifierMixin, TransformerMixin, BaseEstimator): 
         table = self._table(items)
         order = np.argsort(self._distance_of(table), kind="stable")
         return order if table.names is None else table.names[order]
-
-    def transform(self, X: TableLike) -> FloatArray:
-        """Return items in coordinates in which the learned distance is Euclidean: x L', M = L'L.
-
-        Parameters
-        ----------
-        X : (n, d) table of items
-
-        Returns
-        -------
-        (n, d) numbers, the most important direction first
-
-        Examples
-        --------
-        >>> from coombs import SingleStep
-        >>> est = SingleStep([[0.0], [1.0], [2.0]]).fit([[0, 1], [1, 2]])
-        >>> est.transform([[0.5], [1.5]]).shape
-        (2, 1)
-        """
-        return self._fitted_model().transform(X)
-
-    def fit_transform(self, X: Any, y: ArrayLike | None = None, **fit_params: Any) -> Any:
-        """Fit to comparisons, then transform the items they are about.
-
-        Parameters
-        ----------
-        X, y : answers, as for `fit`
-        fit_params : sample_weight, if any
-
-        Returns
-        -------
-        (n_items, d) numbers, as from `transform`
-
-        Examples
-        --------
-        >>> from coombs import SingleStep
-        >>> SingleStep([[0.0], [1.0], [2.0]]).fit_transform([[0, 1], [1, 2]]).shape
-        (3, 1)
-        """
-        return self.fit(X, y, **fit_params).transform(self._given(None))
-
-    def get_feature_names_out(self, input_features: Any = None) -> Names:
-        """Return names for the columns of `transform`.
-
-        Parameters
-        ----------
-        input_features : ignored; scikit-learn passes it
-
-        Returns
-        -------
-        (d,) names: direction0 (the most important), direction1, ...
-
-        Examples
-        --------
-        >>> from coombs import SingleStep
-        >>> est = SingleStep([[0.0], [1.0], [2.0]]).fit([[0, 1], [1, 2]])
-        >>> est.get_feature_names_out().tolist()
-        ['direction0']
-        """
-        check_is_fitted(self)
-        return np.array([f"direction{i}" for i in range(len(self.ideal_point_))], dtype=object)
-
-    def get_mahalanobis_matrix(self) -> FloatArray:
-        """Return a copy of the learned metric, under the name that metric-learn gives it.
-
-        Returns
-        -------
-        (d, d) metric
-
-        Examples
-        --------
-        >>> from coombs import SingleStep
-        >>> est = SingleStep([[0.0], [1.0], [2.0]]).fit([[0, 1], [1, 2]])
-        >>> est.get_mahalanobis_matrix().shape
-        (1, 1)
-        """
-        return self._fitted_model().metric.copy()
 
     def described(self) -> tuple[Model, Posterior | None]:
         """Return the model by its metric and ideal point, and draws of them where there are any.
