@@ -111,8 +111,16 @@ def tied_rankings(person: Person) -> Comparisons:
     return Comparisons.from_rankings(person.items, rankings)
 
 
+def davidson_pairs(person: Person) -> Comparisons:
+    """Equal is a third way out, as likely as either of two things that are alike: not as it is fitted."""
+    asked = np.array([person.some(2) for _ in range(60)])
+    one, other = person.scores[asked].T
+    worth = -np.column_stack([(one + other) / 2, one, other]) + person.rng.gumbel(size=(len(asked), 3))
+    return Comparisons(person.items, asked, y=np.array([0, 1, -1])[worth.argmax(axis=1)])
+
+
 def tied_pairs(person: Person) -> Comparisons:
-    """The same of pairs: a third way out (Rao and Kupper)."""
+    """What seems hardly to differ is called equal (Rao and Kupper), as it is fitted."""
     asked = np.array([person.some(2) for _ in range(60)])
     first, second = asked.T
     away = person.scores[second] - person.scores[first] + person.rng.logistic(size=len(asked))
@@ -139,6 +147,7 @@ SHAPES: dict[str, Callable[[Person], Comparisons]] = {
     "6 rankings of 10": rankings,
     "8 rankings of 8 with ties": tied_rankings,
     "60 pairs with ties": tied_pairs,
+    "60 pairs with ties after Davidson": davidson_pairs,
     "60 ratings by 3 judges": ratings,
 }
 

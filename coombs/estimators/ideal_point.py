@@ -182,9 +182,10 @@ class IdealPoint(TasteEstimator):
             raise InputError("The new answers are about other items; fit to all answers instead.")
         data = Comparisons.concatenate([old, new])
         parts = () if self._mixture is None else self._mixture.parts
-        if not parts or not all(map(_goes_on, parts)) or len(new) > 1 + NEWS * len(old) or data.shapes:
-            return self.fit(data)
         known, answers = self._answers(old), self._answers(data)
+        goes_on = all(map(_goes_on, parts)) and answers.sets is None
+        if not parts or not goes_on or len(new) > 1 + NEWS * len(old):
+            return self.fit(data)
         rng = generator(self.random_state, len(data))
 
         def again(part: Inference | Smooth) -> Inference | Smooth:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from coombs.inference.set_design import Choices, SetDesign, covariances, expect_choices, positive
-from coombs.inference.variational import Settled, mean_probability, without_pairs
+from coombs.data.rival_sets import Choices
+from coombs.inference.set_design import SetDesign, covariances, expect_choices, positive
+from coombs.inference.variational import Settled, without_pairs
 
 if TYPE_CHECKING:
     from coombs.data.graph import Index, Matrix, Vector
@@ -62,7 +63,7 @@ class _Questions:
     def probabilities(self) -> Vector:
         """Of each row held out."""
         held = self.design.answers.held_out
-        pairs = np.maximum(held.winners, held.losers) < len(self.scores)
+        pairs = np.maximum(*self.ends) < len(self.scores)
         margin, variance = np.zeros((2, len(pairs)))
         others: dict[int, list[tuple[int, Vector, Matrix]]] = {}
         order = np.argsort(held.questions, kind="stable")
@@ -78,7 +79,7 @@ class _Questions:
                     others.setdefault(len(there), []).append((k, mean[there], own))
         p = np.empty(len(pairs))
         lapse = self.found.lapse
-        p[pairs] = mean_probability(margin[pairs], np.maximum(variance[pairs], 1e-12), lapse)
+        p[pairs] = self.design.mean_probability(margin, np.maximum(variance, 1e-12), lapse)[pairs]
         for some in others.values():
             places, means, spreads = (np.array(part) for part in zip(*some, strict=True))
             signs = np.array([self.choices[int(k)][1] for k in places])
@@ -90,10 +91,14 @@ class _Questions:
 
     def _about(self, k: int) -> Index:
         """The items and anchors that a row is about: the chosen first, or the loser before the winner."""
-        held = self.design.answers.held_out
-        if k in self.choices:
-            return self.choices[k][0]
-        return np.array([held.losers[k], held.winners[k]])
+        return self.choices[k][0] if k in self.choices else np.array([self.ends[1][k], self.ends[0][k]])
+
+    @cached_property
+    def ends(self) -> tuple[Index, Index]:
+        """Winners and losers of the rows held out, of items ahead the items themselves."""
+        held, n = self.design.answers.held_out, len(self.design.answers.items)
+        winners, losers = (self.design.sets.items_of(rows, n) for rows in (held.winners, held.losers))
+        return winners, losers
 
     def _without(self, rows: Index) -> tuple[Index, Vector, Matrix]:
         """What a question is about, and mean and covariance of its scores without the question's answers."""

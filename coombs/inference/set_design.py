@@ -14,21 +14,18 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import ndtri
 
-from coombs.data.answers import ANCHOR_WIDTH
+from coombs.data.rival_sets import ANCHOR_WIDTH
 from coombs.inference.variational import (
     Design,
     Expectation,
     Sites,
-    expected,
     squared_lengths,
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from coombs.data.answers import Answers
     from coombs.data.graph import Index, Matrix, Vector
-    from coombs.data.rival_sets import RivalSets
+    from coombs.data.rival_sets import Choices, RivalSets
 
 POINTS = 64
 """Points that expectations of a choice are taken over."""
@@ -38,23 +35,11 @@ BLOCK = 4_000_000
 """Numbers of roots that are held at once."""
 
 
-class Choices(NamedTuple):
-    """Choices among at most K things: the members (P, K), the chosen first; 1 for best, -1 for worst.
-
-    Where there are fewer, the chosen one fills the rest, which is not `present`.
-    """
-
-    rows: Index
-    members: Index
-    present: NDArray[np.bool_]
-    signs: Vector
-
-
-def design_of(root: Matrix, answers: Answers) -> Design:
+def design_of(root: Matrix, answers: Answers, head_start: float = 0.0) -> Design:
     """Scores of the items as root z, and of anchors by unknowns of their own, which come last."""
-    if answers.sets is None:
-        return Design(root, answers)
-    return SetDesign(with_anchors(root, answers.sets.n_anchors), answers)
+    if answers.sets is None or not (answers.sets.n_sets or answers.sets.n_anchors):
+        return Design(root, answers, head_start)
+    return SetDesign(with_anchors(root, answers.sets.n_anchors), answers, head_start)
 
 
 def with_anchors(root: Matrix, n_anchors: int) -> Matrix:
@@ -81,17 +66,17 @@ class SetDesign(Design):
     @cached_property
     def pair_rows(self) -> Index:
         """Answers about two things."""
-        return np.flatnonzero(np.maximum(self.answers.winners, self.answers.losers) < len(self.root))
+        return np.flatnonzero(np.maximum(*self.answers.ends) < len(self.root))
 
     @cached_property
     def choices(self) -> tuple[Choices, ...]:
         """The others, by the number of things."""
-        return choices_of(self.answers, self.answers.winners, self.answers.losers)
+        return self.sets.choices(*self.answers.ends, self.answers.n_rows - self.sets.n_sets)
 
     @cached_property
     def rows(self) -> Matrix:
         """The margin of each answer about two things as a function of z."""
-        losers, winners = self.answers.losers[self.pair_rows], self.answers.winners[self.pair_rows]
+        winners, losers = (rows[self.pair_rows] for rows in self.answers.ends)
         result: Matrix = self.root[losers] - self.root[winners]
         return result
 
@@ -149,38 +134,17 @@ class SetDesign(Design):
     def _expect_pairs(self, lower: Matrix, scores: Vector, sites: Sites, lapse: float) -> Expectation:
         """The same of the answers about two things."""
         answers, own, n = self.answers, self.pair_rows, len(scores)
-        losers, winners, weights = answers.losers[own], answers.winners[own], answers.weights[own]
+        (winners, losers), weights = (rows[own] for rows in answers.ends), answers.weights[own]
         margin, variance = scores[losers] - scores[winners], np.zeros(len(own))
         if self.is_weighed:
             variance = squared_lengths(lower, self.rows)
-        log_p, slope, curvature, to_lapse = expected(margin, variance, lapse)
+        log_p, slope, curvature, to_lapse, to_head_start = self.of_margins(margin, variance, lapse, own)
         precision = np.maximum(weights * curvature, 1e-6 * weights)
         shifts = weights * slope + precision * margin
         shift = np.zeros(n) + np.bincount(losers, shifts, n) - np.bincount(winners, shifts, n)
         sums = float(weights @ log_p), float(sites.precision @ variance), float(weights @ to_lapse)
-        return Expectation(*sums, Sites(precision, shift), margin, variance, weights * slope)
-
-
-def choices_of(answers: Answers, winners: Index, losers: Index) -> tuple[Choices, ...]:
-    """Answers about sets of rivals, by the number of things that they are about."""
-    sets = answers.sets
-    assert sets is not None
-    base = answers.n_rows - sets.n_sets
-    single, many = np.minimum(winners, losers), np.maximum(winners, losers) - base
-    rows = np.flatnonzero(many >= 0)
-    sizes, found = sets.sizes[many[rows]], []
-    # Of about the same number of things, so that there are few arrays and little is filled up.
-    for rank in np.unique(np.ceil(np.log2(sizes + 1))):
-        some = rows[np.ceil(np.log2(sizes + 1)) == rank]
-        own = sets.sizes[many[some]]
-        place = np.arange(int(own.max()))
-        present = place < own[:, None]
-        at = sets.starts[many[some]][:, None] + np.minimum(place, own[:, None] - 1)
-        rivals = np.where(present, sets.members[at], single[some][:, None])
-        members = np.concatenate([single[some][:, None], rivals], axis=1)
-        present = np.concatenate([np.ones((len(some), 1), dtype=bool), present], axis=1)
-        found.append(Choices(some, members, present, sets.signs[many[some]]))
-    return tuple(found)
+        to_start = float(weights @ to_head_start)
+        return Expectation(*sums, Sites(precision, shift), margin, variance, weights * slope, to_start)
 
 
 class ChoiceMoments(NamedTuple):
