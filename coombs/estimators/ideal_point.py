@@ -18,7 +18,7 @@ from coombs.inference.infer import SHARED, WHOLE, Inference, infer, refresh, rou
 from coombs.inference.kinds import METRICS
 from coombs.inference.mixture import Mixture
 from coombs.inference.posterior import LEVEL, quantiles
-from coombs.inference.smooth import Smooth
+from coombs.inference.smooth import MOST_ITEMS, Smooth
 from coombs.programs.program import Status
 from coombs.random_state import generator
 
@@ -139,7 +139,10 @@ class IdealPoint(TasteEstimator):
     def _candidates(self, answers: Answers) -> tuple[str, ...]:
         if not answers.items.shape[1]:
             return ("items",)
-        return AVERAGED if self.metric == "auto" else (self.metric,)
+        if self.metric != "auto":
+            return (self.metric,)
+        # A smooth taste for very many items is rough, and a linear one may be all that the answers tell.
+        return ("none", *AVERAGED) if len(answers.items) > MOST_ITEMS else AVERAGED
 
     def _doubt(self, fit: Fit) -> str | None:
         if fit.status == Status.CHAINS_APART:

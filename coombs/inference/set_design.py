@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.data.rival_sets import Choices, RivalSets
 
-POINTS = 64
-"""Points that expectations of a choice are taken over."""
+POINTS = 32
+"""Points that expectations of a choice are taken over, at least."""
 JITTER = 1e-10
 """Added to variances, so that a covariance has a root."""
 BLOCK = 4_000_000
@@ -160,10 +160,13 @@ class ChoiceMoments(NamedTuple):
 def expect_choices(mean: Matrix, covariance: Matrix, choices: Choices, lapse: float) -> ChoiceMoments:
     """Of choices, the chosen first; scores have these (P, K) means and (P, K, K) covariances."""
     k = mean.shape[1]
-    points = _points(k) if covariance.any() else np.zeros((1, k))
-    roots = np.linalg.cholesky(covariance + JITTER * np.eye(k))
-    scores = mean[:, None, :] + points @ roots.transpose(0, 2, 1)
-    value = np.where(choices.present[:, None, :], -choices.signs[:, None, None] * scores, -np.inf)
+    points = _points(k - 1) if covariance.any() else np.zeros((1, k - 1))
+    # Only how much each is away from the chosen one counts.
+    spread = covariance[:, 1:, 1:] - covariance[:, 1:, :1] - covariance[:, :1, 1:] + covariance[:, :1, :1]
+    roots = np.linalg.cholesky(spread + JITTER * np.eye(k - 1))
+    scores = (mean[:, 1:] - mean[:, :1])[:, None, :] + points @ roots.transpose(0, 2, 1)
+    value = np.zeros((len(mean), len(points), k))
+    value[:, :, 1:] = np.where(choices.present[:, None, 1:], -choices.signs[:, None, None] * scores, -np.inf)
     value -= value.max(axis=2, keepdims=True)
     share = np.exp(value, out=value)
     share /= share.sum(axis=2, keepdims=True)
@@ -185,19 +188,25 @@ def expect_choices(mean: Matrix, covariance: Matrix, choices: Choices, lapse: fl
 
 @cache
 def _points(k: int) -> Matrix:
-    """(POINTS, k) of a standard normal, always the same, each with its mirror image."""
+    """Of a standard normal in k dimensions, always the same, each with its mirror image."""
     base = 2.0
     for _ in range(30):
         base = (1 + base) ** (1 / (k + 1))
     steps = (1 / base) ** np.arange(1, k + 1)
-    half: Matrix = ndtri((0.5 + np.arange(1, POINTS // 2 + 1)[:, None] * steps) % 1)
-    # So few points have not quite the variance of all.
-    half /= np.sqrt((half**2).mean(axis=0))
+    count = max(POINTS // 2, 2 * k)
+    half: Matrix = ndtri((0.5 + np.arange(1, count + 1)[:, None] * steps) % 1)
+    # So few points have not quite the covariance of all.
+    half = solve_triangular(cholesky(half.T @ half / count, lower=True), half.T, lower=True).T
     return np.concatenate([half, -half])
 
 
 def positive(blocks: Matrix) -> Matrix:
     """Without what curves the wrong way."""
+    try:
+        np.linalg.cholesky(blocks + JITTER * np.eye(blocks.shape[1]))
+        return blocks
+    except np.linalg.LinAlgError:
+        pass
     values, vectors = np.linalg.eigh((blocks + blocks.transpose(0, 2, 1)) / 2)
     result: Matrix = (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
     return result
