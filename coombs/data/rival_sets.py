@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 ANCHOR_WIDTH = 3.0
 """Prior deviation of the score of an anchor (a threshold of a scale, "none of these", ties), in logits."""
+WIDEST = 60.0
+"""Scores that differ by less, in logits, have odds that can be added up in single precision."""
 NO_ROWS = np.zeros(0, dtype=np.intp)
 """Where nothing is tied."""
 
@@ -40,6 +42,13 @@ class Choices(NamedTuple):
     members: Index
     present: NDArray[np.bool_]
     signs: Vector
+
+
+class Shares(NamedTuple):
+    """Of sets of rivals: each row's odds and the sets' totals; without totals, the shares of the members."""
+
+    odds: Matrix
+    totals: Matrix | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,13 +97,15 @@ class RivalSets:
         """The set that each member is in."""
         return np.repeat(np.arange(self.n_sets), self.sizes)
 
-    def extended(self, scores: Matrix, head_start: Vector | None = None) -> tuple[Matrix, Matrix]:
+    def extended(self, scores: Matrix, head_start: Vector | None = None) -> tuple[Matrix, Shares]:
         """Scores of all rows, from (n, C) those of items and anchors; and each member's share of its set."""
         if len(self.ahead):
             ahead = scores.take(self.ahead, axis=0)
             scores = np.concatenate([scores, ahead if head_start is None else ahead - head_start])
         if not self.n_sets:
-            return scores, scores[:0]
+            return scores, Shares(scores[:0], None)
+        if np.ptp(scores, axis=0).max() < WIDEST:
+            return self._extended_at_once(scores)
         sign = np.repeat(self.signs, self.sizes).astype(scores.dtype)[:, None]
         values = -sign * scores.take(self.members, axis=0)
         highest = np.maximum.reduceat(values, self.starts, axis=0)
@@ -104,14 +115,44 @@ class RivalSets:
         totals = np.add.reduceat(values, self.starts, axis=0)
         values /= totals.take(owners, axis=0)
         own = -self.signs.astype(scores.dtype)[:, None] * (np.log(totals) + highest)
-        return np.concatenate([scores, own]), values
+        return np.concatenate([scores, own]), Shares(values, None)
 
-    def pulled(self, slopes: Matrix, shares: Matrix) -> Matrix:
+    def _extended_at_once(self, scores: Matrix) -> tuple[Matrix, Shares]:
+        """The same where no score is so far from another that its odds vanish: sums of the items' odds."""
+        ends, signs = scores.min(axis=0), self.signs.astype(scores.dtype)[:, None]
+        odds = np.exp(ends - scores)
+        own = np.broadcast_to(ends, (self.n_sets, scores.shape[1]))
+        if self._has_worst:
+            highest = scores.max(axis=0)
+            odds, own = np.concatenate([odds, np.exp(scores - highest)]), np.where(signs > 0, ends, highest)
+        totals = self._of_sets(len(scores), scores.dtype) @ odds
+        return np.concatenate([scores, own - signs * np.log(totals)]), Shares(odds, totals)
+
+    @cached_property
+    def _has_worst(self) -> bool:
+        return bool((self.signs < 0).any())
+
+    def _of_sets(self, n: int, dtype: Any) -> csr_array:
+        """(sets, n) ones where a row is a member; of sets that stand for their worst, n columns later."""
+        key = -n, np.dtype(dtype).name
+        if key not in self._matrices:
+            later = np.where(self.signs < 0, n, 0)[self.owners]
+            at = self.owners, self.members + later
+            shape = (self.n_sets, n * (1 + self._has_worst))
+            self._matrices[key] = csr_array((np.ones(len(self.members), dtype), at), shape=shape)
+        return self._matrices[key]
+
+    def pulled(self, slopes: Matrix, shares: Shares) -> Matrix:
         """Slopes along the scores of items and anchors, from those along all rows: the transpose."""
         n, result = len(slopes) - self.n_sets, slopes
-        if self.n_sets:
-            of_members = shares * slopes[n:].take(self.owners, axis=0)
-            result = slopes[:n] + self._incidence(n, shares.dtype) @ of_members
+        if self.n_sets and shares.totals is not None:
+            of_odds = shares.odds * (self._of_sets(n, slopes.dtype).T @ (slopes[n:] / shares.totals))
+            result = slopes[:n] + of_odds[:n]
+            if self._has_worst:
+                result += of_odds[n:]
+        elif self.n_sets:
+            of_members = shares.odds * slopes[n:].take(self.owners, axis=0)
+            result = slopes[:n] + self._incidence(n, slopes.dtype) @ of_members
         if len(self.ahead):
             n -= len(self.ahead)
             again, result = result[n:], result[:n].copy()

@@ -124,6 +124,8 @@ class IdealPoint(TasteEstimator):
             return infer(answers, name, rng, lapse=self._lapse, effects=effects, start=start, effort=effort)
 
         mixture = Mixture(tuple(part(name, wanted) for name in names))
+        if names[-1] == "none" and not mixture.weights[-1]:
+            mixture = Mixture(mixture.parts[:-1])
         if not wanted and self.item_effects == "auto" and _lacks_effects(mixture):
             mixture = Mixture((*mixture.parts, part(mixture.described.main.name, True)))
         return estimate(mixture if effort is WHOLE else mixture.extended(rng), answers)
@@ -142,7 +144,7 @@ class IdealPoint(TasteEstimator):
         if self.metric != "auto":
             return (self.metric,)
         # A smooth taste for very many items is rough, and a linear one may be all that the answers tell.
-        return ("none", *AVERAGED) if len(answers.items) > MOST_ITEMS else AVERAGED
+        return (*AVERAGED, "none") if len(answers.items) > MOST_ITEMS else AVERAGED
 
     def _doubt(self, fit: Fit) -> str | None:
         if fit.status == Status.CHAINS_APART:

@@ -18,7 +18,7 @@ from scipy.special import expit, ndtri
 
 from coombs.data.answers import HEAD_START, HEAD_START_WIDTH
 from coombs.inference.kernel import features_of
-from coombs.inference.questions_left_out import left_out
+from coombs.inference.questions_left_out import left_out_each
 from coombs.inference.set_design import SetDesign, design_of
 from coombs.inference.variational import Settled, Sites, settle
 from coombs.programs.program import Status
@@ -271,7 +271,7 @@ class Best:
             # Each takes longer, and a few say nearly the same; of each its mirror image as well.
             some = np.concatenate([np.arange(SOME_POINTS) + i for i in (0, len(settled) // 2)])
             logs, settled = logs[some], [settled[i] for i in some]
-        each = [left_out(one) for one in settled]
+        each = left_out_each(settled)
         probabilities = np.array([one for one, _ in each])
         weights = logs[:, None] - np.array([of_pair for _, of_pair in each])
         weights = np.exp(weights - weights.max(axis=0))

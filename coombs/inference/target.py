@@ -30,7 +30,7 @@ from coombs.programs.cone import triangle
 if TYPE_CHECKING:
     from coombs.data.answers import Answers
     from coombs.data.graph import Index, Matrix, Vector
-    from coombs.data.rival_sets import RivalSets
+    from coombs.data.rival_sets import RivalSets, Shares
     from coombs.inference.kind import Kind, Quadratic
 
 EFFECT_SIZE = math.log(0.5)
@@ -124,7 +124,7 @@ class _Probabilities(NamedTuple):
 
     p: Matrix
     sigma: Matrix
-    shares: Matrix
+    shares: Shares | None
 
 
 class Target:
@@ -280,11 +280,11 @@ class Target:
             result += scores.effects.T
         return result
 
-    def of_rows(self, scores: ScoreParameters) -> tuple[Matrix, Matrix]:
+    def of_rows(self, scores: ScoreParameters) -> tuple[Matrix, Shares | None]:
         """Scores of items, anchors and sets, (rows, C), and each member's share of its set."""
         s = self.of_items(scores)
         if self.sets is None:
-            return s, s[:0]
+            return s, None
         if scores.anchors is not None:
             s = np.concatenate([s, scores.anchors.T])
         return self.sets.extended(s, scores.head_start)
@@ -419,7 +419,9 @@ class Target:
 
     def _pulled(self, to_rows: Matrix, found: _Probabilities) -> Matrix:
         """The slope along each item's and anchor's score, from that along each row's."""
-        return to_rows if self.sets is None else self.sets.pulled(to_rows, found.shares)
+        if self.sets is None or found.shares is None:
+            return to_rows
+        return self.sets.pulled(to_rows, found.shares)
 
     def _add_slope(
         self, gradient: Matrix, y: Matrix, at: Quadratic, scores: ScoreParameters, found: _Probabilities

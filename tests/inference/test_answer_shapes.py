@@ -302,6 +302,19 @@ def test_many_answers_take_laplaces_way_and_agree_with_sampling(
     assert narrow.leave_out().accuracy == pytest.approx(sampled.leave_out().accuracy, abs=0.03)
 
 
+@pytest.mark.parametrize("shape", ["best-worst", "tied pairs"])
+def test_scores_far_apart_have_the_same_density(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where odds cannot be added up, members' shares of each set are."""
+    answers = answers_of(person(7, shape))
+    target = Target.about(answers, KINDS["full"], effects=True)
+    y = np.random.default_rng(0).normal(0, 0.6, (3, target.n))
+    one = target.density(y)
+    monkeypatch.setattr("coombs.data.rival_sets.WIDEST", 0.0)
+    other = target.density(y)
+    assert one.value == pytest.approx(other.value, rel=1e-9)
+    assert one.gradient == pytest.approx(other.gradient, abs=1e-9)
+
+
 def test_points_of_a_choice_have_the_moments_of_a_normal() -> None:
     for k in (2, 3, 5, 9):
         points = set_design._points(k)
