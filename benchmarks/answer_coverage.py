@@ -111,8 +111,16 @@ def tied_rankings(person: Person) -> Comparisons:
     return Comparisons.from_rankings(person.items, rankings)
 
 
+def davidson_pairs(person: Person) -> Comparisons:
+    """Equal is a third way out, as likely as either of two things that are alike: not as it is fitted."""
+    asked = np.array([person.some(2) for _ in range(60)])
+    one, other = person.scores[asked].T
+    worth = -np.column_stack([(one + other) / 2, one, other]) + person.rng.gumbel(size=(len(asked), 3))
+    return Comparisons(person.items, asked, y=np.array([0, 1, -1])[worth.argmax(axis=1)])
+
+
 def tied_pairs(person: Person) -> Comparisons:
-    """The same of pairs: a third way out (Rao and Kupper)."""
+    """What seems hardly to differ is called equal (Rao and Kupper), as it is fitted."""
     asked = np.array([person.some(2) for _ in range(60)])
     first, second = asked.T
     away = person.scores[second] - person.scores[first] + person.rng.logistic(size=len(asked))
@@ -131,6 +139,18 @@ def ratings(person: Person) -> Comparisons:
     return Comparisons.from_ratings(person.items, rated, levels, users=users)
 
 
+def stepwise_ratings(person: Person) -> Comparisons:
+    """The same by passing one threshold after the other, each with noise of its own, as it is fitted."""
+    rated, levels, users = [], [], []
+    for judge in "abc":
+        cuts = np.quantile(-person.scores, [0.2, 0.45, 0.7, 0.9]) + person.rng.normal(0, 0.7)
+        passed = -person.scores[:, None] - cuts + person.rng.logistic(size=(N_ITEMS, len(cuts))) > 0
+        levels += np.cumprod(passed, axis=1).sum(axis=1).tolist()
+        rated += list(range(N_ITEMS))
+        users += [judge] * N_ITEMS
+    return Comparisons.from_ratings(person.items, rated, levels, users=users)
+
+
 SHAPES: dict[str, Callable[[Person], Comparisons]] = {
     "60 pairs": pairs,
     "40 choices of 4": choices,
@@ -139,7 +159,9 @@ SHAPES: dict[str, Callable[[Person], Comparisons]] = {
     "6 rankings of 10": rankings,
     "8 rankings of 8 with ties": tied_rankings,
     "60 pairs with ties": tied_pairs,
+    "60 pairs with ties after Davidson": davidson_pairs,
     "60 ratings by 3 judges": ratings,
+    "60 ratings, step by step": stepwise_ratings,
 }
 
 
@@ -175,6 +197,7 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=30)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--shapes", nargs="*", default=list(SHAPES))
+    parser.add_argument("--no-bag", action="store_true", help="leave out the bags of pairs")
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
     lines = [
@@ -190,7 +213,7 @@ def main() -> None:
         for shape in options.shapes:
             row: list[str] = [shape]
             for in_pairs in (False, True):
-                if in_pairs and shape == "60 pairs":
+                if in_pairs and (options.no_bag or shape == "60 pairs"):
                     row += ["", "", ""]
                     continue
                 tasks = [pool.submit(held, shape, seed, in_pairs) for seed in range(options.people)]

@@ -9,7 +9,7 @@ import numpy as np
 from coombs.data import naming
 from coombs.data.answers import Answers
 from coombs.data.checking import Positions, Signs
-from coombs.data.orders import NONE, SHAPES, Orders, Ratings, events
+from coombs.data.orders import NONE, SHAPES, Events, Orders, Ratings, events
 from coombs.data.tables import NO_LEVELS, FloatArray, InputError, Levels, Names
 
 
@@ -135,6 +135,8 @@ class AnswerShapes:
     def collected(self, items: FloatArray, levels: Levels = NO_LEVELS, *, in_pairs: bool = False) -> Answers:
         """Return what is learned from: distinct answers about scaled items, each shape with its likelihood.
 
+        Where some pairs are tied, who wins does so against a head start of the other (Rao and Kupper).
+
         Parameters
         ----------
         items : (n_items, k) features, scaled
@@ -152,15 +154,22 @@ class AnswerShapes:
         >>> len(data.collected(data.items).winners), len(data.collected(data.items, in_pairs=True).winners)
         (2, 3)
         """
-        if in_pairs or (self.orders is None and self.ratings is None):
+        tied = (self.y == 0) & (self.weights > 0)
+        if in_pairs or (self.orders is None and self.ratings is None and not tied.any()):
             winners, losers, weights = self.oriented()
             if not len(winners):
                 raise InputError("No answer says of two items which is better; at least one must.")
             return Answers.collect(items, winners, losers, weights, levels=levels)
-        compiled = events(self._wins(), self.orders, self.ratings, len(self.items))
-        is_plain = not compiled.sets.n_sets and not compiled.sets.n_anchors
-        sets = None if is_plain else compiled.sets
+        compiled = self._events()
+        sets = compiled.sets if compiled.sets.n_rows else None
         return Answers.collect(items, *compiled[:3], sets, levels)
+
+    def _events(self) -> Events:
+        """The answers as answers about two rows."""
+        one, other = np.where(self.y[:, None] < 0, self.pairs[:, ::-1], self.pairs).T
+        used, tied = self.weights > 0, self.y == 0
+        pairs, ties = ((one[rows], other[rows], self.weights[rows]) for rows in (used & ~tied, used & tied))
+        return events(pairs, ties, self.orders, self.ratings, len(self.items))
 
     def _several(self) -> list[tuple[Any, ...]]:
         """Answers about several things, and ratings, as plain values."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coombs.data.graph import ComparisonGraph
+from coombs.data.held_out import GRID, HeldOut, held_out_of
+from coombs.data.rival_sets import ANCHOR_WIDTH
 from coombs.data.tables import NO_LEVELS, Levels
 
 if TYPE_CHECKING:
@@ -22,43 +24,18 @@ if TYPE_CHECKING:
     from coombs.data.rival_sets import RivalSets
 
 
-ANCHOR_WIDTH = 3.0
-"""Prior deviation of the score of an anchor (a threshold of a rating scale, "none of these"), in logits."""
 LAPSE_ODDS = math.log(0.01)
 """Prior centre of the log odds of a lapse, an answer given at random."""
 LAPSE_WIDTH = 1.5
 """Its prior deviation."""
-LAPSE_NODES = np.linspace(-4.0, 4.0, 17)
-"""Points of integrals over it, in prior deviations."""
-GRID = 121
-"""Points of integrals over an anchor's score."""
+HEAD_START = math.log(0.5)
+"""Prior centre of the logarithm of the head start that ties come from, in logits."""
+HEAD_START_WIDTH = 1.0
+"""Its prior deviation."""
+NODES = np.linspace(-4.0, 4.0, 17)
+"""Points of integrals over the lapse or the head start, in prior deviations."""
 RATED_WITH = 3
 """Ratings before and after it on the same scale that the order of each is tested with."""
-
-
-class HeldOut(NamedTuple):
-    """What is predicted from the other answers: the answers, and what those about more than two say of two.
-
-    Parameters
-    ----------
-    winners, losers : rows
-    questions : what each is about; it is predicted from answers about something else
-    weights : of the answers; zero for the pairs, which are no answers of their own
-    shares : what each counts for in the share of pairs that are put in the right order
-    chance : their probability at random
-    n_answers : how many of the rows, the first ones, are answers
-    better, worse : rows of two ratings on one scale, each held against the same item
-    """
-
-    winners: Index
-    losers: Index
-    questions: Index
-    weights: Vector
-    shares: Vector
-    chance: Vector
-    n_answers: int
-    better: Index = np.zeros(0, dtype=np.intp)
-    worse: Index = np.zeros(0, dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -115,7 +92,7 @@ class Answers:
         cls, items: Matrix, winners: Index, losers: Index, weights: Vector, sets: RivalSets, levels: Levels
     ) -> Answers:
         """The same of answers about rows that are not all items."""
-        n = len(items) + sets.n_anchors + sets.n_sets
+        n = len(items) + sets.n_rows
         distinct, where = np.unique(winners * n + losers, return_inverse=True)
         totals = np.bincount(where, weights, len(distinct)).astype(float)
         every = np.arange(len(items))
@@ -124,17 +101,21 @@ class Answers:
 
     @property
     def n_rows(self) -> int:
-        """The items, the anchors and the sets of rivals."""
-        return len(self.items) + (0 if self.sets is None else self.sets.n_anchors + self.sets.n_sets)
+        """The items, the anchors, the items ahead and the sets of rivals."""
+        return len(self.items) + (0 if self.sets is None else self.sets.n_rows)
 
     @cached_property
     def chance(self) -> Vector:
         """How likely each answer is if it is given at random: one over the things it is about."""
-        count = np.ones(self.n_rows)
         if self.sets is not None:
-            count[len(self.items) + self.sets.n_anchors :] = self.sets.sizes
-        result: Vector = 1 / (count[self.winners] + count[self.losers])
-        return result
+            count = np.ones(self.n_rows)
+            first = len(self.items) + self.sets.n_anchors
+            count[first : first + len(self.sets.ahead)] = 2
+            count[self.n_rows - self.sets.n_sets :] = self.sets.sizes
+            # Of a tie, both are ahead.
+            count = np.where(self.is_tie, 1.0, count[self.winners]) + count[self.losers]
+            return 1 / count
+        return np.full(len(self.winners), 0.5)
 
     @property
     def total(self) -> float:
@@ -151,9 +132,24 @@ class Answers:
         return total - float(self.weights[later].sum())
 
     @cached_property
+    def is_tie(self) -> NDArray[np.bool_]:
+        """Whether each answer is a tie of two items."""
+        if self.sets is None:
+            return np.zeros(len(self.winners), dtype=bool)
+        return self.sets.are_ahead(self.winners, len(self.items))
+
+    @cached_property
+    def ends(self) -> tuple[Index, Index]:
+        """Winners and losers, of items ahead the items themselves."""
+        if self.sets is None:
+            return self.winners, self.losers
+        winners, losers = (self.sets.items_of(rows, len(self.items)) for rows in (self.winners, self.losers))
+        return winners, losers
+
+    @cached_property
     def log_chance(self) -> float:
-        """log of how likely all answers are at random, over all scores of the anchors."""
-        if self.sets is None or not self.sets.n_anchors:
+        """log of how likely all answers are at random, over all scores of the anchors and head starts."""
+        if self.sets is None or not self.sets.n_single:
             return float(self.weights @ np.log(self.chance))
         n, base = len(self.items), self.n_rows - self.sets.n_sets
         at = np.linspace(-4 * ANCHOR_WIDTH, 4 * ANCHOR_WIDTH, GRID)
@@ -162,7 +158,7 @@ class Answers:
         # Items all have the score 0: an answer is about one anchor, or about none.
         inside = self.sets.members >= n
         anchor_of, count = np.full(self.n_rows, -1), np.ones(self.n_rows)
-        anchor_of[n:base] = np.arange(self.sets.n_anchors)
+        anchor_of[n : n + self.sets.n_anchors] = np.arange(self.sets.n_anchors)
         anchor_of[base + self.sets.owners[inside]] = self.sets.members[inside] - n
         count[base:] = self.sets.sizes
         count[anchor_of >= 0] -= 1
@@ -173,14 +169,26 @@ class Answers:
         anchor = np.maximum(anchor_of[self.winners], anchor_of[self.losers])
         share, totals = odds[0] / (odds[0] + odds[1]), []
         # Somebody may be careless as well, in which case thresholds hardly matter.
-        for node in LAPSE_NODES:
+        plain = (anchor < 0) & ~self.sets.are_ahead(self.losers, n)
+        for node in NODES:
             lapse = 1 / (1 + np.exp(-LAPSE_ODDS - LAPSE_WIDTH * node))
             log_p = self.weights[:, None] * np.log(lapse * self.chance[:, None] + (1 - lapse) * share)
             logs[:] = 0.0
             np.add.at(logs, anchor[anchor >= 0], log_p[anchor >= 0])
             of_anchors = np.logaddexp.reduce(logs + prior, axis=1) - np.logaddexp.reduce(prior)
-            totals.append(float(of_anchors.sum() + log_p[anchor < 0, 0].sum()) - node**2 / 2)
-        return float(np.logaddexp.reduce(totals) - np.logaddexp.reduce(-(LAPSE_NODES**2) / 2))
+            others = float(of_anchors.sum() + log_p[plain, 0].sum()) + self._log_chance_of_ties(lapse)
+            totals.append(others - node**2 / 2)
+        return float(np.logaddexp.reduce(totals) - np.logaddexp.reduce(-(NODES**2) / 2))
+
+    def _log_chance_of_ties(self, lapse: float) -> float:
+        """The same of answers that could be ties, over all head starts."""
+        assert self.sets is not None
+        decided = self.sets.are_ahead(self.losers, len(self.items)) & ~self.is_tie
+        n_tied, n_decided = (float(self.weights[some].sum()) for some in (self.is_tie, decided))
+        wins = 1 / (1 + np.exp(np.exp(HEAD_START + HEAD_START_WIDTH * NODES)))
+        logs = n_tied * np.log(lapse / 3 + (1 - lapse) * (1 - 2 * wins))
+        logs += n_decided * np.log(lapse / 3 + (1 - lapse) * wins)
+        return float(np.logaddexp.reduce(logs - NODES**2 / 2) - np.logaddexp.reduce(-(NODES**2) / 2))
 
     @cached_property
     def questions(self) -> Index:
@@ -192,8 +200,8 @@ class Answers:
         >>> Answers.collect(np.eye(2), *both, np.ones(2)).questions.tolist()
         [0, 0]
         """
-        low, high = np.minimum(self.winners, self.losers), np.maximum(self.winners, self.losers)
-        if self.sets is None:
+        low, high = np.minimum(*self.ends), np.maximum(*self.ends)
+        if self.sets is None or not (self.sets.n_sets or self.sets.n_anchors):
             return np.unique(low * self.n_rows + high, return_inverse=True)[1]
         n, base, sets = len(self.items), self.n_rows - self.sets.n_sets, self.sets
         ends = np.append(sets.starts, len(sets.members))
@@ -216,17 +224,19 @@ class Answers:
         """What the answers say of every two items, each once: more than they say together, but only pairs."""
         if self.sets is None:
             return self
-        winners, losers, of = self._item_pairs()
-        found = self.collect(self.items, winners, losers, self.weights[of], levels=self.levels)
+        winners, losers, of = self.item_pairs()
+        mass = np.where(self.is_tie, self.weights / 2, self.weights)[of]
+        found = self.collect(self.items, winners, losers, mass, levels=self.levels)
         return replace(found, touched=self.touched[found.touched], n_items=self.n_items)
 
-    def _item_pairs(self, rated: bool = True) -> tuple[Index, Index, Index]:
+    def item_pairs(self, rated: bool = True) -> tuple[Index, Index, Index]:
         """What answers with sets of rivals, and ratings, say of two items; and the answer that says it."""
         assert self.sets is not None
         n, base, sets = len(self.items), self.n_rows - self.sets.n_sets, self.sets
         sizes = np.concatenate([np.ones(base, dtype=np.intp), sets.sizes])
         starts = np.concatenate([np.zeros(base, dtype=np.intp), sets.starts])
-        times = sizes[self.winners] * sizes[self.losers]
+        first, second = self.ends
+        times = sizes[first] * sizes[second]
         of = np.repeat(np.arange(len(times)), times)
         inside = np.arange(len(of)) - np.repeat(np.cumsum(times) - times, times)
         members = np.append(sets.members, 0)
@@ -234,15 +244,19 @@ class Answers:
             np.where(
                 rows[of] < base, rows[of], members[np.minimum(starts[rows[of]] + inside, len(members) - 1)]
             )
-            for rows in (self.winners, self.losers)
+            for rows in (first, second)
         )
+        # A tie goes both ways.
+        tied = self.is_tie[of]
+        winners, losers = np.concatenate([winners, losers[tied]]), np.concatenate([losers, winners[tied]])
+        of = np.concatenate([of, of[tied]])
         real = (winners < n) & (losers < n)
         if not rated:
             return winners[real], losers[real], of[real]
         more = self._rated_pairs(sets)
         return tuple(np.concatenate([a[real], b]) for a, b in zip((winners, losers, of), more, strict=True))  # type: ignore[return-value]
 
-    def _ratings(self, sets: RivalSets) -> tuple[Index, Index, Index, Index]:
+    def ratings(self, sets: RivalSets) -> tuple[Index, Index, Index, Index]:
         """Item, scale, level and one answer of each rating, those of a scale together."""
         n = len(self.items)
         anchor = np.maximum(self.winners, self.losers) - n
@@ -258,13 +272,13 @@ class Answers:
 
     def _rated_pairs(self, sets: RivalSets) -> tuple[Index, Index, Index]:
         """Of each rating and some others on the same scale, the better and the worse item; and its answer."""
-        item, _, _, of = self._ratings(sets)
-        better, worse = self._unequal(sets)
+        item, _, _, of = self.ratings(sets)
+        better, worse = self.unequal(sets)
         return item[better], item[worse], of[better]
 
-    def _unequal(self, sets: RivalSets) -> tuple[Index, Index]:
+    def unequal(self, sets: RivalSets) -> tuple[Index, Index]:
         """Ratings on the same scale, the better and the worse: each with some others."""
-        _, scale, level, _ = self._ratings(sets)
+        _, scale, level, _ = self.ratings(sets)
         better, worse = [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)]
         for step in range(1, RATED_WITH + 1):
             here, there = np.arange(max(len(scale) - step, 0)), np.arange(step, len(scale))
@@ -275,68 +289,10 @@ class Answers:
             worse.append(np.where(ahead, there, here))
         return np.concatenate(better), np.concatenate(worse)
 
-    def _base_rates(self) -> Vector:
-        """The chance of each answer; of a threshold, by how many of the other ratings pass it."""
-        assert self.sets is not None
-        result, n = self.chance.copy(), len(self.items)
-        anchor = np.maximum(self.winners, self.losers) - n
-        rated = np.flatnonzero((anchor >= 0) & (anchor < self.sets.n_anchors))
-        rated = rated[self.sets.scales[anchor[rated]] >= 0]
-        at, passed, weights = anchor[rated], self.winners[rated] < n, self.weights[rated]
-        counts = np.array([np.bincount(at, weights * way, self.sets.n_anchors) for way in (passed, ~passed)])
-        grid = np.linspace(-4 * ANCHOR_WIDTH, 4 * ANCHOR_WIDTH, GRID)
-        sides = -np.logaddexp(0, grid), -np.logaddexp(0, -grid)
-        prior = -((grid / ANCHOR_WIDTH) ** 2) / 2
-
-        def evidence(yes: Vector, no: Vector) -> Vector:
-            """log of how likely so many passes and failures are, whatever the threshold."""
-            logs = yes[:, None] * sides[0] + no[:, None] * sides[1] + prior
-            found: Vector = np.logaddexp.reduce(logs, axis=1)
-            return found
-
-        whole = evidence(counts[0][at], counts[1][at])
-        without = evidence(counts[0][at] - weights * passed, counts[1][at] - weights * ~passed)
-        result[rated] = np.exp((whole - without) / weights)
-        return result
-
     @cached_property
     def held_out(self) -> HeldOut:
         """The rows that are predicted from the others, to see how well."""
-        if self.sets is None:
-            return HeldOut(
-                self.winners,
-                self.losers,
-                self.questions,
-                self.weights,
-                self.weights,
-                self.chance,
-                len(self.winners),
-            )
-        winners, losers, of = self._item_pairs(rated=False)
-        # An answer about two items is its own pair.
-        plain = np.maximum(self.winners, self.losers) < len(self.items)
-        kept = ~plain[of]
-        winners, losers, of = winners[kept], losers[kept], of[kept]
-        times = np.bincount(of, minlength=len(self.winners))
-        shares = (self.weights / np.maximum(times, 1))[of]
-        # Two ratings are put in order by how each item does against the same one, its own rating left out.
-        item, _, _, rating = self._ratings(self.sets)
-        same = int(np.bincount(item, minlength=1).argmax()) if len(item) else 0
-        first = len(self.winners) + len(of)
-        of = np.concatenate([of, rating])
-        better, worse = self._unequal(self.sets)
-        apart = (item[better] != same) & (item[worse] != same)
-        return HeldOut(
-            np.concatenate([self.winners, winners, item]),
-            np.concatenate([self.losers, losers, np.where(item == same, (same + 1) % len(self.items), same)]),
-            np.concatenate([self.questions, self.questions[of]]),
-            np.concatenate([self.weights, np.zeros(len(of))]),
-            np.concatenate([np.where(plain, self.weights, 0.0), shares, np.zeros(len(item))]),
-            np.concatenate([self._base_rates(), np.full(len(of), 0.5)]),
-            len(self.winners),
-            first + better[apart],
-            first + worse[apart],
-        )
+        return held_out_of(self)
 
     def with_columns(self, columns: Index) -> Answers:
         """The same about some of the features."""
@@ -371,11 +327,14 @@ class Answers:
         used = np.unique([self.winners[rows], self.losers[rows]])
         kept = used[used >= base] - base
         few = sets.only(kept)
-        ends = np.unique(np.concatenate([used[used < n], few.members[few.members < n]]))
+        own = sets.items_of(used, n)
+        ends = np.unique(np.concatenate([own[own < n], few.members[few.members < n]]))
         place = np.full(self.n_rows, -1, dtype=np.intp)
         place[ends] = np.arange(len(ends))
-        place[n:base] = len(ends) + np.arange(sets.n_anchors)
-        place[base + kept] = len(ends) + sets.n_anchors + np.arange(len(kept))
+        single = np.arange(n, base)
+        single = single[(single < n + sets.n_anchors) | np.isin(single, used)]
+        place[single] = len(ends) + np.arange(len(single))
+        place[base + kept] = len(ends) + len(single) + np.arange(len(kept))
         return Answers(
             self.items[ends],
             place[self.winners[rows]],
@@ -384,7 +343,7 @@ class Answers:
             self.touched[ends],
             self.n_items,
             self.levels,
-            few.renumbered(place),
+            few.renumbered(place, n),
             self.directions,
         )
 
@@ -415,10 +374,13 @@ class Answers:
         order = np.argsort(key, kind="stable")
         place, sets = np.arange(self.n_rows), self.sets
         place[order] = np.arange(len(order))
-        if sets is not None and sets.n_sets:
-            sets, before = sets.renumbered(place).in_order()
+        if sets is not None:
+            first = len(order) + sets.n_anchors
+            place[first + np.argsort(place[sets.ahead])] = first + np.arange(len(sets.ahead))
+            sets, before = sets.renumbered(place, len(order)).in_order()
             place[self.n_rows - len(before) + before] = np.arange(self.n_rows - len(before), self.n_rows)
-        winners, losers = place[self.winners], place[self.losers]
+        winners, losers, tied = place[self.winners], place[self.losers], self.is_tie
+        winners[tied], losers[tied] = np.sort([winners[tied], losers[tied]], axis=0)
         by_items = np.argsort(winners * self.n_rows + losers, kind="stable")
         return replace(
             self,

@@ -3,18 +3,19 @@
 What each says of the items is compiled here into answers about two rows (rival_sets.py): a choice is better
 than the best of its rivals, a ranking is one choice after the other (Plackett and Luce), the worst of a set
 is worse than the worst of the rest, and a rating passes one threshold after the other of its person's scale
-until it does not (a sequential ordinal model).
+until it does not (a sequential ordinal model). Where pairs are tied, who wins does so
+against a head start.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from coombs.data import naming
-from coombs.data.rival_sets import RivalSets
+from coombs.data.rival_sets import NO_ROWS, RivalSets
 from coombs.data.tables import InputError
 
 if TYPE_CHECKING:
@@ -300,19 +301,25 @@ class Ratings:
         return winners, losers, self.weights[of], np.repeat(np.arange(n_scales), n_steps)
 
 
-def events(
-    pairs: tuple[Index, Index, Vector], orders: Orders | None, ratings: Ratings | None, n_items: int
-) -> Events:
-    """All answers as answers about two rows: pairs (winners, losers, weights), orders and ratings."""
+Pairs: TypeAlias = "tuple[Index, Index, Vector]"
+"""Rows, first and second, and weights."""
+
+
+def events(pairs: Pairs, ties: Pairs, orders: Orders | None, ratings: Ratings | None, n_items: int) -> Events:
+    """All answers as answers about two rows: pairs (winners, losers, weights), ties, orders and ratings."""
     choices = [] if orders is None else list(orders.choices())
     has_none = any(chosen == NONE or NONE in rivals for chosen, rivals, _, _ in choices)
     scales = np.full(int(has_none), -1)
-    parts = [pairs]
+    parts = []
     if ratings is not None:
         won, lost, mass, of_scale = ratings.in_few_levels().thresholds(n_items + len(scales))
         scales = np.concatenate([scales, of_scale])
         parts.append((won, lost, mass))
-    first, known = n_items + len(scales), dict[tuple[float, tuple[int, ...]], int]()
+    ahead, first = NO_ROWS, n_items + len(scales)
+    if len(ties[0]):
+        ahead, pairs = _with_ties(pairs, ties, first)
+        first += len(ahead)
+    known = dict[tuple[float, tuple[int, ...]], int]()
     winners, losers, weights = [], [], []
     for chosen, rivals, sign, weight in choices:
         # The anchor for "none of these" is the first row after the items.
@@ -324,10 +331,23 @@ def events(
         winners.append(single if sign > 0 else other)
         losers.append(other if sign > 0 else single)
         weights.append(weight)
+    parts = [pairs, *parts]
     parts.append((np.array(winners, dtype=np.intp), np.array(losers, dtype=np.intp), np.array(weights)))
     members = [member for _, some in known for member in some]
     sizes = np.array([len(some) for _, some in known], dtype=np.intp)
     signs = np.array([sign for sign, _ in known], dtype=float)
-    sets = RivalSets(scales, np.array(members, dtype=np.intp), np.cumsum(sizes) - sizes, signs)
+    sets = RivalSets(scales, np.array(members, dtype=np.intp), np.cumsum(sizes) - sizes, signs, ahead)
     all_winners, all_losers, all_weights = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return Events(all_winners, all_losers, all_weights, sets)
+
+
+def _with_ties(pairs: Pairs, ties: Pairs, first: int) -> tuple[Index, Pairs]:
+    """The items ahead, which are rows from `first` on; and the answers.
+
+    Who wins does so against the other ahead; of a tie both are, in their order, as it is the same both ways.
+    """
+    ahead = np.unique(np.concatenate([*pairs[:2], *ties[:2]]))
+    low, high = np.sort(ties[:2], axis=0)
+    winners = np.concatenate([pairs[0], first + np.searchsorted(ahead, low)])
+    losers = first + np.searchsorted(ahead, np.concatenate([pairs[1], high]))
+    return ahead, (winners, losers, np.concatenate([pairs[2], ties[2]]))

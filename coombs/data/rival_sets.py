@@ -3,20 +3,52 @@
 Of scores s, less being better, a choice of c among c and its rivals R has probability
 e^-s_c / (e^-s_c + sum_R e^-s_j) = sigma(s_R - s_c) with s_R = -log sum_R e^-s_j. So it is an answer about a
 pair, c and a row for all of R (Plackett and Luce). The worst of a set has s_R = log sum_R e^s_j instead.
+
+Where ties are possible, i is said to be better than j if it is so even with a head start h > 0 of j (Rao and
+Kupper, 1967): with probability sigma(s_j - h - s_i), an answer about i and a row for j ahead. Of a tie both
+rows are of items ahead, and its probability is what remains. h is learned.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     from coombs.data.graph import Index, Matrix, Vector
+
+
+ANCHOR_WIDTH = 3.0
+"""Prior deviation of the score of an anchor (a threshold of a scale, "none of these", ties), in logits."""
+WIDEST = 60.0
+"""Scores that differ by less, in logits, have odds that can be added up in single precision."""
+NO_ROWS = np.zeros(0, dtype=np.intp)
+"""Where nothing is tied."""
+
+
+class Choices(NamedTuple):
+    """Choices among at most K things: the members (P, K), the chosen first; 1 for best, -1 for worst.
+
+    Where there are fewer, the chosen one fills the rest, which is not `present`.
+    """
+
+    rows: Index
+    members: Index
+    present: NDArray[np.bool_]
+    signs: Vector
+
+
+class Shares(NamedTuple):
+    """Of sets of rivals: each row's odds and the sets' totals; without totals, the shares of the members."""
+
+    odds: Matrix
+    totals: Matrix | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +56,16 @@ class RivalSets:
     """Sets of rows, one after the other in `members`, set q from `starts[q]` on; and rows beyond the items.
 
     Rows are the items, then anchors (a threshold of somebody's rating scale, or "none of these"), then the
-    sets themselves. `scales` says of each anchor which rating scale it belongs to, -1 if none. `signs` are 1
-    for a set that stands for its best, -1 for one that stands for its worst.
+    items that are once more there with a head start, which are `ahead`, then the sets themselves. `scales`
+    says of each anchor which rating scale it belongs to, -1 if none. `signs` are 1 for a set that stands for
+    its best, -1 for one that stands for its worst.
     """
 
     scales: Index
     members: Index
     starts: Index
     signs: Vector
+    ahead: Index = field(default_factory=NO_ROWS.copy)
 
     @property
     def n_anchors(self) -> int:
@@ -43,6 +77,16 @@ class RivalSets:
         """How many sets there are."""
         return len(self.starts)
 
+    @property
+    def n_single(self) -> int:
+        """How many rows are neither items nor sets: the anchors and the items ahead."""
+        return len(self.scales) + len(self.ahead)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows are no items."""
+        return self.n_single + self.n_sets
+
     @cached_property
     def sizes(self) -> Index:
         """How many rows each set has."""
@@ -53,10 +97,15 @@ class RivalSets:
         """The set that each member is in."""
         return np.repeat(np.arange(self.n_sets), self.sizes)
 
-    def extended(self, scores: Matrix) -> tuple[Matrix, Matrix]:
+    def extended(self, scores: Matrix, head_start: Vector | None = None) -> tuple[Matrix, Shares]:
         """Scores of all rows, from (n, C) those of items and anchors; and each member's share of its set."""
+        if len(self.ahead):
+            ahead = scores.take(self.ahead, axis=0)
+            scores = np.concatenate([scores, ahead if head_start is None else ahead - head_start])
         if not self.n_sets:
-            return scores, scores[:0]
+            return scores, Shares(scores[:0], None)
+        if np.ptp(scores, axis=0).max() < WIDEST:
+            return self._extended_at_once(scores)
         sign = np.repeat(self.signs, self.sizes).astype(scores.dtype)[:, None]
         values = -sign * scores.take(self.members, axis=0)
         highest = np.maximum.reduceat(values, self.starts, axis=0)
@@ -66,16 +115,64 @@ class RivalSets:
         totals = np.add.reduceat(values, self.starts, axis=0)
         values /= totals.take(owners, axis=0)
         own = -self.signs.astype(scores.dtype)[:, None] * (np.log(totals) + highest)
-        return np.concatenate([scores, own]), values
+        return np.concatenate([scores, own]), Shares(values, None)
 
-    def pulled(self, slopes: Matrix, shares: Matrix) -> Matrix:
+    def _extended_at_once(self, scores: Matrix) -> tuple[Matrix, Shares]:
+        """The same where no score is so far from another that its odds vanish: sums of the items' odds."""
+        ends, signs = scores.min(axis=0), self.signs.astype(scores.dtype)[:, None]
+        odds = np.exp(ends - scores)
+        own = np.broadcast_to(ends, (self.n_sets, scores.shape[1]))
+        if self._has_worst:
+            highest = scores.max(axis=0)
+            odds, own = np.concatenate([odds, np.exp(scores - highest)]), np.where(signs > 0, ends, highest)
+        totals = self._of_sets(len(scores), scores.dtype) @ odds
+        return np.concatenate([scores, own - signs * np.log(totals)]), Shares(odds, totals)
+
+    @cached_property
+    def _has_worst(self) -> bool:
+        return bool((self.signs < 0).any())
+
+    def _of_sets(self, n: int, dtype: Any) -> csr_array:
+        """(sets, n) ones where a row is a member; of sets that stand for their worst, n columns later."""
+        from scipy.sparse import csr_array
+
+        key = -n, np.dtype(dtype).name
+        if key not in self._matrices:
+            later = np.where(self.signs < 0, n, 0)[self.owners]
+            at = self.owners, self.members + later
+            shape = (self.n_sets, n * (1 + self._has_worst))
+            self._matrices[key] = csr_array((np.ones(len(self.members), dtype), at), shape=shape)
+        return self._matrices[key]
+
+    def pulled(self, slopes: Matrix, shares: Shares) -> Matrix:
         """Slopes along the scores of items and anchors, from those along all rows: the transpose."""
-        if not self.n_sets:
-            return slopes
-        n = len(slopes) - self.n_sets
-        of_members = shares * slopes[n:].take(self.owners, axis=0)
-        result: Matrix = slopes[:n] + self._incidence(n, shares.dtype) @ of_members
+        n, result = len(slopes) - self.n_sets, slopes
+        if self.n_sets and shares.totals is not None:
+            of_odds = shares.odds * (self._of_sets(n, slopes.dtype).T @ (slopes[n:] / shares.totals))
+            result = slopes[:n] + of_odds[:n]
+            if self._has_worst:
+                result += of_odds[n:]
+        elif self.n_sets:
+            of_members = shares.odds * slopes[n:].take(self.owners, axis=0)
+            result = slopes[:n] + self._incidence(n, slopes.dtype) @ of_members
+        if len(self.ahead):
+            n -= len(self.ahead)
+            again, result = result[n:], result[:n].copy()
+            result[self.ahead] += again
         return result
+
+    def items_of(self, rows: Index, n: int) -> Index:
+        """The same rows, of items ahead the items themselves; n rows are items."""
+        if not len(self.ahead):
+            return rows
+        result, inside = rows.copy(), self.are_ahead(rows, n)
+        result[inside] = self.ahead[rows[inside] - n - self.n_anchors]
+        return result
+
+    def are_ahead(self, rows: Index, n: int) -> NDArray[np.bool_]:
+        """Whether rows are of items ahead; n rows are items."""
+        first = n + self.n_anchors
+        return (rows >= first) & (rows < first + len(self.ahead))
 
     def _incidence(self, n: int, dtype: Any) -> csr_array:
         """(n, members) ones where a row is a member."""
@@ -93,10 +190,30 @@ class RivalSets:
     def _matrices(self) -> dict[tuple[int, str], csr_array]:
         return {}
 
-    def renumbered(self, place: Index) -> RivalSets:
-        """The same sets where row i has become row place[i], members in order."""
-        members = place[self.members]
-        return replace(self, members=members[np.lexsort((members, self.owners))])
+    def choices(self, winners: Index, losers: Index, base: int) -> tuple[Choices, ...]:
+        """Answers about sets of rivals, which are rows from `base` on, by the number of things in them."""
+        single, many = np.minimum(winners, losers), np.maximum(winners, losers) - base
+        rows = np.flatnonzero(many >= 0)
+        sizes, found = self.sizes[many[rows]], []
+        # Of about the same number of things, so that there are few arrays and little is filled up.
+        for rank in np.unique(np.ceil(np.log2(sizes + 1))):
+            some = rows[np.ceil(np.log2(sizes + 1)) == rank]
+            own = self.sizes[many[some]]
+            place = np.arange(int(own.max()))
+            present = place < own[:, None]
+            at = self.starts[many[some]][:, None] + np.minimum(place, own[:, None] - 1)
+            rivals = np.where(present, self.members[at], single[some][:, None])
+            members = np.concatenate([single[some][:, None], rivals], axis=1)
+            present = np.concatenate([np.ones((len(some), 1), dtype=bool), present], axis=1)
+            found.append(Choices(some, members, present, self.signs[many[some]]))
+        return tuple(found)
+
+    def renumbered(self, place: Index, n: int) -> RivalSets:
+        """The same sets where row i has become row place[i], members in order; n rows were items."""
+        members, first = place[self.members], n + self.n_anchors
+        new = place[first : first + len(self.ahead)]
+        ahead = place[self.ahead[np.argsort(new)[np.count_nonzero(new < 0) :]]]
+        return replace(self, members=members[np.lexsort((members, self.owners))], ahead=ahead)
 
     def in_order(self) -> tuple[RivalSets, Index]:
         """The sets in an order that depends on nothing but their members, and where each one was."""

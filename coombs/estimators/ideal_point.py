@@ -22,7 +22,7 @@ from coombs.inference.infer import SHARED, WHOLE, Inference, infer, refresh, rou
 from coombs.inference.kinds import METRICS
 from coombs.inference.mixture import Mixture
 from coombs.inference.posterior import LEVEL, quantiles
-from coombs.inference.smooth import Smooth
+from coombs.inference.smooth import MOST_ITEMS, Smooth
 from coombs.programs.program import Status
 from coombs.random_state import generator
 
@@ -133,6 +133,8 @@ class IdealPoint(TasteEstimator):
             return infer(answers, name, rng, lapse=self._lapse, effects=effects, start=start, effort=effort)
 
         mixture = Mixture(tuple(part(name, wanted) for name in names))
+        if names[-1] == "none" and not mixture.weights[-1]:
+            mixture = Mixture(mixture.parts[:-1])
         if not wanted and self.item_effects == "auto" and _lacks_effects(mixture):
             mixture = Mixture((*mixture.parts, part(mixture.described.main.name, True)))
         return estimate(mixture if effort is WHOLE else mixture.extended(rng), answers)
@@ -153,7 +155,10 @@ class IdealPoint(TasteEstimator):
     def _candidates(self, answers: Answers) -> tuple[str, ...]:
         if not answers.items.shape[1]:
             return ("items",)
-        return AVERAGED if self.metric == "auto" else (self.metric,)
+        if self.metric != "auto":
+            return (self.metric,)
+        # A smooth taste for very many items is rough, and a linear one may be all that the answers tell.
+        return (*AVERAGED, "none") if len(answers.items) > MOST_ITEMS else AVERAGED
 
     def _doubt(self, fit: Fit) -> str | None:
         if fit.status == Status.CHAINS_APART:
@@ -196,9 +201,10 @@ class IdealPoint(TasteEstimator):
             raise InputError("The new answers are about other items; fit to all answers instead.")
         data = Comparisons.concatenate([old, new])
         parts = () if self._mixture is None else self._mixture.parts
-        if not parts or not all(map(_goes_on, parts)) or len(new) > 1 + NEWS * len(old) or data.shapes:
-            return self.fit(data)
         known, answers = self._answers(old), self._answers(data)
+        goes_on = all(map(_goes_on, parts)) and answers.sets is None
+        if not parts or not goes_on or len(new) > 1 + NEWS * len(old):
+            return self.fit(data)
         rng = generator(self.random_state, len(data))
 
         def again(part: Inference | Smooth) -> Inference | Smooth:

@@ -17,12 +17,13 @@ import numpy as np
 
 import coombs
 from coombs.data import files
-from coombs.data.answers import Answers, HeldOut
+from coombs.data.answers import Answers
 from coombs.data.catalogue import item_table
 from coombs.data.comparisons import Comparisons
 from coombs.data.directions import Directions
 from coombs.data.encoding import Encoding, FeatureColumn, Mark
 from coombs.data.graph import ComparisonGraph
+from coombs.data.held_out import HeldOut
 from coombs.data.json_records import Reader, Schema, Writer
 from coombs.data.orders import Orders, Ratings
 from coombs.data.rival_sets import RivalSets

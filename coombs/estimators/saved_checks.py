@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from coombs.data.answers import Answers, HeldOut
+from coombs.data.answers import Answers
 from coombs.data.comparisons import Comparisons
 from coombs.data.directions import Directions
 from coombs.data.encoding import Encoding
 from coombs.data.graph import ComparisonGraph
+from coombs.data.held_out import HeldOut
 from coombs.data.orders import NONE, Orders, Ratings
 from coombs.data.orders import SHAPES as SHAPE_NAMES
 from coombs.data.rival_sets import RivalSets
@@ -49,7 +50,7 @@ SHAPES: Mapping[type, Mapping[str, str]] = {
     Iterate: {"ideal_point": "D", "metric": "DD"},
     Orders: {"members": "m", "tiers": "m", "starts": "a", "shapes": "a", "weights": "a", "users": "a"},
     Ratings: {"items": "a", "levels": "a", "values": "v", "weights": "a", "users": "a"},
-    RivalSets: {"scales": "a", "members": "m", "starts": "q", "signs": "q"},
+    RivalSets: {"scales": "a", "members": "m", "starts": "q", "signs": "q", "ahead": "t"},
     HeldOut: dict.fromkeys(("winners", "losers", "questions", "weights", "shares", "chance"), "p"),
     Answers: {"items": "tK", "touched": "t", "winners": "p", "losers": "p", "weights": "p"},
     Directions: {"columns": "k", "signs": "k", "ranges": "k2", "points": "mK"},
@@ -175,7 +176,10 @@ def _wrong_fit(fit: Fit) -> str | None:
 def _wrong_answers(answers: Answers) -> str | None:
     n = answers.n_rows
     ends = np.concatenate([answers.winners, answers.losers])
-    if answers.sets is not None and not _has_places(answers.sets.members, n - answers.sets.n_sets):
+    sets = answers.sets
+    if sets is not None and not (
+        _has_places(sets.members, n - sets.n_sets) and _has_places(sets.ahead, len(answers.items))
+    ):
         return "of sets of items that are not there"
     if not len(ends) or not _has_places(ends, n) or not _has_places(answers.touched, answers.n_items):
         return "about items that are not there"
@@ -197,7 +201,7 @@ def _wrong_graph(graph: ComparisonGraph) -> str | None:
 
 
 def _wrong_target(target: Target) -> str | None:
-    n_more = 0 if target.sets is None else target.sets.n_anchors + target.sets.n_sets
+    n_more = 0 if target.sets is None else target.sets.n_rows
     if target.graph.n_items != len(target.items) + n_more or target.graph.n_answers != len(target.weights):
         return "about other items than its answers"
     if target.lapse is not None and not 0 <= target.lapse < 1:

@@ -7,8 +7,8 @@ the y with
 
     least |theta(y) - theta(m) - theta'(m) d|^2_H + |y - m - d|^2_P,
 
-where theta are M, v and the lapse's unknown, in which scores are linear, H is the answers' information about
-them, and P the prior's curvature. Of a posterior that is a Gaussian, this changes nothing.
+where theta are M, v and the unknowns of lapses and ties, in which scores are linear, H is the answers'
+information about them, and P the prior's curvature. Of a posterior that is a Gaussian, this changes nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coombs.inference.laplace import MOST_ANSWERS, information_pairs, prior_curvature
+from coombs.inference.information import information_pairs
+from coombs.inference.laplace import MOST_ANSWERS, prior_curvature
 from coombs.programs.cone import outer_features, triangle
 
 if TYPE_CHECKING:
@@ -59,8 +60,12 @@ class CurvedMoves:
         one, other = items[pairs.one], items[pairs.other]
         rows = np.hstack([outer_features(other) - outer_features(one), -2 * (other - one)])
         rows = np.column_stack([rows, pairs.to_lapse]) if target.lapse is None else rows
+        rows = np.column_stack([rows, pairs.to_head_start]) if target.has_ties else rows
         rows = rows * np.sqrt(share * pairs.size)[:, None]
-        return cls(target, mode[: target.n_features], rows.T @ rows, prior_curvature(target, mode))
+        information = rows.T @ rows
+        if target.has_ties:
+            information[-1, -1] += pairs.of_head_start
+        return cls(target, mode[: target.n_features], information, prior_curvature(target, mode))
 
     def mended(self, moves: Matrix, root: Matrix) -> Matrix:
         """(C, n) moves from the mode, from those of a Gaussian with this root of its covariance."""

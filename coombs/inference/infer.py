@@ -13,6 +13,7 @@ from coombs.data.tables import Levels
 from coombs.inference import laplace
 from coombs.inference.curved import CurvedMoves
 from coombs.inference.evidence import bridge
+from coombs.inference.information import information_pairs
 from coombs.inference.kinds import KINDS
 from coombs.inference.left_out import LeftOut, leave_out
 from coombs.inference.levels import WithLevels, padded, plain_columns, with_levels
@@ -166,9 +167,8 @@ class Inference:
         """The same where answers are not only about two items."""
         target, n = self.target, len(self.target.items)
         slope = np.mean([target.to_scores(draw) for draw in draws], axis=0)[:n]
-        information = laplace.information_pairs(target, draws[0])
-        ends = np.concatenate([information.one, information.other])
-        expected = np.bincount(ends, np.tile(information.size, 2), len(slope) + target.n_anchors)[:n]
+        information = information_pairs(target, draws[0])
+        expected = information.of_each(n + target.n_anchors)[:n]
         return float((slope**2 - expected).sum() / np.sqrt(2 * (expected**2).sum() + 1e-12))
 
 

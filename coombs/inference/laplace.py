@@ -12,8 +12,8 @@ import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
 from scipy.sparse import diags_array
 
-from coombs.data.answers import ANCHOR_WIDTH, LAPSE_WIDTH
-from coombs.data.graph import ComparisonGraph
+from coombs.data.rival_sets import ANCHOR_WIDTH
+from coombs.inference.information import information_pairs
 from coombs.inference.levels import WithLevels
 from coombs.inference.target import EFFECT_WIDTH, ScoreParameters
 from coombs.programs.cone import congruence, outer_features, smat, svec, triangle
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from coombs.data.graph import Index, Matrix, Vector
+    from coombs.inference.information import InformationPairs
     from coombs.inference.target import Target
 
 MOST_ANSWERS = 12_000
@@ -208,9 +209,8 @@ def with_widths(target: Target, y: Vector, root: Matrix) -> Any:
         return root
     sizes = own_sizes(target, y)
     kept = sizes > 0
-    pairs = information_pairs(target, y)
-    both = np.bincount(np.concatenate([pairs.one, pairs.other]), np.tile(pairs.size, 2), len(sizes))
-    return _Blocks(root, 1 / np.sqrt(1 + sizes[kept] ** 2 * both[kept]))
+    each = information_pairs(target, y).of_each(len(sizes))
+    return _Blocks(root, 1 / np.sqrt(1 + sizes[kept] ** 2 * each[kept]))
 
 
 def own_sizes(target: Target, y: Vector) -> Vector:
@@ -245,10 +245,15 @@ def curvature(target: Target, y: Vector, rng: np.random.Generator) -> Matrix:
     rows = _margin_rows(target, y, pairs)
     if target.lapse is None:
         rows = np.column_stack([rows, pairs.to_lapse])
+    if target.has_ties:
+        rows = np.column_stack([rows, pairs.to_head_start])
     # Single precision is enough: the answers are a sample.
     scaled = rows.astype(np.float32) * np.sqrt(share * pairs.size, dtype=np.float32)[:, None]
     hessian: Matrix = (scaled.T @ scaled).astype(float)
-    return hessian + prior_curvature(target, y)
+    hessian += prior_curvature(target, y)
+    if target.has_ties:
+        hessian[-1, -1] += pairs.of_head_start
+    return hessian
 
 
 def prior_curvature(target: Target, y: Vector) -> Matrix:
@@ -310,7 +315,7 @@ def draw(
         told = np.zeros((len(sizes), count))
         told[: len(target.items)] = target.of_items(replace(target.scores(y), effects=None))
         told[: len(target.items)] -= target.of_items(replace(target.scores(mode[None]), effects=None))
-        laplacian = pairs.graph(len(sizes)).laplacian(pairs.size)
+        laplacian = pairs.laplacian(len(sizes))
         spread = _own_root(laplacian, sizes[kept], kept)
         answer = -sizes[kept][:, None] * (spread @ (spread.T @ (laplacian @ told)[kept]))
         first = target.n - int(kept.sum())
@@ -325,61 +330,6 @@ def _own_root(laplacian: Any, sizes: Vector, kept: NDArray[np.bool_]) -> Any:
     dense = laplacian if isinstance(laplacian, np.ndarray) else laplacian.toarray()
     scaled = dense[np.ix_(kept, kept)] * np.outer(sizes, sizes)
     return whitening(scaled + np.eye(len(sizes)))
-
-
-@dataclass(frozen=True)
-class InformationPairs:
-    """Fisher information of differences of two rows' scores: sum of size (s_one - s_other)^2.
-
-    `to_lapse` is what the lapse's unknown counts for beside a difference.
-    """
-
-    one: Index
-    other: Index
-    size: Vector
-    to_lapse: Vector
-
-    def only(self, rows: Index) -> InformationPairs:
-        """Some of them."""
-        return InformationPairs(self.one[rows], self.other[rows], self.size[rows], self.to_lapse[rows])
-
-    def graph(self, n_rows: int) -> ComparisonGraph:
-        """Rows joined by them."""
-        return ComparisonGraph(self.one, self.other, n_rows)
-
-
-def information_pairs(target: Target, y: Vector) -> InformationPairs:
-    """What the answers tell about items and anchors at y; a choice among several, of every two of them."""
-    to_margin, information, to_lapse = _information(target, y)
-    graph, ratio = target.graph, to_lapse / to_margin
-    if target.sets is None or not target.sets.n_sets:
-        return InformationPairs(graph.winners, graph.losers, information, ratio)
-    base = graph.n_items - target.sets.n_sets
-    plain = np.maximum(graph.winners, graph.losers) < base
-    rows, lapse = target.of_rows(target.scores(y[None]))[0][:, 0], float(target.scores(y[None]).lapse[0])
-    ends = np.append(target.sets.starts, len(target.sets.members))
-    one, other = [graph.winners[plain]], [graph.losers[plain]]
-    size, ratios = [information[plain]], [ratio[plain]]
-    for k in np.flatnonzero(~plain):
-        single, many = sorted((int(graph.winners[k]), int(graph.losers[k])))
-        members = np.append(target.sets.members[ends[many - base] : ends[many - base + 1]], single)
-        odds = np.exp(-target.sets.signs[many - base] * (rows[members] - rows[members].mean()))
-        odds /= odds.sum()
-        a, b = np.triu_indices(len(members), 1)
-        one.append(members[a])
-        other.append(members[b])
-        size.append(target.weights[k] * (1 - lapse) ** 2 * odds[a] * odds[b])
-        ratios.append(np.zeros(len(a)))
-    both = np.concatenate(one), np.concatenate(other)
-    return InformationPairs(*both, np.concatenate(size), np.concatenate(ratios))
-
-
-def _information(target: Target, y: Vector) -> tuple[Vector, Vector, Vector]:
-    """Of each answer: dp/d(margin), its weighted Fisher information there, dp/d(lapse's unknown)."""
-    p, sigma, lapse = target.probabilities(y)
-    to_margin = np.maximum((1 - lapse) * sigma * (1 - sigma), 1e-12)
-    information = target.weights * to_margin**2 / np.maximum(p * (1 - p), 1e-12)
-    return to_margin, information, (0.5 - sigma) * LAPSE_WIDTH * lapse * (1 - lapse)
 
 
 def _margin_rows(target: Target, y: Vector, pairs: InformationPairs) -> Matrix:

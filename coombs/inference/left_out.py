@@ -19,8 +19,8 @@ from coombs.inference.sampler import Ensemble
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from coombs.data.answers import HeldOut
     from coombs.data.graph import Index, Matrix, Vector
+    from coombs.data.held_out import HeldOut
     from coombs.inference.infer import Inference
     from coombs.inference.target import Target
 

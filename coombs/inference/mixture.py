@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import softmax
 
 from coombs.inference.averaging import average, by_evidence, predicted_by_evidence, stack
 from coombs.inference.infer import Inference, extend
@@ -95,9 +96,12 @@ class Mixture:
             return self
         result = Mixture(tuple(part for part, is_chosen in zip(self.parts, chosen, strict=True) if is_chosen))
         weights = self.weights[chosen]
-        alike = np.full(len(weights), 1 / len(weights))
+        if not weights.sum() > 0:
+            # All of them are negligible: as they are beside each other.
+            evidence = np.array([part.log_evidence for part in result.parts])
+            weights = softmax(evidence) if np.isfinite(evidence).all() else np.ones(len(weights))
         # Cached properties of a frozen record.
-        vars(result).update(weights=weights / weights.sum() if weights.sum() > 0 else alike, coin=coin)
+        vars(result).update(weights=weights / weights.sum(), coin=coin)
         if "left_out" in vars(self):
             vars(result)["left_out"] = tuple(np.array(self.left_out, dtype=object)[chosen])
         return result

@@ -13,12 +13,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import block_diag, cholesky, solve_triangular
 from scipy.special import expit, ndtri
 
+from coombs.data.answers import HEAD_START, HEAD_START_WIDTH
 from coombs.inference.kernel import features_of
-from coombs.inference.questions_left_out import left_out
-from coombs.inference.set_design import design_of
+from coombs.inference.questions_left_out import left_out_each
+from coombs.inference.set_design import SetDesign, design_of
 from coombs.inference.variational import Settled, Sites, settle
 from coombs.programs.program import Status
 
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 
 LINEAR, TOGETHER, EFFECT, LAPSE, ALONE = range(5)
-"""Places of the sizes and the lapse rate's log odds; the relevances follow, together and alone."""
+"""Places of the sizes and the lapse rate's log odds; the relevances follow, together and alone, and last the
+logarithm of the head start where ties are possible."""
 CENTRES = (math.log(1.5), 0.0, 0.0, math.log(0.02), 0.0)
 """Prior centres of the logarithms of those sizes, in logits of an answer, and of the lapse's log odds."""
 SIZE_WIDTH = 0.6
@@ -80,6 +82,9 @@ class Process:
         for where, value in fixed.items():
             self.centre[where] = value
         self.spread = _prior_root(d, tuple(fixed))
+        if has_ties(answers):
+            self.centre = np.append(self.centre, HEAD_START)
+            self.spread = block_diag(self.spread, HEAD_START_WIDTH)
 
     def place(self, u: Vector) -> Vector:
         """From prior deviations."""
@@ -98,7 +103,7 @@ class Process:
     def covariances(self, place: Vector) -> tuple[Matrix, Matrix, Matrix]:
         """Of the items' scores: the linear part's, that of all features together, (d, n, n) of each alone."""
         d, items = self.d, self.answers.items
-        r, q = np.exp(2 * place[5 : 5 + d]), np.exp(2 * place[5 + d :])
+        r, q = np.exp(2 * place[5 : 5 + d]), np.exp(2 * place[5 + d : 5 + 2 * d])
         linear = math.exp(2 * place[LINEAR]) / d * (items @ items.T)
         together = math.exp(2 * place[TOGETHER]) * np.exp(-np.tensordot(r, self._squares, 1) / 2)
         alone = math.exp(2 * place[ALONE]) / d * np.exp(-q[:, None, None] * self._squares / 2)
@@ -113,7 +118,8 @@ class Process:
         place, d = self.place(u), self.d
         linear, together, alone = self.covariances(place)
         summed = alone.sum(axis=0)
-        design = design_of(root_of(linear + together + summed, math.exp(2 * place[EFFECT])), self.answers)
+        root = root_of(linear + together + summed, math.exp(2 * place[EFFECT]))
+        design = design_of(root, self.answers, self.head_start(place))
         root, found = design.root, settle(design, float(expit(place[LAPSE])), start)
         eye = np.eye(len(root))
         b = solve_triangular(root, found.mean, lower=True, trans=1, check_finite=False)
@@ -132,7 +138,9 @@ class Process:
         slope[5 : 5 + d] = -(flat @ (along * together).ravel()) * np.exp(2 * place[5 : 5 + d])
         alone *= along
         own = np.einsum("jk,jk->j", flat, alone.reshape(d, -1))
-        slope[5 + d :] = -own * np.exp(2 * place[5 + d :])
+        slope[5 + d : 5 + 2 * d] = -own * np.exp(2 * place[5 + d : 5 + 2 * d])
+        if has_ties(self.answers):
+            slope[-1] = found.to_head_start
         return found.bound, self.spread.T @ slope, found
 
     def settle(self, u: Vector, start: Sites | None, tolerance: float | None = None) -> Settled:
@@ -140,7 +148,12 @@ class Process:
         place = self.place(u)
         linear, together, alone = self.covariances(place)
         root = root_of(linear + together + alone.sum(axis=0), math.exp(2 * place[EFFECT]))
-        return settle(design_of(root, self.answers), float(expit(place[LAPSE])), start, tolerance)
+        design = design_of(root, self.answers, self.head_start(place))
+        return settle(design, float(expit(place[LAPSE])), start, tolerance)
+
+    def head_start(self, place: Vector) -> float:
+        """That ties come from."""
+        return head_start_at(place, self.answers)
 
     def learn(self, start: Vector | None = None) -> Best:
         """The most likely sizes and relevances, and what the evidence is about them."""
@@ -163,6 +176,16 @@ class Process:
         status = Status.MAX_ITERATIONS if found.status == 1 else Status.CONVERGED
         at, covariance = self.settle(found.x, last[0].sites), _covariance(found.hess_inv)
         return Best(self, found.x, covariance, at, status, int(found.nfev))
+
+
+def has_ties(answers: Answers) -> bool:
+    """Whether a tie is possible."""
+    return answers.sets is not None and len(answers.sets.ahead) > 0
+
+
+def head_start_at(place: Vector, answers: Answers) -> float:
+    """That ties come from: its logarithm is the last of a place, if there are ties."""
+    return math.exp(place[-1]) if has_ties(answers) else 0.0
 
 
 def _covariance(steps: Any) -> Matrix:
@@ -221,7 +244,7 @@ class Best:
         # The symmetric root, which does not depend on the eigenvectors' signs or on their choice.
         points = self.u + ((normal @ vectors) * np.sqrt(values)) @ vectors.T
         # What is left out of sites that are not quite settled is off by more where they are matrices.
-        tolerance = ROUGHLY if self.process.answers.sets is None else ROUGHLY / 10
+        tolerance = ROUGHLY / 10 if isinstance(self.at.design, SetDesign) else ROUGHLY
         settled = [self.process.settle(point, self.at.sites, tolerance) for point in points]
         bounds = np.array([one.bound for one in settled])
         logs = bounds - (points**2).sum(axis=1) / 2 + (normal**2).sum(axis=1) / 2
@@ -244,11 +267,11 @@ class Best:
         not, a point counts by its weight over the probability that it gives to what is left out.
         """
         logs, settled = self._around
-        if self.process.answers.sets is not None:
+        if isinstance(self.at.design, SetDesign):
             # Each takes longer, and a few say nearly the same; of each its mirror image as well.
             some = np.concatenate([np.arange(SOME_POINTS) + i for i in (0, len(settled) // 2)])
             logs, settled = logs[some], [settled[i] for i in some]
-        each = [left_out(one) for one in settled]
+        each = left_out_each(settled)
         probabilities = np.array([one for one, _ in each])
         weights = logs[:, None] - np.array([of_pair for _, of_pair in each])
         weights = np.exp(weights - weights.max(axis=0))

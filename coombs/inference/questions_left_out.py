@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from coombs.inference.set_design import Choices, SetDesign, covariances, expect_choices, positive
-from coombs.inference.variational import Settled, mean_probability, without_pairs
+from coombs.data.rival_sets import Choices
+from coombs.inference.set_design import SetDesign, covariances, expect_choices, positive
+from coombs.inference.variational import Settled, without_pairs
 
 if TYPE_CHECKING:
     from coombs.data.graph import Index, Matrix, Vector
@@ -18,110 +19,146 @@ if TYPE_CHECKING:
 
 def left_out(found: Settled) -> tuple[Vector, Vector]:
     """Of each row held out: its probability without its question's sites, and the log of all of those."""
-    if not isinstance(found.design, SetDesign):
-        return without_pairs(found)
-    p, held = _Questions(found, found.design).probabilities(), found.design.answers.held_out
-    logs = np.bincount(held.questions, held.weights * np.log(p)).astype(float)
-    return p, logs[held.questions]
+    return left_out_each([found])[0]
+
+
+def left_out_each(found: list[Settled]) -> list[tuple[Vector, Vector]]:
+    """The same of several posteriors given the same answers."""
+    designs = [one.design for one in found if isinstance(one.design, SetDesign)]
+    if not designs:
+        return [without_pairs(one) for one in found]
+    held = designs[0].answers.held_out
+    result = []
+    for p in _Questions(tuple(found), tuple(designs)).probabilities():
+        logs = np.bincount(held.questions, held.weights * np.log(p)).astype(float)
+        result.append((p, logs[held.questions]))
+    return result
 
 
 @dataclass(frozen=True, eq=False)
 class _Questions:
-    """What the posterior says of what each question is about, without what its answers say.
+    """What posteriors say of what each question is about, without what its answers say.
 
     On the scores of what a question is about, its sites are a Gaussian of precision L and shift h; taking
-    it out of N(m, S) leaves the mean (I - S L)^-1 (m - S h) and the covariance (I - S L)^-1 S.
+    it out of N(m, S) leaves the mean (I - S L)^-1 (m - S h) and the covariance (I - S L)^-1 S. The first axis
+    of arrays is that of the posteriors.
     """
 
-    found: Settled
-    design: SetDesign
+    found: tuple[Settled, ...]
+    designs: tuple[SetDesign, ...]
 
     @cached_property
-    def scores(self) -> Vector:
+    def scores(self) -> Matrix:
         """Means, of items and anchors."""
-        result: Vector = self.design.root @ self.found.mean
-        return result
+        return np.array(
+            [design.root @ one.mean for one, design in zip(self.found, self.designs, strict=True)]
+        )
 
     @cached_property
     def across(self) -> Matrix:
-        """A root of their covariance."""
-        result: Matrix = solve_triangular(
-            self.found.lower, self.design.root.T, lower=True, check_finite=False
+        """Roots of their covariances."""
+        return np.array(
+            [
+                solve_triangular(one.lower, design.root.T, lower=True, check_finite=False).T
+                for one, design in zip(self.found, self.designs, strict=True)
+            ]
         )
-        return result.T
 
     @cached_property
     def choices(self) -> dict[int, tuple[Index, float]]:
         """Of each answer about more than two things: what it is about, and 1 for a best, -1 for a worst."""
         return {
             int(k): (one.members[i][one.present[i]], float(one.signs[i]))
-            for one in self.design.choices
+            for one in self.designs[0].choices
             for i, k in enumerate(one.rows)
         }
 
-    def probabilities(self) -> Vector:
+    def probabilities(self) -> Matrix:
         """Of each row held out."""
-        held = self.design.answers.held_out
-        pairs = np.maximum(held.winners, held.losers) < len(self.scores)
-        margin, variance = np.zeros((2, len(pairs)))
-        others: dict[int, list[tuple[int, Vector, Matrix]]] = {}
+        held, n = self.designs[0].answers.held_out, self.scores.shape[1]
+        pairs = np.maximum(*self.ends) < n
+        margin, variance = np.zeros((2, len(self.found), len(pairs)))
+        others: dict[int, list[tuple[int, Matrix, Matrix]]] = {}
         order = np.argsort(held.questions, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(held.questions[order])) + 1):
             members, mean, spread = self._without(rows)
             for k in rows.tolist():
                 there = np.searchsorted(members, self._about(k))
-                own = spread[np.ix_(there, there)]
+                own = spread[:, there[:, None], there]
                 if pairs[k]:
-                    margin[k] = mean[there[0]] - mean[there[1]]
-                    variance[k] = own[0, 0] + own[1, 1] - 2 * own[0, 1]
+                    margin[:, k] = mean[:, there[0]] - mean[:, there[1]]
+                    variance[:, k] = own[:, 0, 0] + own[:, 1, 1] - 2 * own[:, 0, 1]
                 else:
-                    others.setdefault(len(there), []).append((k, mean[there], own))
-        p = np.empty(len(pairs))
-        lapse = self.found.lapse
-        p[pairs] = mean_probability(margin[pairs], np.maximum(variance[pairs], 1e-12), lapse)
+                    others.setdefault(len(there), []).append((k, mean[:, there], own))
+        p = np.array(
+            [
+                design.mean_probability(margin[e], np.maximum(variance[e], 1e-12), self.found[e].lapse)
+                for e, design in enumerate(self.designs)
+            ]
+        )
         for some in others.values():
-            places, means, spreads = (np.array(part) for part in zip(*some, strict=True))
-            signs = np.array([self.choices[int(k)][1] for k in places])
-            asked = Choices(
-                places, np.zeros_like(means, dtype=np.intp), np.ones(means.shape, dtype=bool), signs
-            )
-            p[places] = expect_choices(means, positive(spreads), asked, lapse).p
+            self._set_choices(p, some)
         return p
+
+    def _set_choices(self, p: Matrix, some: list[tuple[int, Matrix, Matrix]]) -> None:
+        """Write the probabilities of choices among as many things, whose means and covariances are given."""
+        places, means, spreads = (np.array(part) for part in zip(*some, strict=True))
+        signs = np.array([self.choices[int(k)][1] for k in places])
+        shape = means[:, 0].shape
+        asked = Choices(places, np.zeros(shape, dtype=np.intp), np.ones(shape, dtype=bool), signs)
+        for e, one in enumerate(self.found):
+            p[e, places] = expect_choices(means[:, e], positive(spreads[:, e]), asked, one.lapse).p
 
     def _about(self, k: int) -> Index:
         """The items and anchors that a row is about: the chosen first, or the loser before the winner."""
-        held = self.design.answers.held_out
-        if k in self.choices:
-            return self.choices[k][0]
-        return np.array([held.losers[k], held.winners[k]])
-
-    def _without(self, rows: Index) -> tuple[Index, Vector, Matrix]:
-        """What a question is about, and mean and covariance of its scores without the question's answers."""
-        members = np.unique(np.concatenate([self._about(int(k)) for k in rows]))
-        precision, shift = np.zeros((len(members), len(members))), np.zeros(len(members))
-        for k in rows[rows < self.design.answers.held_out.n_answers]:
-            block, moved = self._sites[int(k)]
-            there = np.searchsorted(members, self._about(int(k)))
-            precision[np.ix_(there, there)] += block
-            shift[there] += moved
-        spread = self.across[members] @ self.across[members].T
-        left = np.linalg.inv(np.eye(len(members)) - spread @ precision)
-        return members, left @ (self.scores[members] - spread @ shift), left @ spread
+        return self.choices[k][0] if k in self.choices else np.array([self.ends[1][k], self.ends[0][k]])
 
     @cached_property
-    def _sites(self) -> dict[int, tuple[Matrix, Vector]]:
-        """Of each answer, its site's precision and shift on what it is about."""
-        design, here, result = self.design, self.found.expectation, {}
-        side = np.array([1.0, -1.0])
-        for i, k in enumerate(design.pair_rows.tolist()):
-            size = self.found.sites.precision[i]
-            result[k] = size * np.outer(side, side), (here.slope[i] + size * here.margin[i]) * side
-        for one, block in zip(design.choices, self.found.sites.blocks, strict=True):
-            at = self.scores[one.members]
-            moments = expect_choices(at, covariances(self.across, one.members), one, self.found.lapse)
-            weights = design.answers.weights[one.rows]
-            shifts = weights[:, None] * moments.slope + np.einsum("pkl,pl->pk", block, at)
+    def ends(self) -> tuple[Index, Index]:
+        """Winners and losers of the rows held out, of items ahead the items themselves."""
+        design = self.designs[0]
+        held, n = design.answers.held_out, len(design.answers.items)
+        winners, losers = (design.sets.items_of(rows, n) for rows in (held.winners, held.losers))
+        return winners, losers
+
+    def _without(self, rows: Index) -> tuple[Index, Matrix, Matrix]:
+        """What a question is about, and mean and covariance of its scores without the question's answers."""
+        members = np.unique(np.concatenate([self._about(int(k)) for k in rows]))
+        size = len(members)
+        precision, shift = np.zeros((len(self.found), size, size)), np.zeros((len(self.found), size, 1))
+        for k in rows[rows < self.designs[0].answers.held_out.n_answers]:
+            block, moved = self._sites[int(k)]
+            there = np.searchsorted(members, self._about(int(k)))
+            precision[:, there[:, None], there] += block
+            shift[:, there, 0] += moved
+        across = self.across[:, members]
+        spread = across @ across.transpose(0, 2, 1)
+        left = np.linalg.inv(np.eye(size) - spread @ precision)
+        mean = left @ (self.scores[:, members, None] - spread @ shift)
+        return members, mean[:, :, 0], left @ spread
+
+    @cached_property
+    def _sites(self) -> dict[int, tuple[Matrix, Matrix]]:
+        """Of each answer, its sites' precisions and shifts on what it is about."""
+        first, result, side = self.designs[0], {}, np.array([1.0, -1.0])
+        sizes = np.array([one.sites.precision for one in self.found])
+        pulls = np.array(
+            [one.expectation.slope + one.sites.precision * one.expectation.margin for one in self.found]
+        )
+        for i, k in enumerate(first.pair_rows.tolist()):
+            result[k] = sizes[:, i, None, None] * np.outer(side, side), pulls[:, i, None] * side
+        for place, one in enumerate(first.choices):
+            blocks = np.array([found.sites.blocks[place] for found in self.found])
+            shifts = np.array([self._shifts(e, one, blocks[e]) for e in range(len(self.found))])
             for i, k in enumerate(one.rows.tolist()):
-                there = one.present[i]
-                result[k] = block[i][np.ix_(there, there)], shifts[i][there]
+                there = np.flatnonzero(one.present[i])
+                result[k] = blocks[:, i, there[:, None], there], shifts[:, i, there]
         return result
+
+    def _shifts(self, e: int, one: Choices, blocks: Matrix) -> Matrix:
+        """The shifts of the sites of some choices in one of the posteriors."""
+        at, design = self.scores[e][one.members], self.designs[e]
+        moments = expect_choices(at, covariances(self.across[e], one.members), one, self.found[e].lapse)
+        weights = design.answers.weights[one.rows]
+        shifts: Matrix = weights[:, None] * moments.slope + np.einsum("pkl,pl->pk", blocks, at)
+        return shifts

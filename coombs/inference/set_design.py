@@ -14,47 +14,32 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import ndtri
 
-from coombs.data.answers import ANCHOR_WIDTH
+from coombs.data.rival_sets import ANCHOR_WIDTH
 from coombs.inference.variational import (
     Design,
     Expectation,
     Sites,
-    expected,
     squared_lengths,
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from coombs.data.answers import Answers
     from coombs.data.graph import Index, Matrix, Vector
-    from coombs.data.rival_sets import RivalSets
+    from coombs.data.rival_sets import Choices, RivalSets
 
-POINTS = 64
-"""Points that expectations of a choice are taken over."""
+POINTS = 32
+"""Points that expectations of a choice are taken over, at least."""
 JITTER = 1e-10
 """Share of one more than the largest variance that is added to all, so that a covariance has a root."""
 BLOCK = 4_000_000
 """Numbers of roots that are held at once."""
 
 
-class Choices(NamedTuple):
-    """Choices among at most K things: the members (P, K), the chosen first; 1 for best, -1 for worst.
-
-    Where there are fewer, the chosen one fills the rest, which is not `present`.
-    """
-
-    rows: Index
-    members: Index
-    present: NDArray[np.bool_]
-    signs: Vector
-
-
-def design_of(root: Matrix, answers: Answers) -> Design:
+def design_of(root: Matrix, answers: Answers, head_start: float = 0.0) -> Design:
     """Scores of the items as root z, and of anchors by unknowns of their own, which come last."""
-    if answers.sets is None:
-        return Design(root, answers)
-    return SetDesign(with_anchors(root, answers.sets.n_anchors), answers)
+    if answers.sets is None or not (answers.sets.n_sets or answers.sets.n_anchors):
+        return Design(root, answers, head_start)
+    return SetDesign(with_anchors(root, answers.sets.n_anchors), answers, head_start)
 
 
 def with_anchors(root: Matrix, n_anchors: int) -> Matrix:
@@ -81,17 +66,17 @@ class SetDesign(Design):
     @cached_property
     def pair_rows(self) -> Index:
         """Answers about two things."""
-        return np.flatnonzero(np.maximum(self.answers.winners, self.answers.losers) < len(self.root))
+        return np.flatnonzero(np.maximum(*self.answers.ends) < len(self.root))
 
     @cached_property
     def choices(self) -> tuple[Choices, ...]:
         """The others, by the number of things."""
-        return choices_of(self.answers, self.answers.winners, self.answers.losers)
+        return self.sets.choices(*self.answers.ends, self.answers.n_rows - self.sets.n_sets)
 
     @cached_property
     def rows(self) -> Matrix:
         """The margin of each answer about two things as a function of z."""
-        losers, winners = self.answers.losers[self.pair_rows], self.answers.winners[self.pair_rows]
+        winners, losers = (rows[self.pair_rows] for rows in self.answers.ends)
         result: Matrix = self.root[losers] - self.root[winners]
         return result
 
@@ -149,38 +134,17 @@ class SetDesign(Design):
     def _expect_pairs(self, lower: Matrix, scores: Vector, sites: Sites, lapse: float) -> Expectation:
         """The same of the answers about two things."""
         answers, own, n = self.answers, self.pair_rows, len(scores)
-        losers, winners, weights = answers.losers[own], answers.winners[own], answers.weights[own]
+        (winners, losers), weights = (rows[own] for rows in answers.ends), answers.weights[own]
         margin, variance = scores[losers] - scores[winners], np.zeros(len(own))
         if self.is_weighed:
             variance = squared_lengths(lower, self.rows)
-        log_p, slope, curvature, to_lapse = expected(margin, variance, lapse)
+        log_p, slope, curvature, to_lapse, to_head_start = self.of_margins(margin, variance, lapse, own)
         precision = np.maximum(weights * curvature, 1e-6 * weights)
         shifts = weights * slope + precision * margin
         shift = np.zeros(n) + np.bincount(losers, shifts, n) - np.bincount(winners, shifts, n)
         sums = float(weights @ log_p), float(sites.precision @ variance), float(weights @ to_lapse)
-        return Expectation(*sums, Sites(precision, shift), margin, variance, weights * slope)
-
-
-def choices_of(answers: Answers, winners: Index, losers: Index) -> tuple[Choices, ...]:
-    """Answers about sets of rivals, by the number of things that they are about."""
-    sets = answers.sets
-    assert sets is not None
-    base = answers.n_rows - sets.n_sets
-    single, many = np.minimum(winners, losers), np.maximum(winners, losers) - base
-    rows = np.flatnonzero(many >= 0)
-    sizes, found = sets.sizes[many[rows]], []
-    # Of about the same number of things, so that there are few arrays and little is filled up.
-    for rank in np.unique(np.ceil(np.log2(sizes + 1))):
-        some = rows[np.ceil(np.log2(sizes + 1)) == rank]
-        own = sets.sizes[many[some]]
-        place = np.arange(int(own.max()))
-        present = place < own[:, None]
-        at = sets.starts[many[some]][:, None] + np.minimum(place, own[:, None] - 1)
-        rivals = np.where(present, sets.members[at], single[some][:, None])
-        members = np.concatenate([single[some][:, None], rivals], axis=1)
-        present = np.concatenate([np.ones((len(some), 1), dtype=bool), present], axis=1)
-        found.append(Choices(some, members, present, sets.signs[many[some]]))
-    return tuple(found)
+        to_start = float(weights @ to_head_start)
+        return Expectation(*sums, Sites(precision, shift), margin, variance, weights * slope, to_start)
 
 
 class ChoiceMoments(NamedTuple):
@@ -196,11 +160,14 @@ class ChoiceMoments(NamedTuple):
 def expect_choices(mean: Matrix, covariance: Matrix, choices: Choices, lapse: float) -> ChoiceMoments:
     """Of choices, the chosen first; scores have these (P, K) means and (P, K, K) covariances."""
     k = mean.shape[1]
-    points = _points(k) if covariance.any() else np.zeros((1, k))
-    largest = 1 + covariance.diagonal(axis1=1, axis2=2).max(axis=1)
-    roots = np.linalg.cholesky(covariance + JITTER * largest[:, None, None] * np.eye(k))
-    scores = mean[:, None, :] + points @ roots.transpose(0, 2, 1)
-    value = np.where(choices.present[:, None, :], -choices.signs[:, None, None] * scores, -np.inf)
+    points = _points(k - 1) if covariance.any() else np.zeros((1, k - 1))
+    # Only how much each is away from the chosen one counts.
+    spread = covariance[:, 1:, 1:] - covariance[:, 1:, :1] - covariance[:, :1, 1:] + covariance[:, :1, :1]
+    largest = 1 + spread.diagonal(axis1=1, axis2=2).max(axis=1)
+    roots = np.linalg.cholesky(spread + JITTER * largest[:, None, None] * np.eye(k - 1))
+    scores = (mean[:, 1:] - mean[:, :1])[:, None, :] + points @ roots.transpose(0, 2, 1)
+    value = np.zeros((len(mean), len(points), k))
+    value[:, :, 1:] = np.where(choices.present[:, None, 1:], -choices.signs[:, None, None] * scores, -np.inf)
     value -= value.max(axis=2, keepdims=True)
     share = np.exp(value, out=value)
     share /= share.sum(axis=2, keepdims=True)
@@ -222,19 +189,25 @@ def expect_choices(mean: Matrix, covariance: Matrix, choices: Choices, lapse: fl
 
 @cache
 def _points(k: int) -> Matrix:
-    """(POINTS, k) of a standard normal, always the same, each with its mirror image."""
+    """Of a standard normal in k dimensions, always the same, each with its mirror image."""
     base = 2.0
     for _ in range(30):
         base = (1 + base) ** (1 / (k + 1))
     steps = (1 / base) ** np.arange(1, k + 1)
-    half: Matrix = ndtri((0.5 + np.arange(1, POINTS // 2 + 1)[:, None] * steps) % 1)
-    # So few points have not quite the variance of all.
-    half /= np.sqrt((half**2).mean(axis=0))
+    count = max(POINTS // 2, 2 * k)
+    half: Matrix = ndtri((0.5 + np.arange(1, count + 1)[:, None] * steps) % 1)
+    # So few points have not quite the covariance of all.
+    half = solve_triangular(cholesky(half.T @ half / count, lower=True), half.T, lower=True).T
     return np.concatenate([half, -half])
 
 
 def positive(blocks: Matrix) -> Matrix:
     """Without what curves the wrong way."""
+    try:
+        np.linalg.cholesky(blocks + JITTER * np.eye(blocks.shape[1]))
+        return blocks
+    except np.linalg.LinAlgError:
+        pass
     values, vectors = np.linalg.eigh((blocks + blocks.transpose(0, 2, 1)) / 2)
     result: Matrix = (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
     return result

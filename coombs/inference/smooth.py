@@ -21,9 +21,9 @@ from coombs.blas import serial
 from coombs.inference.kernel import Bumps, Kernel, features_of
 from coombs.inference.left_out import LeftOut
 from coombs.inference.obeying import obeying
-from coombs.inference.process import ALONE, EFFECT, LAPSE, LINEAR, TOGETHER, Process, root_of
+from coombs.inference.process import ALONE, EFFECT, LAPSE, LINEAR, TOGETHER, Process, head_start_at, root_of
 from coombs.inference.questions_left_out import left_out
-from coombs.inference.set_design import design_of, with_anchors
+from coombs.inference.set_design import SetDesign, design_of, with_anchors
 from coombs.inference.variational import Design, Settled, Sites, settle, squared_lengths
 from coombs.programs.program import Status
 
@@ -231,7 +231,7 @@ def posterior_at(
     # The columns of a feature share its relevances.
     feature = {j: k for k, columns in enumerate(features_of(blocks, d)) for j in columns}
     shared, n_features = [feature[j] for j in range(d)], len(set(feature.values()))
-    relevances, own = np.exp(place[5:]).reshape(2, n_features)[:, shared]
+    relevances, own = np.exp(place[5 : 5 + 2 * n_features]).reshape(2, n_features)[:, shared]
     kernel = Kernel(support, math.exp(place[TOGETHER]), math.exp(place[ALONE]), relevances, own, blocks)
     values, vectors = np.linalg.eigh(kernel(support))
     kept = values > LEAST * values[-1]
@@ -241,7 +241,7 @@ def posterior_at(
     if exact:
         whole = replace(kernel, support=answers.items)(answers.items)
         root = root_of(whole + size**2 * (answers.items @ answers.items.T), effect**2)
-    design = design_of(features if root is None else root, answers)
+    design = design_of(features if root is None else root, answers, head_start_at(place, answers))
     found = settle(design, float(expit(place[LAPSE])), sites)
     posterior = GaussianScores(found.mean, found.lower, features, root, d, size, effect, found.lapse)
     return basis, posterior, found
@@ -270,7 +270,7 @@ def infer_smooth(answers: Answers, *, lapse: float | None = None, effects: bool 
 
 def _left_out(found: Settled, rows: Index, answers: Answers, basis: Bumps, size: float) -> Vector:
     """The probability of each tested row, as predicted from answers about something else."""
-    if answers.sets is None:
+    if not isinstance(found.design, SetDesign):
         whole, here = found, found.expectation
         if not here.variance.any():
             variance = squared_lengths(found.lower, found.design.rows)
@@ -282,15 +282,19 @@ def _left_out(found: Settled, rows: Index, answers: Answers, basis: Bumps, size:
         return left_out(found)[0]
     # Nearly all of the answers were not learned from.
     features = np.hstack([size * answers.items, basis(answers.items)])
+    assert answers.sets is not None
     scores = with_anchors(features, answers.sets.n_anchors) @ found.mean
     every, held = answers.sets.extended(scores[:, None])[0][:, 0], answers.held_out
-    p: Vector = (1 - found.lapse) * expit(every[held.losers] - every[held.winners])
-    return p + found.lapse * held.chance
+    margin = every[held.losers] - every[held.winners]
+    p: Vector = (1 - found.lapse) * expit(margin) + found.lapse * held.chance
+    ties = answers.sets.are_ahead(held.losers, len(answers.items))
+    of_ties = replace(found.design, answers=answers).mean_probability(margin, np.zeros(len(p)), found.lapse)
+    return np.where(ties, of_ties, p)
 
 
 def _of_all(found: Settled, rows: Index, answers: Answers, basis: Bumps, size: float) -> Settled:
     """What was learned from some rows of the answers, as it is of all: those not used have empty sites."""
-    precision, shift = np.zeros((2, len(answers.winners)))
+    (winners, losers), (precision, shift) = answers.ends, np.zeros((2, len(answers.winners)))
     precision[rows], shift[rows] = found.sites[:2]
     n, blocks = len(answers.items), range(0, len(answers.items), BLOCK)
     scores, roots = np.empty(n), np.empty((n, len(found.mean)), dtype=np.float32)
@@ -301,12 +305,12 @@ def _of_all(found: Settled, rows: Index, answers: Answers, basis: Bumps, size: f
     variance = np.empty(len(precision))
     for begin in range(0, len(variance), BLOCK):
         part = slice(begin, begin + BLOCK)
-        away = roots[answers.losers[part]] - roots[answers.winners[part]]
+        away = roots[losers[part]] - roots[winners[part]]
         variance[part] = np.einsum("ij,ij->i", away, away)
     variance[rows] = found.expectation.variance
-    margin = scores[answers.losers] - scores[answers.winners]
+    margin = scores[losers] - scores[winners]
     here = found.expectation._replace(margin=margin, variance=variance)
-    empty = Design(np.zeros((0, 0)), answers)
+    empty = Design(np.zeros((0, 0)), answers, found.design.head_start)
     return found._replace(expectation=here, sites=Sites(precision, shift), design=empty)
 
 

@@ -4,7 +4,9 @@ Answer k with margin e = s_loser - s_winner has probability p = lapse / 2 + (1 -
 a careless person answers at random. Scores are s_i = x_i' M x_i - 2 v' x_i + e^r t_i, with (M, v) of a
 kind of preference and t_i an effect of item i that its features miss. The unknowns are the kind's,
 the lapse's, (r, t), and the scores of anchors. All is done for many points y at once, (C, n), in
-O(C (P + N d^2)). A choice among k has sets of rivals for losers (rival_sets.py), and lapse / k.
+O(C (P + N d^2)). A choice among k has sets of rivals for losers (rival_sets.py), and lapse / k. Where ties
+are possible, the loser of an answer has a head start h, and a tie the probability that remains,
+1 - sigma(e - h) - sigma(-e - h) = (e^2h - 1) sigma(e - h) sigma(-e - h).
 """
 
 from __future__ import annotations
@@ -17,17 +19,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.special import expit
 
-from coombs.data.answers import ANCHOR_WIDTH, LAPSE_ODDS, LAPSE_WIDTH
+from coombs.data.answers import HEAD_START, HEAD_START_WIDTH, LAPSE_ODDS, LAPSE_WIDTH
 from coombs.data.graph import ComparisonGraph
+from coombs.data.rival_sets import ANCHOR_WIDTH
+from coombs.inference.forms import forms_of
 from coombs.inference.kind import HALF_LOG_2_PI
-from coombs.programs.cone import triangle
 
 if TYPE_CHECKING:
     from coombs.data.answers import Answers
     from coombs.data.directions import Directions
     from coombs.data.graph import Index, Matrix, Vector
-    from coombs.data.rival_sets import RivalSets
+    from coombs.data.rival_sets import RivalSets, Shares
     from coombs.inference.kind import Kind, Quadratic
 
 EFFECT_SIZE = math.log(0.5)
@@ -38,63 +42,23 @@ EFFECT_WIDTH = 1.0
 """Its prior deviation."""
 SMALLEST_LAPSE = 1e-9
 """Added so that no answer is impossible."""
-LARGEST_PRODUCTS = 4_000_000
-"""Products of features are kept up to this many; beyond, forms are computed from the items each time."""
-
-
-class Forms:
-    """s_i = x_i' M x_i - 2 v' x_i for many (M, v), and back: O(N d^2) time, O(N d) memory."""
-
-    def __init__(self, items: Matrix) -> None:
-        self.items = items
-
-    def values(self, metric: Matrix, linear: Matrix) -> Matrix:
-        """(N, C), from (C, d, d) and (C, d)."""
-        result: Matrix = -2 * (self.items @ linear.T)
-        for column, one in enumerate(metric):
-            result[:, column] += np.einsum("nd,nd->n", self.items @ one, self.items)
-        return result
-
-    def pull(self, to_score: Matrix) -> tuple[Matrix, Matrix]:
-        """Gradients with respect to M and v, from that with respect to s, (N, C)."""
-        to_metric = [(self.items * column[:, None]).T @ self.items for column in to_score.T]
-        return np.array(to_metric), -2 * (to_score.T @ self.items)
-
-
-class Products:
-    """The same with all products of features at hand: one matrix product each way."""
-
-    def __init__(self, items: Matrix) -> None:
-        self._triangle = t = triangle(items.shape[1])
-        twice = np.where(t.rows == t.columns, 1, 2)
-        self.products = np.hstack([items[:, t.rows] * items[:, t.columns] * twice, -2 * items])
-        self.products = self.products.astype(items.dtype, copy=False)
-        self._half = np.where(t.rows == t.columns, 1, 0.5).astype(items.dtype)
-
-    def values(self, metric: Matrix, linear: Matrix) -> Matrix:
-        """(N, C), from (C, d, d) and (C, d)."""
-        t = self._triangle
-        # Points last, as they are in memory.
-        entries = metric.transpose(1, 2, 0)[t.rows, t.columns]
-        result: Matrix = self.products @ np.concatenate([entries, linear.T])
-        return result
-
-    def pull(self, to_score: Matrix) -> tuple[Matrix, Matrix]:
-        """Gradients with respect to M and v, from that with respect to s, (N, C)."""
-        joint, n = self.products.T @ to_score, len(self._half)
-        to_entries = joint[:n] * self._half[:, None]
-        return to_entries[self._triangle.unpack].transpose(2, 0, 1), joint[n:].T
+LARGEST_HEAD_START = 15.0
+"""In logits."""
 
 
 @dataclass(frozen=True)
 class ScoreParameters:
-    """What points y mean: one (M, v, lapse) and the item effects (or none) of each; scores of anchors."""
+    """What points y mean: one (M, v, lapse) and the item effects (or none) of each; scores of anchors.
+
+    `head_start` is that of the loser, where ties are possible.
+    """
 
     metric: Matrix
     linear: Matrix
     lapse: Vector
     effects: Matrix | None
     anchors: Matrix | None = None
+    head_start: Vector | None = None
 
 
 class Density(NamedTuple):
@@ -115,7 +79,7 @@ class _Probabilities(NamedTuple):
 
     p: Matrix
     sigma: Matrix
-    shares: Matrix
+    shares: Shares | None
 
 
 class Target:
@@ -142,11 +106,12 @@ class Target:
         self.own = kind.size(self.d)
         self.effect_size = EFFECT_SIZE if self.own else EFFECT_SIZE_ALONE
         self.n_anchors = 0 if sets is None else sets.n_anchors
-        self.n_features = self.own + (lapse is None)
+        self.has_ties = sets is not None and len(sets.ahead) > 0
+        self.n_features = self.own + (lapse is None) + self.has_ties
         self.n = self.n_features + (1 + len(items)) * effects + self.n_anchors
         self._weights: Vector = np.asarray(weights, dtype)
         self._total = float(weights.sum())
-        self._forms = (Products if items.size * self.d < LARGEST_PRODUCTS else Forms)(self.items)
+        self._forms = forms_of(self.items)
         self._buffers: Matrix = np.empty((3, 0, 0), dtype)
 
     @classmethod
@@ -164,12 +129,21 @@ class Target:
     @cached_property
     def chance(self) -> Vector:
         """(P, 1) probability of each answer if it is given at random; one number where all are of pairs."""
-        if self.sets is None or not self.sets.n_sets:
+        if self.sets is None or not (self.sets.n_sets or self.has_ties):
             return np.full((1, 1), 0.5, self.dtype)
-        count = np.ones(self.graph.n_items)
-        count[-self.sets.n_sets :] = self.sets.sizes
-        chance = 1 / (count[self.graph.winners] + count[self.graph.losers])
-        return chance.astype(self.dtype)[:, None]
+        count, base = np.ones(self.graph.n_items), self.graph.n_items - self.sets.n_sets
+        count[base - len(self.sets.ahead) : base] = 2
+        count[base:] = self.sets.sizes
+        winners = count[self.graph.winners]
+        winners[self._ties] = 1
+        return (1 / (winners + count[self.graph.losers])).astype(self.dtype)[:, None]
+
+    @cached_property
+    def _ties(self) -> Index:
+        """Answers that are ties."""
+        if self.sets is None:
+            return np.zeros(0, dtype=np.intp)
+        return np.flatnonzero(self.sets.are_ahead(self.graph.winners, len(self.items)))
 
     @cached_property
     def _incidence(self) -> csr_array:
@@ -242,7 +216,13 @@ class Target:
     def _scores(self, y: Matrix, at: Quadratic) -> ScoreParameters:
         effects = self._size(y) * y[:, self.effects_at] if self.effects else None
         anchors = ANCHOR_WIDTH * y[:, self.n - self.n_anchors :] if self.n_anchors else None
-        return ScoreParameters(at.metric, at.linear, self._lapse(y), effects, anchors)
+        head_start = self._head_start(y) if self.has_ties else None
+        return ScoreParameters(at.metric, at.linear, self._lapse(y), effects, anchors, head_start)
+
+    def _head_start(self, y: Matrix) -> Vector:
+        """Of each point; never so large that numbers overflow."""
+        found: Vector = np.exp(HEAD_START + HEAD_START_WIDTH * y[:, self.n_features - 1])
+        return np.minimum(found, LARGEST_HEAD_START)
 
     def _size(self, y: Matrix) -> Matrix:
         """(C, 1) the effects' size."""
@@ -264,14 +244,14 @@ class Target:
             result += scores.effects.T
         return result
 
-    def of_rows(self, scores: ScoreParameters) -> tuple[Matrix, Matrix]:
+    def of_rows(self, scores: ScoreParameters) -> tuple[Matrix, Shares | None]:
         """Scores of items, anchors and sets, (rows, C), and each member's share of its set."""
         s = self.of_items(scores)
         if self.sets is None:
-            return s, s[:0]
+            return s, None
         if scores.anchors is not None:
             s = np.concatenate([s, scores.anchors.T])
-        return self.sets.extended(s)
+        return self.sets.extended(s, scores.head_start)
 
     def value(self, y: Matrix) -> Vector:
         """The negative log posterior at each point, without its constant."""
@@ -327,13 +307,15 @@ class Target:
     def likelihood(self, scores: ScoreParameters) -> tuple[float, Matrix, Vector]:
         """Of one quadratic score: the negative log likelihood, and its slopes along M and v."""
         value, found = self._likelihood(scores)
-        to_metric, to_linear = self._forms.pull(self._to_score(scores, found)[0][: len(self.items)])
+        to_score = self._pulled(self._to_score(scores, found)[0], found)
+        to_metric, to_linear = self._forms.pull(to_score[: len(self.items)])
         return float(value[0]), to_metric[0], to_linear[0]
 
     def to_scores(self, y: Vector) -> Vector:
         """The slope of the negative log likelihood along each item's and anchor's score, at one point."""
         scores = self.scores(y[None])
-        return self._to_score(scores, self._probabilities(scores))[0][:, 0]
+        found = self._probabilities(scores)
+        return self._pulled(self._to_score(scores, found)[0], found)[:, 0]
 
     def probabilities(self, y: Vector) -> tuple[Vector, Vector, float]:
         """p and sigma of each answer at one point, and its lapse."""
@@ -361,8 +343,19 @@ class Target:
         sigma += 1
         np.reciprocal(sigma, out=sigma)
         np.multiply(sigma, 1 - scores.lapse, out=p)
+        if scores.head_start is not None and len(self._ties):
+            self._set_ties(s, scores, p, sigma)
         p += scores.lapse * self.chance
         return _Probabilities(p, sigma, shares)
+
+    def _set_ties(self, s: Matrix, scores: ScoreParameters, p: Matrix, sigma: Matrix) -> None:
+        """Write the rows of ties: (1 - lapse) q, and 1 + q'(e) / q in place of sigma."""
+        ties, head_start = self._ties, scores.head_start
+        assert head_start is not None
+        margin = s[self.graph.losers[ties]] - s[self.graph.winners[ties]]
+        first, second = expit(margin - head_start), expit(-margin - head_start)
+        p[ties] = (1 - scores.lapse) * np.expm1(2 * head_start) * first * second
+        sigma[ties] = 1 + first - second
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the scratch space."""
@@ -373,13 +366,21 @@ class Target:
             self._buffers = np.empty((3, self.graph.n_answers, n_points), self.dtype)
         return self._buffers
 
+    def _to_head_start(self, scores: ScoreParameters, found: _Probabilities) -> Vector:
+        """The slope along the head start of what ties are worth: dq/dh = sum of both sigma (1 - sigma)."""
+        p, away = found.p[self._ties], found.sigma[self._ties] - 1
+        decided = 1 - (p - scores.lapse / 3) / (1 - scores.lapse)
+        slope = (1 - scores.lapse) * (decided - (decided**2 + away**2) / 2) / p
+        result: Vector = -(self._weights[self._ties] @ slope)
+        return result
+
     def _to_score(self, scores: ScoreParameters, found: _Probabilities) -> tuple[Matrix, Vector]:
-        """The slope along each item's and anchor's score, and sum w c / p of each point, c being chance.
+        """The slope along each row's score, and sum w c / p of each point, c being chance.
 
         p and sigma are used up.
         """
         # (sigma - 1) (1 - lapse) sigma w / p, as (1 - lapse) sigma = p - lapse c.
-        p, sigma, shares = found
+        p, sigma, _ = found
         inverse = np.reciprocal(p, out=p)
         if self.chance.size > 1:
             inverse *= self.chance
@@ -390,19 +391,31 @@ class Target:
         sigma -= 1
         inverse *= sigma
         inverse *= self._weights[:, None]
-        to_rows = self._incidence @ inverse
-        return to_rows if self.sets is None else self.sets.pulled(to_rows, shares), total
+        return self._incidence @ inverse, total
+
+    def _pulled(self, to_rows: Matrix, found: _Probabilities) -> Matrix:
+        """The slope along each item's and anchor's score, from that along each row's."""
+        if self.sets is None or found.shares is None:
+            return to_rows
+        return self.sets.pulled(to_rows, found.shares)
 
     def _add_slope(
         self, gradient: Matrix, y: Matrix, at: Quadratic, scores: ScoreParameters, found: _Probabilities
     ) -> None:
         """Add the likelihood's gradient, from the probabilities, which are used up."""
-        to_all, total = self._to_score(scores, found)
+        of_ties = None if scores.head_start is None else self._to_head_start(scores, found)
+        to_rows, total = self._to_score(scores, found)
+        to_all = self._pulled(to_rows, found)
         to_score, own = to_all[: len(self.items)], y[:, : self.own]
         gradient[:, : self.own] += self.kind.pull(own, self.d, at, *self._forms.pull(to_score))
         if self.lapse is None:
             # sum w (sigma - c) / p = (sum w - sum w c / p) / (1 - lapse).
             gradient[:, self.own] += LAPSE_WIDTH * scores.lapse * (self._total - total)
+        if self.sets is not None and scores.head_start is not None:
+            # Losers are ahead by it; of a tie both are.
+            first = len(self.items) + self.n_anchors
+            slope = of_ties - to_rows[first : first + len(self.sets.ahead)].sum(axis=0)
+            gradient[:, self.n_features - 1] += HEAD_START_WIDTH * scores.head_start * slope
         if scores.effects is not None:
             gradient[:, self.n_features] += EFFECT_WIDTH * (to_score.T * scores.effects).sum(axis=1)
             gradient[:, self.effects_at] += self._size(y) * to_score.T

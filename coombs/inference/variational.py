@@ -7,6 +7,7 @@ taken to second order about its members' mean: see set_design.py.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,9 +16,13 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import expit
 
+from coombs.data.graph import ComparisonGraph
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from coombs.data.answers import Answers
-    from coombs.data.graph import Matrix, Vector
+    from coombs.data.graph import Index, Matrix, Vector
 
 
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
@@ -56,7 +61,7 @@ class Expectation(NamedTuple):
     """Under some Gaussian: the mean log likelihood, its slope along the lapse, and the best sites for it.
 
     `known` is the sum of the present sites' precisions times variances; `slope` is that of each answer's mean
-    log probability along its margin.
+    log probability along its margin; `to_head_start` that of all along the head start.
     """
 
     value: float
@@ -66,14 +71,19 @@ class Expectation(NamedTuple):
     margin: Vector
     variance: Vector
     slope: Vector
+    to_head_start: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Scores of items as root z, with whitened unknowns z ~ N(0, I), and margins s_loser - s_winner."""
+    """Scores of items as root z, with whitened unknowns z ~ N(0, I), and margins s_loser - s_winner.
+
+    Where ties are possible, the loser has a `head_start`.
+    """
 
     root: Matrix
     answers: Answers
+    head_start: float = 0.0
 
     def first_sites(self) -> Sites:
         """From nothing."""
@@ -83,19 +93,21 @@ class Design:
     def margins(self, whitened: Vector) -> Vector:
         """Of each answer."""
         scores = self.root @ whitened
-        result: Vector = scores[self.answers.losers] - scores[self.answers.winners]
+        winners, losers = self.answers.ends
+        result: Vector = scores[losers] - scores[winners]
         return result
 
     def pull(self, sites: Sites) -> Vector:
         """The sites' shifts along the unknowns."""
-        n, losers, winners = len(self.root), self.answers.losers, self.answers.winners
+        n, (winners, losers) = len(self.root), self.answers.ends
         to_score = np.bincount(losers, sites.shift, n) - np.bincount(winners, sites.shift, n)
         return to_score @ self.root
 
     @cached_property
     def rows(self) -> Matrix:
         """Each answer's margin as a function of z."""
-        result: Matrix = self.root[self.answers.losers] - self.root[self.answers.winners]
+        winners, losers = self.answers.ends
+        result: Matrix = self.root[losers] - self.root[winners]
         return result
 
     def posterior(self, sites: Sites) -> Matrix:
@@ -104,7 +116,7 @@ class Design:
         if len(precision) <= 2 * n:
             gram: Matrix = (self.rows * precision[:, None]).T @ self.rows
         else:
-            laplacian = self.answers.graph().laplacian(precision)
+            laplacian = ComparisonGraph(*self.answers.ends, n).laplacian(precision)
             gram = self.root.T @ (laplacian @ self.root)
         gram[np.diag_indices(len(gram))] += 1.0
         result: Matrix = cholesky(gram, lower=True, check_finite=False)
@@ -114,11 +126,37 @@ class Design:
         """Under the Gaussian with this mean and lower root of the precision, which the sites give."""
         weights, margin = self.answers.weights, self.margins(mean)
         variance = squared_lengths(lower, self.rows) if self.is_weighed else np.zeros(len(weights))
-        log_p, slope, curvature, to_lapse = expected(margin, variance, lapse)
+        log_p, slope, curvature, to_lapse, to_head_start = self.of_margins(
+            margin, variance, lapse, np.arange(len(weights))
+        )
         precision = np.maximum(weights * curvature, 1e-6 * weights)
         best = Sites(precision, weights * slope + precision * margin)
         sums = float(weights @ log_p), float(sites.precision @ variance), float(weights @ to_lapse)
-        return Expectation(*sums, best, margin, variance, weights * slope)
+        to_start = float(weights @ to_head_start)
+        return Expectation(*sums, best, margin, variance, weights * slope, to_start)
+
+    def mean_probability(self, margin: Vector, variance: Vector, lapse: float) -> Vector:
+        """Of all rows held out; margins are normal, of rows about more than two things no matter what."""
+        p, answers = mean_probability(margin, variance, lapse), self.answers
+        if answers.sets is not None and len(answers.sets.ahead):
+            held, n = answers.held_out, len(answers.items)
+            may = np.flatnonzero(answers.sets.are_ahead(held.losers, n))
+            tied = answers.sets.are_ahead(held.winners[may], n)[:, None]
+            at = margin[may, None] + np.sqrt(variance[may, None]) * NODES
+            p[may] = lapse / 3 + (1 - lapse) * (_win_or_tie(at, tied, self.head_start)[0] @ NODE_WEIGHTS)
+        return p
+
+    def of_margins(self, margin: Vector, variance: Vector, lapse: float, rows: Index) -> tuple[Vector, ...]:
+        """What `expected` says of some rows, and the mean slopes of log p along the head start."""
+        found = [*expected(margin, variance, lapse), np.zeros(len(margin))]
+        sets, n = self.answers.sets, len(self.answers.items)
+        if sets is not None and len(sets.ahead):
+            may = np.flatnonzero(sets.are_ahead(self.answers.losers[rows], n))
+            tied = self.answers.is_tie[rows[may]]
+            of_may = expected_ties(margin[may], variance[may], lapse, tied, self.head_start)
+            for whole, part in zip(found, of_may, strict=True):
+                whole[may] = part
+        return tuple(found)
 
     @property
     def is_weighed(self) -> bool:
@@ -148,6 +186,11 @@ class Settled(NamedTuple):
     def to_lapse(self) -> float:
         """The bound's slope along the lapse's log odds."""
         return self.expectation.to_lapse * self.lapse * (1 - self.lapse)
+
+    @property
+    def to_head_start(self) -> float:
+        """The bound's slope along the logarithm of the head start."""
+        return self.expectation.to_head_start * self.design.head_start
 
 
 def settle(
@@ -186,6 +229,36 @@ def expected(margin: Vector, variance: Vector, lapse: float) -> tuple[Vector, Ve
     return np.log(p) @ shares, slope @ shares, curvature @ shares, ((0.5 - sigma) / p) @ shares
 
 
+def expected_ties(
+    margin: Vector, variance: Vector, lapse: float, tied: NDArray[np.bool_], head_start: float
+) -> tuple[Vector, Vector, Vector, Vector, Vector]:
+    """The same where ties are possible, and the mean slope of log p along the head start.
+
+    With q the probability of a win or a tie without lapses: q'/q = a and (q'/q)' = b.
+    """
+    nodes, shares = (NODES, NODE_WEIGHTS) if variance.any() else (np.zeros(1), np.ones(1))
+    q, a, b, to_head_start = _win_or_tie(
+        margin[:, None] + np.sqrt(variance)[:, None] * nodes, tied[:, None], head_start
+    )
+    p = np.maximum(lapse / 3 + (1 - lapse) * q, 1e-300)
+    careful = (1 - lapse) * q / p
+    curvature = -careful * (b + (1 - careful) * a**2)
+    slopes = (careful * a) @ shares, curvature @ shares, ((1 / 3 - q) / p) @ shares
+    return np.log(p) @ shares, *slopes, ((1 - lapse) * to_head_start / p) @ shares
+
+
+def _win_or_tie(
+    margin: Matrix, tied: NDArray[np.bool_], head_start: float
+) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+    """q of a win or a tie; the first and second slope of log q along the margin; q's along the head start."""
+    first, second = expit(margin - head_start), expit(-margin - head_start)
+    curved = first * (1 - first), second * (1 - second)
+    q = np.where(tied, math.expm1(2 * head_start) * first * second, first)
+    a = np.where(tied, second - first, 1 - first)
+    b = -np.where(tied, curved[0] + curved[1], curved[0])
+    return q, a, b, np.where(tied, curved[0] + curved[1], -curved[0])
+
+
 def mean_probability(margin: Vector, variance: Vector, lapse: float) -> Vector:
     """Of an answer about two things whose margin is normal."""
     mean = np.empty(len(margin))
@@ -197,15 +270,23 @@ def mean_probability(margin: Vector, variance: Vector, lapse: float) -> Vector:
 
 
 def without_pairs(found: Settled) -> tuple[Vector, Vector]:
-    """Of each answer: its probability without the sites of its pair, and the log one of all of the pair's."""
-    answers = found.design.answers
-    pair = answers.questions
-    side = np.where(answers.winners < answers.losers, 1.0, -1.0)
+    """Of each row held out: its probability without the sites of its pair, and the log one of its answers.
+
+    A row that is no answer is about the same pair as one.
+    """
+    answers, held = found.design.answers, found.design.answers.held_out
+    pair, (winners, losers) = answers.questions, answers.ends
+    side = np.where(winners < losers, 1.0, -1.0)
     precision = np.bincount(pair, found.sites.precision)[pair]
     shift = side * np.bincount(pair, side * found.sites.shift)[pair]
     margin, variance = found.expectation.margin, np.maximum(found.expectation.variance, 1e-12)
     left = np.maximum(1 / variance - precision, 1e-9)
     margin = (margin / variance - shift) / left
-    p = mean_probability(margin, 1 / left, found.lapse)
-    of_pair: Vector = np.bincount(pair, answers.weights * np.log(p)).astype(float)[pair]
+    variance = 1 / left
+    if answers.sets is not None and len(held.winners) > len(pair):
+        at = np.unique(pair, return_index=True)[1][held.questions]
+        winners, losers = (answers.sets.items_of(rows, len(answers.items)) for rows in held[:2])
+        margin, variance = np.where(winners < losers, 1.0, -1.0) * (side * margin)[at], variance[at]
+    p = found.design.mean_probability(margin, variance, found.lapse)
+    of_pair: Vector = np.bincount(held.questions, held.weights * np.log(p)).astype(float)[held.questions]
     return p, of_pair

@@ -92,8 +92,8 @@ def unknowns(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown
 
 def _vague(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
     """Features of which the answers do not tell what is wanted."""
-    vague = [one for one in ideal if one.verdict == NOT_KNOWN and not is_declared(case.est, one.feature)]
-    vague = vague if case.has_pattern is not False else []
+    told = ideal if case.has_pattern is not False else ()
+    vague = [one for one in told if one.verdict == NOT_KNOWN and not is_declared(case.est, one.feature)]
     categories = {one.name for one in case.columns if one.is_category}
     if names := [one.feature for one in vague if one.feature in categories]:
         yield NotKnown("not known yet", f"It is not known yet which levels are better: {', '.join(names)}.")

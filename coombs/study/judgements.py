@@ -230,7 +230,8 @@ def live_rows(answers: Sequence[AnyAnswer], n_items: int) -> LiveRows:
     known = [one for one in orders if len(one[1]) > 1 or one[0] == RANKING]
     if not known:
         return LiveRows(*pairs, None)
-    found = events(pairs, Orders.of(known), None, n_items)
+    no_ties = pairs[0][:0], pairs[1][:0], pairs[2][:0]
+    found = events(pairs, no_ties, Orders.of(known), None, n_items)
     return LiveRows(*found[:3], found.sets if found.sets.n_sets else None)
 
 

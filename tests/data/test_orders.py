@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coombs import Comparisons, IdealPoint, InputError
-from coombs.data.orders import GROUPS, events
+from coombs.data.orders import GROUPS
 
 ITEMS = np.arange(12.0).reshape(6, 2) ** 1.5
 NAMES = ["ale", "beer", "cider", "gin", "rum", "tea"]
@@ -21,8 +21,8 @@ FRAME = pd.DataFrame(ITEMS, index=NAMES, columns=["a", "b"])
 
 def compiled(data: Comparisons) -> set[tuple[Any, ...]]:
     """What is learned from: (winners, losers, weight), sets of rivals as sorted tuples."""
-    found = events(data._wins(), data.orders, data.ratings, data.n_items)
-    base = data.n_items + found.sets.n_anchors
+    found = data._events()
+    base = data.n_items + found.sets.n_single
     ends = np.append(found.sets.starts, len(found.sets.members))
 
     def thing(row: int) -> Any:
@@ -62,9 +62,19 @@ def test_none_of_these_is_a_thing_of_its_own() -> None:
 
 
 def test_a_tie_of_two_is_half_an_answer_each_way() -> None:
-    """As it is in pairs."""
+    """In a ranking, which says of things of one tier that they are alike."""
     ranking = Comparisons.from_rankings(ITEMS, [[[4, 1]]])
-    assert compiled(ranking) == compiled(Comparisons(ITEMS, [[1, 4]], y=[0]))
+    assert compiled(ranking) == {(1, 4, 0.5), (4, 1, 0.5)}
+
+
+def test_where_a_pair_is_tied_who_wins_does_so_against_a_head_start() -> None:
+    """Items 1, 2, 3 and 4 are ahead in the rows after all items; of a tie both are."""
+    tied = Comparisons(ITEMS, [[4, 1], [1, 4], [2, 3]], y=[0, 1, -1], weights=[2, 1, 1])
+    ahead = dict(zip([1, 2, 3, 4], range(len(ITEMS), len(ITEMS) + 4), strict=True))
+    wanted = {(ahead[1], ahead[4], 2.0), (1, ahead[4], 1.0), (3, ahead[2], 1.0)}
+    assert compiled(tied) == wanted
+    swapped = Comparisons(ITEMS, [[1, 4], [4, 1], [3, 2]], y=[0, -1, 1], weights=[2, 1, 1])
+    assert compiled(swapped) == wanted
 
 
 def test_what_is_not_ranked_is_below_the_rest_of_the_set_in_no_order() -> None:

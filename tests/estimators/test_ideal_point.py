@@ -685,6 +685,17 @@ def test_few_answers_with_item_effects_are_sampled(loved: Loved) -> None:
     assert ours.score(loved.others, loved.y_others) > theirs.score(loved.others, loved.y_others) + 0.05
 
 
+def test_a_linear_taste_is_averaged_where_described_things_are_very_many() -> None:
+    """With weak answers about things that come once each, more or less of a feature is what is found."""
+    rng = np.random.default_rng(0)
+    items = rng.standard_normal((640, 3))
+    pairs = np.arange(640).reshape(-1, 2)
+    y = np.where(items[::2, 0] - items[1::2, 0] + rng.logistic(size=320) > 0, 1, -1)
+    est = IdealPoint(items).fit(pairs, y)
+    assert "none" in [part.name for part in est._mixture.parts]
+    assert est.predict_proba(pairs)[:, 1] @ y > 0
+
+
 @pytest.mark.parametrize("metric", METRICS)
 def test_probabilities_with_item_effects_are_as_good_as_those_of_the_estimate(
     metric: str, loved: Loved

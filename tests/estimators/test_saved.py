@@ -142,6 +142,16 @@ def test_learning_goes_on_as_if_nothing_had_been_saved(case: str, tmp_path: Path
     assert_array_equal(back.partial_fit([[0, 5]]).distance(), est.partial_fit([[0, 5]]).distance())
 
 
+@pytest.mark.parametrize("metric", ["full", "smooth"])
+def test_a_fit_to_ties_is_the_same_again(metric: str, tmp_path: Path) -> None:
+    y = np.where(np.arange(len(PERSON.y)) % 4 == 0, 0, PERSON.y)
+    est = IdealPoint(PERSON.items, metric=metric).fit(PERSON.pairs, y)
+    loaded = again(est, tmp_path)
+    assert (loaded.predict_proba(PAIRS) == est.predict_proba(PAIRS)).all()
+    assert loaded.kinds() == est.kinds()
+    assert (loaded.partial_fit([[0, 1]]).rank() == est.partial_fit([[0, 1]]).rank()).all()
+
+
 def test_plots_are_drawn_from_the_same_numbers(tmp_path: Path) -> None:
     """Level sets, curves and the ranking with its intervals."""
     est = IdealPoint(PERSON.items, metric="full").fit(PERSON.pairs, PERSON.y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +13,13 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from coombs import Comparisons, IdealPoint
-from coombs.data.answers import ANCHOR_WIDTH, LAPSE_ODDS, LAPSE_WIDTH, Answers
+from coombs.data.answers import HEAD_START, HEAD_START_WIDTH, LAPSE_ODDS, LAPSE_WIDTH, Answers
+from coombs.data.rival_sets import ANCHOR_WIDTH
 from coombs.inference import set_design, variational
 from coombs.inference.infer import infer
+from coombs.inference.information import information_pairs
 from coombs.inference.kinds import KINDS
-from coombs.inference.laplace import information_pairs
+from coombs.inference.laplace import curvature
 from coombs.inference.process import Process
 from coombs.inference.questions_left_out import left_out
 from coombs.inference.set_design import Choices, expect_choices
@@ -46,6 +49,11 @@ def person(seed: int, shape: str, count: int = 12) -> Comparisons:
         return Comparisons.from_rankings(items, orders)
     if shape == "ties":
         return Comparisons.from_rankings(items, [[one[:2], *one[2:]] for one in orders])
+    if shape == "tied pairs":
+        away = np.array([scores[s[1]] - scores[s[0]] for s in sets]) + rng.logistic(size=count)
+        y = np.where(np.abs(away) < 0.7, 0, np.sign(away)).astype(int)
+        y[:2] = 0, -1
+        return Comparisons(items, [s[:2] for s in sets], y=y)
     if shape == "mixed":
         return Comparisons(items, [one[:2] for one in orders]) + Comparisons.from_rankings(items, orders[:5])
     worth = np.tile(-scores, 2) + rng.logistic(size=2 * N)
@@ -53,14 +61,16 @@ def person(seed: int, shape: str, count: int = 12) -> Comparisons:
     return Comparisons.from_ratings(items, np.tile(np.arange(N), 2), levels, users=["x"] * N + ["y"] * N)
 
 
-SHAPES = ["choices", "none", "best-worst", "rankings", "ties", "mixed", "ratings"]
+SHAPES = ["choices", "none", "best-worst", "rankings", "ties", "tied pairs", "mixed", "ratings"]
 
 
 def answers_of(data: Comparisons) -> Answers:
     return data.collected(data.items).canonical()
 
 
-def log_likelihood(scores: FloatArray, anchors: FloatArray, data: Comparisons, lapse: float) -> float:
+def log_likelihood(
+    scores: FloatArray, anchors: FloatArray, data: Comparisons, lapse: float, head_start: float
+) -> float:
     """By its definition, answer by answer."""
 
     def choice(chosen: int, rivals: list[int], sign: float) -> float:
@@ -68,9 +78,16 @@ def log_likelihood(scores: FloatArray, anchors: FloatArray, data: Comparisons, l
         worth = np.exp(-sign * values[[chosen, *rivals]])
         return float(np.log(lapse / len(worth) + (1 - lapse) * worth[0] / worth.sum()))
 
+    def rao_kupper(first: int, second: int, y: int) -> float:
+        (one, other), ahead = np.exp(-scores[[first, second]]), np.exp(head_start)
+        wins = one / (one + ahead * other), other / (other + ahead * one)
+        return float(np.log(lapse / 3 + (1 - lapse) * (1 - sum(wins), *wins)[y]))
+
     total = 0.0
-    for winner, loser, weight in zip(*data._wins(), strict=True):
-        total += weight * choice(winner, [loser], 1.0)
+    if head_start:
+        return sum(rao_kupper(*pair, y) for pair, y in zip(data.pairs, data.y, strict=True))
+    for winner, loser in data.pairs:
+        total += choice(winner, [loser], 1.0)
     if data.orders is not None:
         for chosen, rivals, sign, weight in data.orders.choices():
             total += weight * choice(chosen if chosen >= 0 else N, [r if r >= 0 else N for r in rivals], sign)
@@ -81,6 +98,19 @@ def log_likelihood(scores: FloatArray, anchors: FloatArray, data: Comparisons, l
                 threshold, passed = N + who * steps + step, step < level
                 total += choice(item, [threshold], 1.0) if passed else choice(threshold, [item], 1.0)
     return total
+
+
+def probabilities(
+    answers: Answers, scores: FloatArray, head_start: Any, winners: Any, losers: Any
+) -> FloatArray:
+    """Of rows, without lapses, from (n, C) scores of items and anchors."""
+    sets, n = answers.sets, len(answers.items)
+    assert sets is not None
+    rows = sets.extended(scores, head_start)[0]
+    wins = expit(rows[losers] - rows[winners])
+    one, other = (rows[sets.items_of(ends, n)] for ends in (winners, losers))
+    ties = 1 - expit(other - one - head_start) - expit(one - other - head_start)
+    return np.where(sets.are_ahead(winners, n)[:, None], ties, wins)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -98,7 +128,8 @@ def test_the_likelihood_is_that_of_the_definition_and_its_gradient_that_of_diffe
     every = np.zeros((N, 3))
     every[answers.touched] = of_items
     for k in range(3):
-        wanted = log_likelihood(every[:, k], anchors[k], data, float(meaning.lapse[k]))
+        start = 0.0 if meaning.head_start is None else float(meaning.head_start[k])
+        wanted = log_likelihood(every[:, k], anchors[k], data, float(meaning.lapse[k]), start)
         assert -found.likelihood[k] == pytest.approx(wanted, rel=1e-9)
     step = 1e-5
     moves = step * np.eye(target.n)
@@ -120,7 +151,7 @@ def test_the_posterior_of_choices_of_two_is_that_of_pairs(seed: int) -> None:
     assert one.leave_out().probabilities == pytest.approx(other.leave_out().probabilities, abs=5e-3)
 
 
-@pytest.mark.parametrize("shape", ["choices", "best-worst", "rankings", "ratings"])
+@pytest.mark.parametrize("shape", ["choices", "best-worst", "rankings", "tied pairs", "ratings"])
 def test_the_gaussian_is_that_of_weighted_draws_of_the_prior(shape: str) -> None:
     """Means within a third of a deviation, deviations within a third, the evidence near the bound."""
     data, rng = person(3, shape, count=4), np.random.default_rng(0)
@@ -132,14 +163,14 @@ def test_the_gaussian_is_that_of_weighted_draws_of_the_prior(shape: str) -> None
         process.settle(np.zeros(len(process.centre)), None),
         process.place(np.zeros(len(process.centre))),
     )
-    root, n_anchors = found.design.root, answers.sets.n_anchors  # type: ignore[union-attr]
+    n_anchors = answers.sets.n_anchors  # type: ignore[union-attr]
+    root = found.design.root
     draws = rng.standard_normal((200_000, root.shape[1])) @ root.T
     assert draws[:, len(answers.items) :].std(axis=0) == pytest.approx(
         np.full(n_anchors, ANCHOR_WIDTH), rel=0.02
     )
-    rows = answers.sets.extended(draws.T)[0]  # type: ignore[union-attr]
-    margins = rows[answers.losers] - rows[answers.winners]
-    logs = answers.weights @ np.log(0.02 * answers.chance[:, None] + 0.98 * expit(margins))
+    p = probabilities(answers, draws.T, found.design.head_start, answers.winners, answers.losers)
+    logs = answers.weights @ np.log(0.02 * answers.chance[:, None] + 0.98 * p)
     weights = np.exp(logs - logs.max())
     evidence = float(np.log(weights.mean()) + logs.max())
     assert found.bound == pytest.approx(evidence, abs=0.35)
@@ -175,15 +206,31 @@ def test_what_is_left_out_is_predicted_as_by_a_fit_without_it(shape: str) -> Non
         design = refit.design
         half = np.linalg.solve(refit.lower, design.root.T)
         draws = np.random.default_rng(0).standard_normal((20_000, len(half))) @ half
-        rows = answers.sets.extended((draws + design.root @ refit.mean).T)[0]  # type: ignore[union-attr]
+        scores = (draws + design.root @ refit.mean).T
         for k in np.flatnonzero(held.questions == question):
-            margin = rows[held.losers[k]] - rows[held.winners[k]]
             chance = answers.chance[k] if k < held.n_answers else 0.5
-            exact = (0.02 * chance + 0.98 * expit(margin)).mean()
+            q = probabilities(answers, scores, design.head_start, held.winners[[k]], held.losers[[k]])
+            exact = (0.02 * chance + 0.98 * q).mean()
             assert p[k] == pytest.approx(exact, abs=0.06)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+def test_the_information_of_pairs_that_may_be_tied_is_the_expected_curvature() -> None:
+    """Where every outcome counts for its probability, that is the curvature."""
+    items = np.random.default_rng(0).standard_normal((4, 2))
+    pairs = np.tile(np.column_stack(np.triu_indices(4, 1)), (3, 1))
+    answers = answers_of(Comparisons(items, pairs, y=np.repeat([1, 0, -1], 6)))
+    target = Target.about(answers, KINDS["none"], lapse=0.05)
+    y = np.random.default_rng(1).normal(0, 0.6, target.n)
+    moves = 1e-5 * np.eye(target.n)
+    # Without what the prior says.
+    expected, nothing = (target.reweighted(w) for w in (target.probabilities(y)[0], np.zeros(18)))
+    found = curvature(expected, y, np.random.default_rng(0)) - curvature(nothing, y, np.random.default_rng(0))
+    ahead, behind = (expected.gradient(at) - nothing.gradient(at) for at in (y + moves, y - moves))
+    hessian = (ahead - behind) / 2e-5
+    assert found == pytest.approx(hessian, abs=1e-4)
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape != "tied pairs"])
 def test_the_information_is_the_curvature_at_equal_scores(shape: str) -> None:
     """Of a choice among k: 1 / k^2 for every two of them."""
     answers = answers_of(person(2, shape))
@@ -191,7 +238,7 @@ def test_the_information_is_the_curvature_at_equal_scores(shape: str) -> None:
     y = np.zeros(target.n)
     pairs = information_pairs(target, y)
     n = len(answers.items) + target.n_anchors
-    laplacian = pairs.graph(n).laplacian(pairs.size)
+    laplacian = pairs.laplacian(n)
     wanted = np.zeros((n, n))
     for k in range(len(answers.winners)):
         rows = [answers.winners[k], answers.losers[k]]
@@ -213,7 +260,7 @@ def members_of(answers: Answers, row: int, base: int) -> list[int]:
     return [int(m) for m in sets.members[first : first + sets.sizes[row - base]]]
 
 
-@pytest.mark.parametrize("shape", ["choices", "rankings", "ratings"])
+@pytest.mark.parametrize("shape", ["choices", "rankings", "tied pairs", "ratings"])
 def test_order_of_answers_and_items_does_not_matter(shape: str) -> None:
     data = person(4, shape)
     order = np.random.default_rng(0).permutation(len(data))
@@ -227,16 +274,20 @@ def test_the_chance_of_all_answers_is_theirs_with_equal_items(shape: str) -> Non
     data = person(5, shape, count=5)
     answers, rng = data.collected(data.items), np.random.default_rng(0)
     n_anchors = answers.sets.n_anchors  # type: ignore[union-attr]
-    anchors = ANCHOR_WIDTH * rng.standard_normal((400_000 if n_anchors else 1, n_anchors))
-    rows = answers.sets.extended(np.concatenate([np.zeros((len(answers.items), len(anchors))), anchors.T]))[0]  # type: ignore[union-attr]
+    anchors = ANCHOR_WIDTH * rng.standard_normal((400_000 if n_anchors else 50_000, n_anchors))
+    rows = np.concatenate([np.zeros((len(answers.items), len(anchors))), anchors.T])
     lapses = expit(LAPSE_ODDS + LAPSE_WIDTH * rng.standard_normal(len(anchors)))
-    p = expit(rows[answers.losers] - rows[answers.winners])
+    starts = np.exp(HEAD_START + HEAD_START_WIDTH * rng.standard_normal(len(anchors)))
+    p = probabilities(answers, rows, starts, answers.winners, answers.losers)
     logs = answers.weights @ np.log(lapses * answers.chance[:, None] + (1 - lapses) * p)
     assert answers.log_chance == pytest.approx(np.logaddexp.reduce(logs) - np.log(len(logs)), abs=0.3)
 
 
-def test_many_rankings_take_laplaces_way_and_agree_with_sampling(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = answers_of(person(6, "rankings", count=150))
+@pytest.mark.parametrize(("shape", "count"), [("rankings", 150), ("tied pairs", 2_000)])
+def test_many_answers_take_laplaces_way_and_agree_with_sampling(
+    shape: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = answers_of(person(6, shape, count=count))
     sampled = infer(answers, "full", np.random.default_rng(0))
     monkeypatch.setattr("coombs.inference.infer.MOST_SAMPLED", 10)
     narrow = infer(answers, "full", np.random.default_rng(0))
@@ -252,11 +303,24 @@ def test_many_rankings_take_laplaces_way_and_agree_with_sampling(monkeypatch: py
     assert narrow.leave_out().accuracy == pytest.approx(sampled.leave_out().accuracy, abs=0.03)
 
 
+@pytest.mark.parametrize("shape", ["best-worst", "tied pairs"])
+def test_scores_far_apart_have_the_same_density(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where odds cannot be added up, members' shares of each set are."""
+    answers = answers_of(person(7, shape))
+    target = Target.about(answers, KINDS["full"], effects=True)
+    y = np.random.default_rng(0).normal(0, 0.6, (3, target.n))
+    one = target.density(y)
+    monkeypatch.setattr("coombs.data.rival_sets.WIDEST", 0.0)
+    other = target.density(y)
+    assert one.value == pytest.approx(other.value, rel=1e-9)
+    assert one.gradient == pytest.approx(other.gradient, abs=1e-9)
+
+
 def test_points_of_a_choice_have_the_moments_of_a_normal() -> None:
     for k in (2, 3, 5, 9):
         points = set_design._points(k)
         assert points.mean(axis=0) == pytest.approx(np.zeros(k), abs=1e-12)
-        assert (points**2).mean(axis=0) == pytest.approx(np.ones(k))
+        assert points.T @ points / len(points) == pytest.approx(np.eye(k))
     assert variational.MOST_PASSES > 10
 
 

@@ -12,9 +12,10 @@ from coombs.data.graph import ComparisonGraph
 from coombs.data.tables import FloatArray
 from coombs.inference import kind as prior
 from coombs.inference import wishart as wishart_kind
+from coombs.inference.forms import Forms, Products
 from coombs.inference.kind import Kind
 from coombs.inference.kinds import KINDS
-from coombs.inference.target import Forms, Products, Target
+from coombs.inference.target import Target
 from coombs.inference.wishart import Full
 from coombs.programs.cone import svec, triangle
 

@@ -11,7 +11,8 @@ from quadrature import integrate
 from scipy.optimize import minimize
 from scipy.stats import genpareto
 
-from coombs.data.answers import Answers, HeldOut
+from coombs.data.answers import Answers
+from coombs.data.held_out import HeldOut
 from coombs.data.tables import FloatArray
 from coombs.inference import averaging, infer, left_out
 from coombs.inference.averaging import average, stack
