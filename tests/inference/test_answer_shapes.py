@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from coombs import Comparisons, IdealPoint
 from coombs.data.answers import HEAD_START, HEAD_START_WIDTH, LAPSE_ODDS, LAPSE_WIDTH, Answers
-from coombs.data.rival_sets import ANCHOR_WIDTH
+from coombs.data.rival_sets import ANCHOR_WIDTH, Choices
 from coombs.inference import set_design, variational
 from coombs.inference.infer import infer
 from coombs.inference.information import information_pairs
@@ -22,7 +22,7 @@ from coombs.inference.kinds import KINDS
 from coombs.inference.laplace import curvature
 from coombs.inference.process import Process
 from coombs.inference.questions_left_out import left_out
-from coombs.inference.set_design import Choices, expect_choices
+from coombs.inference.set_design import expect_choices
 from coombs.inference.smooth import infer_smooth
 from coombs.inference.target import Target
 
