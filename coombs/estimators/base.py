@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -52,7 +52,7 @@ class Fit:
         return cls(metric, u, distances, *ended)
 
 
-class PairEstimator(Savable, Transforming, ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Fit, predict and rank for rows that are comparisons; a subclass adds its `_learn`.
 
     `fit` and `predict` take a `Comparisons`, pairs (n, 2) of items of the estimator's `items` by

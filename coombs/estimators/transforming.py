@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
     from coombs.data.tables import FloatArray, Names, TableLike
 
 
-class Transforming:
+class Transforming(TransformerMixin):  # type: ignore[misc]
     """Adds `transform` and the names that scikit-learn and metric-learn have for what belongs to it."""
 
     def transform(self: Any, X: TableLike) -> FloatArray:

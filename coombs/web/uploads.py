@@ -227,7 +227,14 @@ class Upload:
 
 
 def read_upload(content: bytes, file: str) -> Upload:
-    """An uploaded file, or an InputError in words."""
+    """An uploaded file of items, or an InputError in words."""
+    table = read_table(content, file)
+    _refuse_described(table)
+    return Upload(table)
+
+
+def read_table(content: bytes, file: str) -> NamedColumns:
+    """The table in an uploaded file, cells as text, or an InputError in words."""
     file = Path(file.replace("\\", "/")).name[:LONGEST_NAME] or "the file"
     if not content.strip():
         raise InputError(f"{file} is empty; it needs a header line and at least two rows.")
@@ -238,12 +245,11 @@ def read_upload(content: bytes, file: str) -> Upload:
             f'{file} is a Parquet file, which needs: pip install "coombs[frames]"; or bring it as CSV.'
         ) from error
     _refuse_large(table.n_rows, len(table.columns), file)
-    _refuse_described(table)
     if table.source != "parquet":
-        return Upload(table)
+        return table
     index = {} if table.index is None else {table.index_name: table.index}
     texts = {name: _texts(column) for name, column in (index | table.columns).items()}
-    return Upload(NamedColumns(texts, "csv", file, categorical=table.categorical))
+    return NamedColumns(texts, "csv", file, categorical=table.categorical)
 
 
 def read_names(text: str) -> Upload:

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from coombs import Comparisons, InputError, create_study, load_study
 from coombs.data import tables
-from coombs.data.catalogue import catalogue, item_table, table_for
+from coombs.data.catalogue import catalogue, item_table
 from coombs.data.encoding import CATEGORY, DATE, LOG, ORDERED, YES_NO, Encoding, FeatureColumn
 from coombs.data.known_orders import known_order
+from coombs.data.new_items import table_for
 from coombs.data.scaling import Scaler
 
 N = 12

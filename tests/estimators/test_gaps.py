@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from coombs import Comparisons, IdealPoint, InputError, create_study
-from coombs.data.catalogue import catalogue, item_table, shown_cells, table_for
+from coombs.data.catalogue import catalogue, item_table, shown_cells
 from coombs.data.encoding import Encoding
+from coombs.data.new_items import table_for
 from coombs.data.tables import FloatArray
 from coombs.insights.comparison_rows import comparison_rows
 

@@ -15,7 +15,7 @@ from coombs.web.pages.differences import compare_people, least_answers
 from coombs.web.pages.downloads import written
 from coombs.web.pages.rendering import download, go_to, render
 from coombs.web.routing import OWNER_ONLY, cache_of, slowly, study_called, study_path
-from coombs.web.uploads import people_names, read_upload
+from coombs.web.uploads import people_names, read_table
 
 router = APIRouter(prefix="/studies", dependencies=[OWNER_ONLY], include_in_schema=False)
 EXPORTS = {"answers.csv": ("csv", "text/csv"), "study.jsonl": ("jsonl", "application/jsonl")}
@@ -69,7 +69,7 @@ def add_answers(request: Request, name: str, file: Annotated[UploadFile | None, 
     try:
         if file is None or not file.filename:
             raise InputError("No file was chosen; choose a file of answers.")
-        add_table(study, read_upload(file.file.read(), file.filename).table)
+        add_table(study, read_table(file.file.read(), file.filename))
     except InputError as error:
         return _page(request, study, 422, refused=str(error))
     return go_to(f"{study_path(study.name)}#people")
