@@ -166,6 +166,7 @@ def check(study: Study, names: list[Any]) -> None:
         assert found == called and [type(name) for name in found] == [type(name) for name in called]
 
 
+@pytest.mark.slow
 @given(renamings)
 @settings(max_examples=12)
 def test_renaming_changes_nothing_of_a_study_but_the_names(names: list[Any]) -> None:
@@ -217,6 +218,7 @@ def test_the_result_ranks_the_items_that_were_preferred(start: int) -> None:
 # Command line and API
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("ids", [list(range(1, 13)), list(range(11, -1, -1)), [f"{i:03}" for i in range(12)]])
 def test_asking_about_numbered_items_ends_in_a_ranking_of_them(

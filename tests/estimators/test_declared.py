@@ -67,6 +67,7 @@ def test_items_outside_the_limits_come_last_and_are_never_preferred(
     assert wishing.rank_interval()[outside].min() > n_inside
 
 
+@pytest.mark.slow
 def test_what_was_declared_is_said_and_the_ranking_has_no_item_outside(
     wishing: IdealPoint, flats: pd.DataFrame
 ) -> None:

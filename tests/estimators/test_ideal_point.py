@@ -86,6 +86,7 @@ def fitted(truth: Preferences) -> IdealPoint:
 # What it recovers
 
 
+@pytest.mark.slow
 def test_the_papers_protocol_is_recovered() -> None:
     """Two features, 200 answers: u, M and the ranking, each time."""
     for seed in range(4):
@@ -116,6 +117,7 @@ def test_few_answers_are_used_better_than_by_single_step() -> None:
     assert (ours < theirs).all()
 
 
+@pytest.mark.slow
 def test_answers_given_at_random_are_found_out() -> None:
     """A tenth flipped is a lapse rate of 0.2, and does not spoil the ideal point."""
     ours, theirs = [], []
@@ -807,6 +809,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(people: Sure) -> None:
         assert 0.78 <= coverage <= 0.99
 
 
+@pytest.mark.slow
 def test_probabilities_are_those_of_answers_not_seen(people: Sure) -> None:
     """In each fifth of the probabilities, that share of the answers came."""
     pairs = list(zip(people.fits, people.truths, strict=True))

@@ -36,6 +36,7 @@ def test_the_first_answers_are_an_ideal_points() -> None:
     assert told(LINEAR, FIRST).smooth is not None
 
 
+@pytest.mark.slow
 def test_a_linear_taste_is_more_and_more_smooth() -> None:
     """Its draws take the place of those with an ideal, and rank the items."""
     belief = told(LINEAR, 50)
@@ -48,6 +49,7 @@ def test_a_linear_taste_is_more_and_more_smooth() -> None:
     assert some == pytest.approx(scores[:5, ::4], abs=1e-4) and (few == lapses[::4]).all()
 
 
+@pytest.mark.slow
 def test_an_ideal_stays_one() -> None:
     scores = 3 * ((ITEMS - [0.3, -0.2, 0.1]) ** 2).sum(axis=1)
     belief = told(scores, 50)

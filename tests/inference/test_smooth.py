@@ -388,6 +388,7 @@ def test_units_and_origin_of_features_do_not_matter(seed: int, size: float, orig
     )
 
 
+@pytest.mark.slow
 @laws
 @given(seed=SEEDS)
 def test_the_sign_of_a_feature_does_not_matter(seed: int) -> None:
@@ -520,6 +521,7 @@ def test_every_answer_is_predicted_where_only_some_are_learned_from() -> None:
     assert 0.55 < left.accuracy < 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_limits")
 def test_some_answers_are_stacked_with_another_kind() -> None:
     data = crowd(100, 2, 900)
@@ -543,6 +545,7 @@ def test_support_points_lose_little(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.corrcoef(one, two)[0, 1] > 0.98
 
 
+@pytest.mark.slow
 def test_items_beyond_the_support_are_learned_too() -> None:
     data = crowd(700, 2, 900)
     est = learn(data)
@@ -662,6 +665,7 @@ def test_a_fitted_average_is_pickled_small_and_the_same(name: str, request: pyte
     assert again.model_ == est.model_
 
 
+@pytest.mark.slow
 def test_partial_fit_of_an_average_is_a_fit_to_all() -> None:
     data = comparisons(5, 30, 3, 60)
     more = IdealPoint(data.items).fit(data.pairs[:57], data.y[:57]).partial_fit(data.pairs[57:], data.y[57:])

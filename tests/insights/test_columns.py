@@ -130,6 +130,7 @@ def test_importance_is_one_share_for_a_category(est: IdealPoint) -> None:
     assert data.importance[data.features.index("town")] > 0.15
 
 
+@pytest.mark.slow
 def test_curves_of_levels_have_a_value_for_each(est: IdealPoint) -> None:
     curves = {curve.feature: curve for curve in taste_curves_data(est)}
     assert curves["town"].draws.shape[1] == 3
@@ -139,6 +140,7 @@ def test_curves_of_levels_have_a_value_for_each(est: IdealPoint) -> None:
     assert "coast" in labels and "yes" in labels
 
 
+@pytest.mark.slow
 def test_maps_are_of_numbers_and_marked_in_the_users(est: IdealPoint) -> None:
     data = level_sets_data(est, "price", "size")
     ticks = axis_ticks(data.columns[0], data.xs[0], data.xs[-1], 4)
@@ -148,6 +150,7 @@ def test_maps_are_of_numbers_and_marked_in_the_users(est: IdealPoint) -> None:
     assert "town" not in [profile.feature for profile in feature_matrix_data(est).profiles]
 
 
+@pytest.mark.slow
 def test_a_report_is_written(est: IdealPoint, tmp_path: Path) -> None:
     text = report(est, tmp_path / "report.html").read_text()
     assert "coast" in text and "town=coast" not in text

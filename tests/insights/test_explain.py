@@ -221,6 +221,7 @@ def test_of_an_estimate_alone_nothing_is_said_to_be_borne_out() -> None:
         assert "what is wanted" not in flat(told)
 
 
+@pytest.mark.slow
 def test_a_model_file_keeps_what_is_not_known() -> None:
     """As the fit said it."""
     est = IdealPoint(metric="full").fit(answered(table(np.eye(4) + 0.1), np.arange(4.0), 6))
@@ -229,6 +230,7 @@ def test_a_model_file_keeps_what_is_not_known() -> None:
     assert told.unknowns and model.explain().unknowns == told.unknowns
 
 
+@pytest.mark.slow
 def test_a_feature_that_does_not_matter_gets_no_verdict() -> None:
     """The answers are as likely without it; of the other one they tell which way is better."""
     items = np.random.default_rng(4).uniform(-1, 1, (30, 2))
@@ -384,6 +386,7 @@ def test_a_simpler_kind_that_predicts_better_is_advised(phones: IdealPoint, told
     assert "metric='none' fits it" in told_phones.trust.advice
 
 
+@pytest.mark.slow
 def test_the_kinds_in_use_are_marked_also_of_an_average(anti_ideal: Comparisons) -> None:
     """A smooth taste that has all the weight is in use; of an average, each kind with its share."""
     est = IdealPoint().fit(anti_ideal)
@@ -400,6 +403,7 @@ def test_the_kinds_in_use_are_marked_also_of_an_average(anti_ideal: Comparisons)
     assert "in use (30 % of the average)" in flat(told) and "in use (70 % of the average)" in flat(told)
 
 
+@pytest.mark.slow
 def test_item_effects_are_told_by_their_size() -> None:
     """Items that answers rank against their features."""
     rng = np.random.default_rng(9)
@@ -608,6 +612,7 @@ def test_a_clear_taste_is_a_pattern_and_contradictions_are_none(
     assert contradicted.trust.accuracy <= 0.6 and contradicted.trust.log_loss > 0.65
 
 
+@pytest.mark.slow
 def test_coin_tossers_have_no_pattern() -> None:
     """The odds of 3 to 1 that a pattern takes come up for a coin less than one time in three."""
     found = 0

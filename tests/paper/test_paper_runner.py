@@ -29,6 +29,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for kind in kinds for p in folder.rglob(kind)}
 
 
+@pytest.mark.slow
 def test_same_seed_same_files_whatever_the_jobs(tmp_path: Path) -> None:
     """One process or two; another seed gives other numbers."""
     for jobs in (1, 2):
@@ -61,6 +62,7 @@ def test_a_run_goes_on_where_it_was_stopped_and_does_no_cell_twice(tmp_path: Pat
     assert len(trials) == 2 * len(experiment.cells(False))
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> None:
     """SIGKILL after the first cell; the rest comes out as if nothing had been."""
     out = tmp_path / "killed"

@@ -298,6 +298,7 @@ def test_a_worker_does_not_run_the_callers_script_again(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("run\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="a process is stopped as POSIX does")
 def test_the_page_goes_on_while_a_worker_hangs(study: Study) -> None:
     queue = LearningQueue(processes=1, time_limit=5)

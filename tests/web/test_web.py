@@ -1358,6 +1358,7 @@ def test_an_ideal_is_told_as_far_as_items_go() -> None:
     assert Column(np.array([335594.22, 1.0])).text(335594.22) == "335\u202f594"
 
 
+@pytest.mark.slow
 def test_how_people_differ_begins_with_who_agrees(client: TestClient, study: Study) -> None:
     for name, ideal in (("Ann", 0.0), ("Bob", 0.0), ("Cy", 2.0)):
         answered(study, name, 24, ideal)
