@@ -51,7 +51,8 @@ def rank(model: str, items: str, top: int | None, csv: str | None, as_json: bool
     (table, gaps), features = _read_items(items, saved), feature_names(saved)
     if (saved.findings or {}).get("has_pattern") is False:
         show.careful(f"{words.no_more(saved.n_people or 1)} This order is no better than chance.")
-    ranking = ranked(table, _distances(saved, table) + _effects(effects, table), gaps)
+    distances, inside = _distances(saved, table) + _effects(effects, table), _inside(saved, table)
+    ranking = ranked(table, distances, gaps, inside)
     shown = ranking[:top]
     measure = "distance" if saved.slope is None else "score"
     if csv:
@@ -111,6 +112,20 @@ def _effects(effects: dict[str, float], table: ItemTable) -> FloatArray:
     return np.array([effects.get(text, 0.0) for text in table.texts or [""] * len(table.matrix)])
 
 
+def _inside(model: Model, table: ItemTable) -> Any:
+    """(n,) whether items keep the limits that were declared; how many do not is said."""
+    from coombs.data.wishes import parse, wishes_of
+
+    told = [one["wish"] for one in (model.findings or {}).get("wishes", []) if one["wish"]]
+    names = feature_names(model)
+    limits = [wish for wish in told if parse(wish, names).is_limit]
+    inside = wishes_of(limits, table).inside
+    if not inside.all():
+        left = f"{len(inside) - int(inside.sum())} of {len(inside)} items"
+        show.note(f"{left} are outside the declared limits ({', '.join(limits)}) and left out.")
+    return inside
+
+
 def _distances(model: Model, table: ItemTable) -> FloatArray:
     """Of the items from a model's ideal, as long as they are numbers."""
     import numpy as np
@@ -134,8 +149,10 @@ def feature_names(model: Model) -> list[str]:
     return list(words.feature_names(model.feature_names, len(model.ideal_point)))
 
 
-def ranked(table: ItemTable, distances: FloatArray, gaps: Gaps = ()) -> list[dict[str, Any]]:
-    """All items, the best first; cells in `gaps` are not known."""
+def ranked(
+    table: ItemTable, distances: FloatArray, gaps: Gaps = (), inside: Any = None
+) -> list[dict[str, Any]]:
+    """All items, or those inside limits, the best first; cells in `gaps` are not known."""
     from coombs.data.catalogue import shown_cells
     from coombs.data.encoding import NOT_KNOWN
 
@@ -143,7 +160,8 @@ def ranked(table: ItemTable, distances: FloatArray, gaps: Gaps = ()) -> list[dic
     shown = shown_cells(table)
     for name, rows in gaps:
         shown[name] = [NOT_KNOWN if is_gap else cell for is_gap, cell in zip(rows, shown[name], strict=True)]
-    cells = list(shown.values())
+    cells, order = list(shown.values()), distances.argsort(kind="stable")
+    order = order if inside is None else order[inside[order]]
     return [
         {
             "rank": place,
@@ -151,7 +169,7 @@ def ranked(table: ItemTable, distances: FloatArray, gaps: Gaps = ()) -> list[dic
             "distance": float(distances[i]),
             "features": [column[i] for column in cells],
         }
-        for place, i in enumerate(distances.argsort(kind="stable"), start=1)
+        for place, i in enumerate(order, start=1)
     ]
 
 

@@ -41,16 +41,21 @@ class Directions:
     ranges: Matrix
     points: Matrix
     log_mass: float = 0.0
+    steepness: float = STEEPNESS
 
     @classmethod
-    def of(cls, items: Matrix, signs: Vector) -> Directions | None:
-        """Of the scaled items of a whole table, `signs` being 0 where nothing is declared."""
+    def of(cls, items: Matrix, signs: Vector, n_answers: float = 0.0) -> Directions | None:
+        """Of the scaled items of a whole table, `signs` being 0 where nothing is declared.
+
+        So many answers cannot pull harder than the directions hold.
+        """
         columns = np.flatnonzero(signs)
         if not len(columns):
             return None
         some = items[:, columns]
         ranges = np.column_stack([some.min(axis=0), some.max(axis=0)])
-        return cls(columns, signs[columns].astype(float), ranges, _outermost(items))
+        steepness = STEEPNESS + n_answers
+        return cls(columns, signs[columns].astype(float), ranges, _outermost(items), steepness=steepness)
 
     def only(self, columns: Index) -> Directions | None:
         """The same where only these columns are left, in this order."""
@@ -59,7 +64,8 @@ class Directions:
         if not len(kept):
             return None
         left = np.array([place[int(self.columns[k])] for k in kept], dtype=np.intp)
-        return Directions(left, self.signs[kept], self.ranges[kept], self.points[:, columns])
+        found = (self.signs[kept], self.ranges[kept], self.points[:, columns])
+        return Directions(left, *found, steepness=self.steepness)
 
     @cached_property
     def _lengths(self) -> Vector:
@@ -81,15 +87,15 @@ class Directions:
 
     def log_weight(self, metric: Matrix, linear: Matrix) -> Vector:
         """(C,) log of how far quadratic scores obey where they do least: 0 if they do, else very negative."""
-        return _log_sigmoid(STEEPNESS * self.gains(metric, linear).min(axis=1))[0]
+        return _log_sigmoid(self.steepness * self.gains(metric, linear).min(axis=1))[0]
 
     def log_weight_and_pull(self, metric: Matrix, linear: Matrix) -> tuple[Vector, Matrix, Matrix]:
         """The same, and its gradients along M (symmetric) and v."""
         gains = self.gains(metric, linear)
         where = gains.argmin(axis=1)
         least = np.take_along_axis(gains, where[:, None], axis=1)[:, 0]
-        total, slack = _log_sigmoid(STEEPNESS * least)
-        slack *= STEEPNESS * self._lengths.astype(metric.dtype)[:, None]
+        total, slack = _log_sigmoid(self.steepness * least)
+        slack *= self.steepness * self._lengths.astype(metric.dtype)[:, None]
         points = self.points.T.astype(metric.dtype)
         # Points last, as they are in memory. 2 (M x)_j is in both halves of M.
         to_metric, to_linear = np.zeros_like(metric.transpose(1, 2, 0)), np.zeros_like(linear.T)
@@ -103,7 +109,7 @@ class Directions:
     def log_weight_of(self, gains: Matrix) -> Vector:
         """The same from (S, k * lines) gains of other scores between the points of `lines`."""
         least = gains.reshape(len(gains), len(self.columns), -1).min(axis=2)
-        return _log_sigmoid(STEEPNESS * (GRID - 1) * least.T)[0]
+        return _log_sigmoid(self.steepness * (GRID - 1) * least.T)[0]
 
     def lines(self) -> tuple[Matrix, Matrix]:
         """Points that must be at least as good as others, in the same order: neighbours along a feature."""

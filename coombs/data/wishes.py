@@ -41,6 +41,7 @@ LIMITS: dict[str, Callable[[Any, Any], Any]] = {
 """How a limit is written, the longer signs first, and what a cell must be to keep it."""
 FORMS = "as 'price: less', 'size: more', 'price <= 1500', 'town != harbour' or 'balcony = yes'"
 """What messages say of how a wish is written."""
+_SIGNS = str.maketrans({"\u2264": "<=", "\u2265": ">=", "\u2260": "!="})
 BETWEEN = "|"
 """What stands between levels, any of which keeps a limit."""
 
@@ -90,7 +91,7 @@ class Wishes(NamedTuple):
 
 def parse(text: str, features: Sequence[str]) -> Wish:
     """A wish as somebody writes it; InputError where it is none."""
-    written = naming.text(text).strip()
+    written = naming.text(text).strip().translate(_SIGNS)
     # The longest first: "size of kitchen" is not "size".
     name = next((one for one in sorted(features, key=len, reverse=True) if _begins(written, one)), None)
     if name is None:

@@ -150,7 +150,8 @@ class IdealPoint(TasteEstimator):
             return data.collected(scaled, scaler.levels)
         declared = wishes_of(self.wishes, data.item_table).check()
         answers = keeping(data, declared.inside).collected(scaled, scaler.levels)
-        return replace(answers, directions=Directions.of(scaled, declared.signs[scaler.columns]))
+        signs, total = declared.signs[scaler.columns], float(answers.weights.sum())
+        return replace(answers, directions=Directions.of(scaled, signs, total))
 
     def _candidates(self, answers: Answers) -> tuple[str, ...]:
         if not answers.items.shape[1]:
@@ -271,7 +272,8 @@ class IdealPoint(TasteEstimator):
         (3, 2)
         """
         table = self._table(items)
-        return self._draws().distance_interval(table.matrix, self._effects_of(table, draws=True), level)
+        found = self._draws().distance_interval(table.matrix, self._own_effects(table, draws=True), level)
+        return found + self._outside(table)[:, None]
 
     def rank_interval(self, items: TableLike = None, level: float = LEVEL) -> NDArray[np.int_]:
         """Return the best and the worst rank that each item may have.

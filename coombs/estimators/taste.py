@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from coombs.inference.mixture import Mixture
     from coombs.insights import Explanation
 
-OUTSIDE = 1e3
+OUTSIDE = 1e6
 """What an item outside declared limits is farther away by, in logits: no taste makes up for it."""
 LEVELLED = 100
 """Items, at most, that set the additive constant of draws without an ideal point."""
@@ -138,7 +138,7 @@ class TasteEstimator(PairEstimator):
         is_scored = np.isnan(posterior.ideal_points).any(axis=1)
         means: FloatArray = distances.mean(axis=1)
         if told is None or told is posterior or np.isnan(told.ideal_points).all():
-            means[is_scored] = float(self.distances_.mean())
+            means[is_scored] = float((self.distances_ - self._outside(self._data.item_table)).mean())
             return means
         known = told.distances(items)[np.isfinite(told.ideal_points).all(axis=1)]
         ratios = known.mean(axis=1) / spread_of(known.T)
@@ -289,14 +289,22 @@ class TasteEstimator(PairEstimator):
 
         Zero for strangers; an item outside declared limits is farther away than all others.
         """
-        effects = self._own_effects(table, draws)
-        if not self.wishes or (inside := wishes_of(self.wishes, table).inside).all():
+        effects, outside = self._own_effects(table, draws), self._outside(table)
+        if not outside.any():
             return effects
-        outside = np.where(inside, 0.0, OUTSIDE)
         if effects is None:
             shape = (len(self.posterior_), len(outside)) if draws and self.posterior_ is not None else None
             return outside if shape is None else np.broadcast_to(outside, shape)
         return effects + outside
+
+    def _outside(self, table: ItemTable) -> FloatArray:
+        """(n,) what items outside declared limits are farther away by."""
+        names = self.model_.feature_names
+        if not self.wishes:
+            return np.zeros(len(table.matrix))
+        if table.features is None and names is not None:
+            table = table._replace(features=np.array(names, dtype=object))
+        return np.where(wishes_of(self.wishes, table).inside, 0.0, OUTSIDE)
 
     def _own_effects(self, table: ItemTable, draws: bool) -> FloatArray | None:
         """Effects of a table's items, zero for strangers; or (S, n) draws of them."""

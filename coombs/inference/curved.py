@@ -96,7 +96,7 @@ class CurvedMoves:
         """What is made least, and its slope along the moves."""
         table, own, d = triangle(self.target.d), self.target.own, self.target.d
         y, away = self.mode + here, here - moves
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             at = self.target.kind.expand(y[:, :own], d)
             entries = at.metric[:, table.rows, table.columns] * table.factors
             off = np.hstack([entries, at.linear, y[:, own:]]) - aim

@@ -12,7 +12,7 @@ from coombs.blas import serial
 from coombs.inference.belief import DRAWS, Belief
 from coombs.inference.kernel import Bumps
 from coombs.inference.process import Process
-from coombs.inference.smooth import Draws, posterior_at
+from coombs.inference.smooth import NEVER, Draws, posterior_at
 
 if TYPE_CHECKING:
     from coombs.data.answers import Answers
@@ -52,7 +52,7 @@ class LiveSmooth:
         draws, evidence = posterior.draws(DRAWS), found.bound + room
         if answers.directions is not None:
             draws, gain = posterior.obeying(answers.directions, basis, DRAWS)
-            evidence += gain
+            evidence = evidence + gain if math.isfinite(gain) else NEVER
         return cls(answers.touched, basis, draws, u, room, learned_from, evidence)
 
     def scores(self, items: Matrix, positions: Index) -> Matrix:

@@ -34,7 +34,10 @@ SHRINKS = 40
 
 
 def obeying(draw: Draw, gains: Gains, directions: Directions, count: int) -> tuple[Matrix, float]:
-    """Rows that obey, always the same ones, and the logarithm of the Gaussian's mass that does."""
+    """Rows that obey, always the same ones, and the logarithm of the Gaussian's mass that does.
+
+    Where hardly any of it does, as answers say the opposite, minus infinity: the rows obey in part then.
+    """
     rng = np.random.default_rng(0)
     here = _Ellipses(draw, gains, directions, rng, count)
     share, log_mass = 0.0, 0.0
@@ -49,7 +52,7 @@ def obeying(draw: Draw, gains: Gains, directions: Directions, count: int) -> tup
             here.move(share)
         if share == 1.0:
             break
-    return here.rows, log_mass
+    return here.rows, log_mass if share == 1.0 else -np.inf
 
 
 class _Ellipses:

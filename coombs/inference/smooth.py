@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from coombs.blas import serial
 from coombs.inference.kernel import Bumps, Kernel, features_of
-from coombs.inference.left_out import LeftOut
+from coombs.inference.left_out import LeftOut, smoothed
 from coombs.inference.obeying import obeying
 from coombs.inference.process import ALONE, EFFECT, LAPSE, LINEAR, TOGETHER, Process, head_start_at, root_of
 from coombs.inference.questions_left_out import left_out
@@ -51,6 +51,8 @@ PRIOR_DRAWS = 1_024
 """Draws of the prior that tell which share of it obeys."""
 BLOCK = 20_000
 """Items or answers that are predicted at once."""
+NEVER = -1e9
+"""Log evidence of what is not averaged with anything else."""
 LEAST = 1e-7
 """Directions with less than this share of the kernel's largest eigenvalue are left out."""
 
@@ -108,7 +110,7 @@ class GaussianScores:
         rows, log_mass = obeying(
             lambda rng, count: np.hstack(self._draw(rng, count)), gains, directions, count
         )
-        return self._meaning(rows), log_mass - before
+        return self._meaning(rows), log_mass - max(before, NEVER)
 
     def _draw(self, rng: np.random.Generator, count: int) -> tuple[Matrix, Matrix]:
         """The features' weights and the items' effects.
@@ -178,7 +180,11 @@ class Smooth:
         if self.answers.directions is None:
             return self
         draws, gain = self._draws_and_gain
-        result = replace(self, log_evidence=self.log_evidence + gain)
+        if self.answers.sets is None and np.isfinite(gain):
+            result = replace(self, log_evidence=self.log_evidence + gain, left=self._left_out(draws))
+        else:
+            # What it predicts of answers left out is not known: it is not averaged with others.
+            result = replace(self, log_evidence=NEVER, left=self.answers.held_out.chance)
         # A cached property of a frozen record.
         vars(result)["draws"] = draws
         return result
@@ -195,6 +201,22 @@ class Smooth:
     def leave_out(self) -> LeftOut:
         """Every answer predicted from those about other pairs."""
         return LeftOut(np.clip(self.left, 1e-9, 1 - 1e-9), self.answers.held_out)
+
+    def _left_out(self, draws: Draws) -> Vector:
+        """The probability of each answer, as predicted from others by draws that obey declared directions."""
+        answers = self.answers
+        scores: Matrix = (
+            -2 * (answers.items @ draws.linear.T) + self.basis(answers.items) @ draws.coefficients.T
+        )
+        scores += draws.effects.T if draws.effects.shape[1] else 0.0
+        p = expit(scores[answers.losers] - scores[answers.winners])
+        logs = np.log(draws.lapse / 2 + (1 - draws.lapse) * p)
+        pairs = answers.questions
+        ratios = np.zeros((int(pairs.max()) + 1, logs.shape[1]))
+        np.add.at(ratios, pairs, -answers.weights[:, None] * logs)
+        counts = smoothed(ratios)[0]
+        result: Vector = (counts[pairs] * np.exp(logs)).sum(axis=1)
+        return result
 
     def of_items(self, items: Matrix) -> Matrix:
         """(N, S) scores of items, without their effects."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coombs.data.directions import Directions
 from coombs.data.wishes import Wish, Wishes, keeping, wishes_of
 from coombs.insights.statements import NOT_KNOWN, DeclaredWish, FeatureVerdict
 from coombs.words import count
@@ -15,8 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from coombs.data.comparisons import Comparisons
+    from coombs.data.tables import FloatArray
     from coombs.estimators.base import PairEstimator
     from coombs.insights.case import Case
+
+
+CONTRADICTED = 0.45
+"""Share of answers predicted below which they seem to say the opposite of what was declared."""
+NEARLY = 0.05
+"""Logits between neighbouring values by which a direction may be broken for the rounding of a sampler."""
 
 
 def declared_of(est: PairEstimator) -> Wishes | None:
@@ -25,21 +33,47 @@ def declared_of(est: PairEstimator) -> Wishes | None:
     return wishes_of(given, est._data.item_table) if given else None
 
 
-def declared_wishes(case: Case) -> Iterator[DeclaredWish]:
-    """Each wish in words, then what the limits leave out of the answers."""
+def declared_wishes(case: Case, accuracy: float) -> Iterator[DeclaredWish]:
+    """Each wish in words, then what the limits leave out of the answers.
+
+    `accuracy` is that of predictions of answers that were not learned from.
+    """
     declared = declared_of(case.est)
     if declared is None:
         return
     n = len(declared.inside)
     for wish in declared.wishes:
         if not wish.is_limit:
-            yield DeclaredWish(str(wish), f"{wish.form.capitalize()} {wish.feature} is never worse.")
+            is_obeyed = _broken(case.est, wish) <= NEARLY
+            text = f"{wish.form.capitalize()} {wish.feature} is never worse."
+            opposite = f"{wish}: the answers say the opposite, so that it is not obeyed everywhere."
+            yield DeclaredWish(str(wish), text if is_obeyed else opposite)
             continue
         outside = n - int(wishes_of(str(wish), case.data.item_table).inside.sum())
         kept = f"{count(outside, 'item')} of {n} outside" if outside else "all items keep it"
         yield DeclaredWish(str(wish), f"{wish}: {kept}.")
     if not declared.inside.all():
         yield from _left_out(case.data, declared)
+    if declared.signs.any() and accuracy < CONTRADICTED:
+        text = "Answers are predicted worse than by a coin: they may say the opposite of what was declared."
+        yield DeclaredWish("", text)
+
+
+def _broken(est: PairEstimator, wish: Wish) -> float:
+    """By how much, at most, a direction is broken between neighbouring values of its feature, in logits."""
+    scaler, data = est._scaler, est._data
+    signs = wishes_of(str(wish), data.item_table).signs[scaler.columns]
+    directions = Directions.of(scaler.forward(data.items), signs)
+    if directions is None:
+        return 0.0
+
+    def scores(points: FloatArray) -> FloatArray:
+        whole = np.tile(data.items.mean(axis=0), (len(points), 1))
+        whole[:, scaler.columns] = scaler.centre[scaler.columns] + scaler.sizes[scaler.columns] * points
+        return est.model_.scores_of(whole)
+
+    better, worse = directions.lines()
+    return float((scores(better) - scores(worse)).max())
 
 
 def _left_out(data: Comparisons, declared: Wishes) -> Iterator[DeclaredWish]:
@@ -47,7 +81,8 @@ def _left_out(data: Comparisons, declared: Wishes) -> Iterator[DeclaredWish]:
     used, total = len(keeping(data, declared.inside)), len(data)
     if used == total:
         return
-    text = f"{count(total - used, 'answer')} of {total} not learned from, as the limits decide them."
+    text = f"{count(total - used, 'answer')} of {total} not learned from, as the limits decide them: how "
+    text += "well answers are predicted is about the others."
     winners, losers, _ = data.oriented()
     against = ~declared.inside[winners] & declared.inside[losers]
     pairs = len(np.unique(np.column_stack([winners, losers])[against], axis=0))

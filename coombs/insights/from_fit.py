@@ -87,7 +87,7 @@ def explain(
     case = case_of(est, items, level, top, compare, chosen)
     verdicts, shapes, levels = judged(est, case.level)
     trade_off_item, trade_offs = _trade_offs(case, item, verdicts)
-    users = case.data.answer_users
+    users, trust = case.data.answer_users, diagnostics.trust(case, verdicts)
     told = Explanation(
         source=FIT,
         has_pattern=case.has_pattern,
@@ -106,10 +106,10 @@ def explain(
         trade_off_item=trade_off_item,
         trade_offs=trade_offs,
         unknowns=tuple(diagnostics.unknowns(case, verdicts)),
-        trust=diagnostics.trust(case, verdicts),
+        trust=trust,
         ranking=tuple(_ranked(case, int(top))),
         tied=tuple(_tied(case)),
-        wishes=tuple(declared_wishes(case)),
+        wishes=tuple(declared_wishes(case, trust.accuracy)),
     )
     return told.without_claims() if told.has_pattern is False else told
 

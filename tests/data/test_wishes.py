@@ -46,6 +46,7 @@ def flats() -> ItemTable:
         ("rent<=1,500 EUR", Wish("rent", "<=", "1,500 EUR")),
         ("town == old | new", Wish("town", "=", "old | new")),
         ("town != harbour", Wish("town", "!=", "harbour")),
+        ("size \u2264 60", Wish("size", "<=", "60")),
     ],
 )
 def test_a_wish_is_read_and_written_again(text: str, wish: Wish) -> None:

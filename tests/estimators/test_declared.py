@@ -105,3 +105,27 @@ def test_wishes_that_cannot_be_get_a_sentence(
 ) -> None:
     with pytest.raises(InputError):
         IdealPoint(flats, wishes=wishes).fit(answers)  # type: ignore[arg-type]
+
+
+def test_many_answers_that_say_the_opposite_do_not_break_a_direction() -> None:
+    rng = np.random.default_rng(0)
+    items = rng.standard_normal((30, 2))
+    pairs = rng.integers(0, 30, (1200, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    first = 3 * (items[pairs[:, 0], 0] - items[pairs[:, 1], 0]) > rng.logistic(size=len(pairs))
+    pairs = np.where(first[:, None], pairs, pairs[:, ::-1])
+    for metric in ("none", "diagonal"):
+        est = IdealPoint(items, metric=metric, item_effects=False, wishes=["0: less"]).fit(pairs)
+        line = np.column_stack([np.linspace(items[:, 0].min(), items[:, 0].max(), 9), np.zeros(9)])
+        assert (np.diff(est.distance(line)) > -0.1).all()
+
+
+def test_limits_hold_for_feature_arrays_and_leave_intervals_at_their_items() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.uniform(0, 9, (12, 2)), columns=["q", "r"])
+    pairs = [tuple(rng.choice(12, 2, replace=False)) for _ in range(20)]
+    est = IdealPoint(frame, metric="smooth", wishes=["q <= 6"]).fit(pairs)
+    assert est.rank(np.array([[7.0, 1.0], [5.0, 1.0]])).tolist() == [1, 0]
+    low, high = est.distance_interval().T
+    middle = est.distances_
+    assert ((low - 1e-6 <= middle) & (middle <= high + 1e-6)).mean() > 0.7
