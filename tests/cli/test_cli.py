@@ -133,6 +133,7 @@ def test_errors_of_ours_are_not_hidden(run: Run, monkeypatch: pytest.MonkeyPatch
 # fit
 
 
+@pytest.mark.slow
 def test_fit_does_not_load_what_only_scikit_learn_might_need(shop: Path) -> None:
     """In a process of its own; and what was put off is there once it is used."""
     script = (
@@ -609,6 +610,7 @@ def test_answers_that_a_study_chose_are_no_test(run: Run, tmp_path: Path) -> Non
     assert "are predicted from the others" in run("fit", "items.csv", "probe.csv")[1]
 
 
+@pytest.mark.slow
 def test_demo_learns_what_the_simulated_person_wants(run: Run) -> None:
     """The ranking is near the truth; the report is where it says."""
     pytest.importorskip("matplotlib")

@@ -262,6 +262,7 @@ def test_a_euclidean_metric_of_size_zero_is_a_linear_preference() -> None:
     assert euclidean.decision_function(pairs) == pytest.approx(margin, abs=1e-3 * np.abs(margin).max())
 
 
+@pytest.mark.slow
 def test_the_order_of_items_and_answers_changes_nothing_of_a_sampled_fit() -> None:
     """Up to rounding; where that ever leads to another random path, it is another run of the sampler."""
     apart = []
@@ -292,6 +293,7 @@ def test_units_and_origin_change_nothing_of_a_sampled_fit(truth: Preferences, fi
     assert shape / np.trace(shape) == pytest.approx(fitted.metric_ / np.trace(fitted.metric_), abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "p"), [(2, 80), (5, 100)])
 def test_two_seeds_give_the_same_ranking_scores(d: int, p: int) -> None:
     """Standardised scores within 0.07 of each other, and 0.03 in the mean square, of a deviation."""

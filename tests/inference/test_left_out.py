@@ -45,6 +45,7 @@ def exactly(answers: Answers, kind: str) -> FloatArray:
 # Leaving out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["none", "identity"])
 @pytest.mark.parametrize("by", ["weights", "refits"])
 def test_left_out_predictions_are_those_of_integration(

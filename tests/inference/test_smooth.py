@@ -375,6 +375,7 @@ def test_names_of_items_do_not_matter(seed: int) -> None:
     assert learn(named).distances_.tolist() == learn(data).distances_.tolist()
 
 
+@pytest.mark.slow
 @laws
 @given(seed=SEEDS, size=st.sampled_from([1e-6, 0.1, 1e5]), origin=st.sampled_from([0.0, -3.0, 1e6]))
 def test_units_and_origin_of_features_do_not_matter(seed: int, size: float, origin: float) -> None:

@@ -174,6 +174,7 @@ def test_a_map_of_an_average_is_its_score_averaged_over_the_items(fits: dict[str
     assert fixed.others == "fixed values"
 
 
+@pytest.mark.slow
 def test_a_map_of_an_average_marks_the_ideal_alone_only_where_the_average_is_nearly_best(
     fits: dict[str, IdealPoint],
 ) -> None:
@@ -214,6 +215,7 @@ def test_a_taste_for_the_extremes_has_no_two_peaks(told: dict[str, Explanation])
     assert "two peaks" not in str(told["extremes"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [60, 150])
 def test_an_average_tells_trade_offs_by_its_own_slopes(n: int) -> None:
     """Of a line 10 of size are worth 100 of price: the interval holds that, at every item."""

@@ -356,6 +356,7 @@ def test_an_average_of_kinds_is_called_one(anti_ideal: Comparisons) -> None:
     assert not any("metric='signed'" in warning for warning in explain(est).trust.warnings)
 
 
+@pytest.mark.slow
 def test_an_ideal_fitted_to_anti_ideal_answers_is_warned_of(anti_ideal: Comparisons) -> None:
     told = explain(IdealPoint(metric="full", item_effects=False).fit(anti_ideal), compare=True)
     assert told.trust.advice.startswith("A richer kind, 'an ideal or a worst point")
@@ -813,6 +814,7 @@ def test_several_people_are_never_said_to_answer_at_random() -> None:
     assert alone.n_people == 1 and "30 % of the answers look as if" in flat(alone)
 
 
+@pytest.mark.slow
 def test_of_chosen_questions_a_kind_does_not_judge_itself_alone() -> None:
     """An ideal fitted to linear tastes is surer of itself than it should be: the evidence is for a slope."""
     told, itself = [], []
