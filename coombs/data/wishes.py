@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from coombs.data import naming
-from coombs.data.encoding import CATEGORY, DATE, LOG, NUMBER, ORDERED, YES_NO, FeatureColumn
+from coombs.data.dates import Dates, read_dates
+from coombs.data.encoding import CATEGORY, DATE, LOG, NOT_KNOWN, NUMBER, ORDERED, YES_NO, FeatureColumn
 from coombs.data.orders import BEST_WORST, RANKING, Orders
 from coombs.data.quantities import quantity
 from coombs.data.tables import InputError, row
@@ -42,6 +43,7 @@ LIMITS: dict[str, Callable[[Any, Any], Any]] = {
 FORMS = "as 'price: less', 'size: more', 'price <= 1500', 'town != harbour' or 'balcony = yes'"
 """What messages say of how a wish is written."""
 _SIGNS = str.maketrans({"\u2264": "<=", "\u2265": ">=", "\u2260": "!="})
+_DOUBTFUL = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
 BETWEEN = "|"
 """What stands between levels, any of which keeps a limit."""
 
@@ -162,6 +164,12 @@ def _is_unknown(table: ItemTable, feature: str) -> NDArray[np.bool_]:
     """(n,) whether the cell of each item is not known, of which nobody can say that it breaks a limit."""
     if table.encoding is None:
         return np.zeros(len(table.matrix), dtype=bool)
+    column, places = _columns(table)[feature]
+    if column.role == CATEGORY:
+        # A level that was not learned from is none of those that a limit names.
+        known = [level == NOT_KNOWN for level in column.levels]
+        found: NDArray[np.bool_] = np.any(table.matrix[:, places][:, known], axis=1)
+        return found
     return np.array([cell is None for cell in table.encoding.cells(table.matrix)[feature]], dtype=bool)
 
 
@@ -184,6 +192,8 @@ def _limit(wish: Wish, column: FeatureColumn) -> float:
     text: Any = wish.value
     if column.role in (NUMBER, LOG):
         text = _number(wish, column)
+    elif column.role == DATE and isinstance(found := read_dates([wish.value]), Dates):
+        text = str(found.values[wish.value])
     try:
         limit = float(replace(column, fill=None).encode(np.array([text], dtype=object), row)[0, 0])
     except InputError:
@@ -200,9 +210,15 @@ def _limit(wish: Wish, column: FeatureColumn) -> float:
 
 
 def _number(wish: Wish, column: FeatureColumn) -> float:
-    """A number in the column's unit."""
+    """A number in the column's unit, its decimals behind a point or, where only that can be, a comma."""
     found = quantity(wish.value)
+    if found is not None and _DOUBTFUL.fullmatch(found.number):
+        whole, part = found.number.split(".")
+        raise InputError(
+            f"The value of the wish '{wish}' may be {whole}{part} or {float(found.number):g}: write one."
+        )
     value = None if found is None else found.value(".")
+    value = found.value(",") if found is not None and value is None else value
     if found is None or value is None:
         return np.nan
     if not found.unit or found.unit == column.unit:
@@ -229,7 +245,7 @@ def keeping(data: Comparisons, inside: NDArray[np.bool_]) -> Comparisons:
         rows = np.flatnonzero(inside[ratings.items])
         ratings = ratings.take(rows) if len(rows) else None
     if not kept.any() and orders is None and ratings is None:
-        raise InputError("All answers are about items outside the limits; nothing can be learned from them.")
+        raise InputError("The limits decide all answers, so that nothing can be learned; loosen one of them.")
     users = None if data.users is None else data.users[kept]
     parts = (data.pairs[kept], data.y[kept], data.weights[kept], users, orders, ratings)
     return data._of(*data.item_table, *parts)

@@ -10,6 +10,7 @@ import pytest
 
 from coombs import Comparisons, InputError
 from coombs.data.catalogue import item_table
+from coombs.data.new_items import table_for
 from coombs.data.tables import ItemTable
 from coombs.data.wishes import Wish, keeping, parse, wishes_of
 
@@ -65,6 +66,9 @@ def test_a_wish_is_read_and_written_again(text: str, wish: Wish) -> None:
         ("floor >= mid", "bcef"),
         ("balcony = yes", "ade"),
         ("built > 2001-05-01", "de"),
+        ("built > 01.05.2001", "de"),
+        ("rent <= 1.400,00 EUR", "abcdf"),
+        ("size >= 54,5", "bcde"),
         ("views <= 300", "abdf"),
     ],
 )
@@ -95,6 +99,8 @@ def test_directions_are_signs_of_the_columns_that_are_learned_from() -> None:
         ("size <= big", "must be a number"),
         ("rent <= 800 kg", "must be in EUR"),
         ("size <= 40 kg", "a bare number"),
+        ("size >= 1.000", "may be 1000 or 1"),
+        ("built > 03/04/2001", "must be a date"),
         ("balcony = 3", "must be yes or no"),
         ("built > soon", "must be a date"),
         ("floor = top", "one of low, mid, high"),
@@ -107,6 +113,14 @@ def test_directions_are_signs_of_the_columns_that_are_learned_from() -> None:
 def test_what_is_no_wish_gets_a_sentence(wish: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         wishes_of(wish, flats())
+
+
+def test_a_level_that_was_not_learned_from_is_outside_a_limit_that_names_others() -> None:
+    new = FLATS.assign(town="moon", rent="700 EUR").iloc[:2]
+    with pytest.warns(UserWarning, match="'moon' was not learned from"):
+        table = table_for(new, None, 0, flats().encoding)
+    assert not wishes_of("town = old", table).inside.any()
+    assert wishes_of("town != old", table).inside.all()
 
 
 def test_limits_must_leave_two_items() -> None:
@@ -138,6 +152,6 @@ def test_answers_that_limits_decide_are_left_out_and_the_rest_stays() -> None:
     assert kept is not None and [kept.tiers_of(k) for k in range(len(kept))] == [[[0], [1], [2]]]
     rated = keeping(Comparisons.from_ratings(items, [0, 3, 1], [1, 2, 3]), inside).ratings
     assert rated is not None and rated.items.tolist() == [0, 1]
-    with pytest.raises(InputError, match="All answers"):
+    with pytest.raises(InputError, match="decide all answers"):
         keeping(Comparisons(items, [[0, 3]]), inside)
     assert keeping(pairs, np.ones(5, dtype=bool)) is pairs
