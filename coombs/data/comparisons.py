@@ -251,6 +251,10 @@ class Comparisons(AnswerShapes, Constructors):
         key = rows if isinstance(rows, slice) else np.asarray(rows, dtype=None if np.size(rows) else np.intp)
         if not isinstance(key, slice) and key.ndim != 1:
             raise TypeError("Take answers by a slice, an array of rows or a mask.")
+        if not isinstance(key, slice) and key.dtype == bool and len(key) != len(self):
+            raise InputError(
+                f"The mask has {len(key)} entries for {len(self)} answers; `answer_users` has who gave each."
+            )
         rows = np.arange(len(self))[key]
         if not len(rows):
             raise InputError("The subset has no answers; at least one is needed.")

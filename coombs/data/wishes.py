@@ -82,6 +82,11 @@ class Wishes(NamedTuple):
         """As they are written."""
         return tuple(map(str, self.wishes))
 
+    @property
+    def directions(self) -> dict[str, Wish]:
+        """Those that are no limits, by their features."""
+        return {wish.feature: wish for wish in self.wishes if not wish.is_limit}
+
     def check(self) -> Wishes:
         """Itself, if there is something to choose from."""
         if np.count_nonzero(self.inside) < 2:

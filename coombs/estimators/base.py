@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -68,6 +69,8 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
 
     items: TableLike
     standardize: bool
+    wishes: Sequence[str] = ()
+    """What was declared, of estimators that obey it."""
     item_effects_: FloatArray | None = None
     """What single items are worth beyond their features, of estimators that learn it."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +71,6 @@ class TasteEstimator(PairEstimator):
     _standardizes_categories = False
 
     item_effects: str | bool = False
-    wishes: Sequence[str] = ()
     random_state: Any
     posterior_: Posterior | None
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coombs.data.directions import Directions
+from coombs.data.encoding import DATE, ORDERED, YES_NO
 from coombs.data.wishes import Wish, Wishes, keeping, wishes_of
+from coombs.insights.columns import table_columns
 from coombs.insights.statements import NOT_KNOWN, DeclaredWish, FeatureVerdict
 from coombs.words import count
 
@@ -20,7 +22,14 @@ if TYPE_CHECKING:
     from coombs.estimators.base import PairEstimator
     from coombs.insights.case import Case
 
-
+SIGNS = {"less": "less", "more": "more"}
+"""What directions of numbers are called."""
+WORDS = {
+    DATE: {"less": "earlier", "more": "later"},
+    ORDERED: {"less": "lower", "more": "higher"},
+    YES_NO: {"less": "no", "more": "yes to"},
+}
+"""The same of other columns, by their role."""
 CONTRADICTED = 0.45
 """Share of answers predicted below which they seem to say the opposite of what was declared."""
 NEARLY = 0.05
@@ -29,8 +38,17 @@ NEARLY = 0.05
 
 def declared_of(est: PairEstimator) -> Wishes | None:
     """The wishes of a fit about its items, if there are any."""
-    given = getattr(est, "wishes", ())
-    return wishes_of(given, est._data.item_table) if given else None
+    return wishes_of(est.wishes, est._data.item_table) if est.wishes else None
+
+
+def directions_of(est: PairEstimator) -> dict[str, str]:
+    """What is never worse of each feature of which that was declared: less, more, later, ..."""
+    declared = declared_of(est)
+    if declared is None:
+        return {}
+    roles = {one.name: one.column.role for one in table_columns(est.model_)}
+    words = {name: WORDS.get(roles[name], SIGNS) for name in declared.directions}
+    return {name: words[name][wish.form] for name, wish in declared.directions.items()}
 
 
 def declared_wishes(case: Case, accuracy: float) -> Iterator[DeclaredWish]:
@@ -41,11 +59,11 @@ def declared_wishes(case: Case, accuracy: float) -> Iterator[DeclaredWish]:
     declared = declared_of(case.est)
     if declared is None:
         return
-    n = len(declared.inside)
+    n, directions = len(declared.inside), directions_of(case.est)
     for wish in declared.wishes:
         if not wish.is_limit:
             is_obeyed = _broken(case.est, wish) <= NEARLY
-            text = f"{wish.form.capitalize()} {wish.feature} is never worse."
+            text = f"{directions[wish.feature].capitalize()} {wish.feature} is never worse."
             opposite = f"{wish}: the answers say the opposite, so that it is not obeyed everywhere."
             yield DeclaredWish(str(wish), text if is_obeyed else opposite)
             continue
@@ -93,22 +111,10 @@ def _left_out(data: Comparisons, declared: Wishes) -> Iterator[DeclaredWish]:
 
 def with_declared(est: PairEstimator, verdicts: Iterable[FeatureVerdict]) -> list[FeatureVerdict]:
     """Verdicts in which a declared direction stands where the answers alone do not tell what is wanted."""
-    given = getattr(est, "wishes", ())
-    directions: dict[str, Wish] = {}
-    if given:
-        found = wishes_of(given, est._data.item_table).wishes
-        directions = {wish.feature: wish for wish in found if not wish.is_limit}
+    directions = directions_of(est)
     return [
-        replace(one, shape=f"{directions[one.feature].form} is never worse, as declared")
+        replace(one, shape=f"{directions[one.feature]} is never worse, as declared")
         if one.verdict == NOT_KNOWN and one.feature in directions
         else one
         for one in verdicts
     ]
-
-
-def is_declared(est: PairEstimator, feature: str) -> bool:
-    """Whether a direction of a feature was declared."""
-    declared = declared_of(est)
-    return declared is not None and any(
-        wish.feature == feature and not wish.is_limit for wish in declared.wishes
-    )

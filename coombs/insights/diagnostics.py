@@ -13,7 +13,7 @@ from coombs.data.encoding import YES_NO
 from coombs.data.graph import ComparisonGraph
 from coombs.inference.posterior import Posterior, quantiles
 from coombs.insights.curves import smooth_weight
-from coombs.insights.declared import is_declared
+from coombs.insights.declared import directions_of
 from coombs.insights.statements import (
     KINDS,
     NOT_KNOWN,
@@ -92,8 +92,8 @@ def unknowns(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown
 
 def _vague(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
     """Features of which the answers do not tell what is wanted."""
-    told = ideal if case.has_pattern is not False else ()
-    vague = [one for one in told if one.verdict == NOT_KNOWN and not is_declared(case.est, one.feature)]
+    told, known = ideal if case.has_pattern is not False else (), directions_of(case.est)
+    vague = [one for one in told if one.verdict == NOT_KNOWN and one.feature not in known]
     categories = {one.name for one in case.columns if one.is_category}
     if names := [one.feature for one in vague if one.feature in categories]:
         yield NotKnown("not known yet", f"It is not known yet which levels are better: {', '.join(names)}.")

@@ -124,9 +124,9 @@ def ranking_data(
     table = items_of(est, items)
     distances = est.distance(table)
     order = np.argsort(distances, kind="stable")
-    if given := getattr(est, "wishes", ()):
+    if est.wishes:
         # What is out of the question has no place.
-        order = order[wishes_of(given, table).inside[order]]
+        order = order[wishes_of(est.wishes, table).inside[order]]
     order = order[:top]
     names, interval = item_names(table), None
     if Surface.of(est).posterior is not None:
