@@ -54,24 +54,27 @@ class Votes(Protocol):
 
 
 class _Fitted:
-    """The draws of a fitted `IdealPoint`."""
+    """The draws of a fitted `IdealPoint`, about all of its items or those inside declared limits."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, within_limits: bool = False) -> None:
         posterior = getattr(model, "posterior_", None)
         if posterior is None:
             raise InputError("Questions need a fitted IdealPoint with a posterior, as its defaults give.")
         self._posterior, self._items = posterior, model._data.items
-        self._distances = model.distances_
+        self.positions = np.arange(len(self._items))
+        if within_limits:
+            self.positions = np.flatnonzero(model._outside(model._data.item_table) == 0)
+        self._distances = model.distances_[self.positions]
 
     def scores(self, positions: Index, every: int = 1) -> tuple[FloatArray, FloatArray]:
         """(n, S) scores of some items in `every` so many draws, and (S,) lapses."""
-        effects = self._posterior.effects
+        effects, positions = self._posterior.effects, self.positions[positions]
         chosen = None if effects is None else effects[:, positions]
         scores = self._posterior.scores(self._items[positions], chosen).T
         return scores[:, ::every], self._posterior.lapses[::every]
 
     def mean_scores(self) -> FloatArray:
-        """(N,) distances of all items."""
+        """(N,) distances of these items."""
         result: FloatArray = self._distances
         return result
 
@@ -235,9 +238,14 @@ def next_question(
     >>> next_question(est, asked=[(0, 1), (0, 2), (1, 2)]) is None
     True
     """
-    votes = _Fitted(model)
-    found = choose(votes, strategy, len(votes.mean_scores()), asked, generator(random_state), k)
-    return found[0] if found else None
+    votes = _Fitted(model, within_limits=True)
+    place = {position: i for i, position in enumerate(votes.positions.tolist())}
+    known = [(place[a], place[b]) for a, b in np.asarray(list(asked)).tolist() if a in place and b in place]
+    found = choose(votes, strategy, len(place), known, generator(random_state), k)
+    if not found:
+        return None
+    first, second = votes.positions[list(found[0][:2])].tolist()
+    return found[0]._replace(first=first, second=second)
 
 
 def choose(

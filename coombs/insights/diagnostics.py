@@ -99,9 +99,8 @@ def _vague(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
         yield NotKnown("not known yet", f"It is not known yet which levels are better: {', '.join(names)}.")
     either = {one.name for one in case.columns if one.column.role == YES_NO}
     if names := [one.feature for one in vague if one.feature in either]:
-        yield NotKnown(
-            "not known yet", f"It is not known yet whether yes or no is better: {', '.join(names)}."
-        )
+        text = f"It is not known yet whether yes or no is better: {', '.join(names)}."
+        yield NotKnown("not known yet", text)
     vague = [one for one in vague if one.feature not in categories | either]
     if names := [one.feature for one in vague if not one.shape]:
         between = ", less or something in between" if case.has_ideal else " or less"

@@ -8,6 +8,7 @@ import pytest
 
 import coombs
 from coombs import IdealPoint, InputError
+from coombs.questions import next_question
 
 N = 24
 
@@ -129,3 +130,12 @@ def test_limits_hold_for_feature_arrays_and_leave_intervals_at_their_items() -> 
     low, high = est.distance_interval().T
     middle = est.distances_
     assert ((low - 1e-6 <= middle) & (middle <= high + 1e-6)).mean() > 0.7
+
+
+def test_questions_are_about_items_inside_the_limits() -> None:
+    items = np.arange(6.0)[:, None]
+    est = IdealPoint(items, metric="identity", wishes=["0 <= 2"]).fit([[0, 1], [5, 4]])
+    question = next_question(est, asked=[(0, 1), (4, 5)], random_state=0)
+    assert question is not None and 2 in (question.first, question.second)
+    assert max(question.first, question.second) == 2
+    assert next_question(est, asked=[(0, 1), (0, 2), (2, 1)]) is None
