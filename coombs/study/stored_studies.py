@@ -57,7 +57,7 @@ def create_study(
     strategy, probes, metric, top, certainty, seed : see `Settings`, which has the defaults. Of a study that
         exists they hold for this time, and what is not given is as it was made
     wishes : declared directions, as "price: less", which are obeyed, and limits, as "price <= 1500": items
-        outside them are left out of the study
+        outside them are left out of the study. Those of a study that exists stay
 
     Returns
     -------
@@ -90,13 +90,23 @@ def create_study(
     except StudyExistsError:
         if not load_if_exists:
             raise
-        old = load_study(name, storage=place)
-        if not wishes and old.settings.wishes:
-            goods, _ = _keeping(goods, old.settings.wishes)
-        old = _same(old, goods)
+        old = _existing(load_study(name, storage=place), goods, given.get("wishes"))
         old.settings = replace(old.settings, **given)
         return old
     return Study(place, record, goods, chosen)
+
+
+def _existing(study: Study, goods: Catalogue, wishes: Sequence[str] | None) -> Study:
+    """The study, once it is about these items and these wishes; without any, its own stay."""
+    own = study.settings.wishes
+    if wishes is None and own:
+        goods, _ = _keeping(goods, own)
+    elif wishes is not None and set(wishes) != set(own):
+        declared = f"the wishes {', '.join(map(repr, own))}" if own else "no wishes"
+        raise InputError(
+            f"The study {study.name!r} was made with {declared}, which stay; choose another name for others."
+        )
+    return _same(study, goods)
 
 
 def _keeping(goods: Catalogue, wishes: Sequence[str] | str) -> tuple[Catalogue, tuple[str, ...]]:

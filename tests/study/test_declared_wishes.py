@@ -44,8 +44,15 @@ def test_wishes_are_kept_and_the_same_study_is_found_again(flats: pd.DataFrame) 
     assert again.catalogue.table.matrix.tolist() == study.catalogue.table.matrix.tolist()
     same = create_study(flats, storage=study.storage)
     assert same.settings.wishes == again.settings.wishes
-    with pytest.raises(InputError, match="other items"):
-        create_study(flats, storage=study.storage, wishes=["rent <= 1000"])
+    assert (
+        create_study(flats, storage=study.storage, wishes=["rent <= 1500", "rent: less"]).n_items
+        == study.n_items
+    )
+    for other in (["rent <= 1000"], ["rent: more"]):
+        with pytest.raises(
+            InputError, match="was made with the wishes 'rent: less', 'rent <= 1500', which stay"
+        ):
+            create_study(flats, storage=study.storage, wishes=other)
 
 
 def test_the_online_model_and_the_result_obey(flats: pd.DataFrame) -> None:
