@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from coombs.estimators.euclidean import EuclideanCompass as EuclideanCompass
     from coombs.estimators.euclidean import EuclideanSingleStep as EuclideanSingleStep
     from coombs.estimators.ideal_point import IdealPoint as IdealPoint
+    from coombs.estimators.person import Person as Person
+    from coombs.estimators.population import Population as Population
     from coombs.estimators.saved import load as load
     from coombs.estimators.single_step import SingleStep as SingleStep
     from coombs.inference.posterior import Posterior as Posterior
@@ -37,6 +39,8 @@ _HOME = {
     "IdealPoint": "estimators.ideal_point",
     "InputError": "data.tables",
     "Model": "model",
+    "Person": "estimators.person",
+    "Population": "estimators.population",
     "Posterior": "inference.posterior",
     "SingleStep": "estimators.single_step",
     "Status": "programs.program",

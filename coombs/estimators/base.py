@@ -170,16 +170,7 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
         self, X: Any, y: ArrayLike | None, weights: ArrayLike | None, items: TableLike
     ) -> Comparisons:
         """Whatever was given, as the one datum; pairs of positions or names are about `items`."""
-        if isinstance(X, Comparisons):
-            return X if y is None and weights is None else X.with_answers(y, weights)
-        if _ndim(X) == 3:
-            return Comparisons.from_features(X, y=y, weights=weights)
-        if items is None:
-            raise InputError(
-                f"{type(self).__name__} has no items, so pairs of positions or names mean nothing to it; "
-                "give it items=..., or fit a Comparisons or (n, 2, d) pairs of feature vectors."
-            )
-        return Comparisons(items, X, y=y, weights=weights)
+        return comparisons_of(self, X, y, weights, items)
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no program has; a subclass adds its own."""
@@ -376,6 +367,22 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
         tags.input_tags.three_d_array = True
         tags.target_tags.required = False
         return tags
+
+
+def comparisons_of(
+    estimator: Any, X: Any, y: ArrayLike | None, weights: ArrayLike | None, items: TableLike
+) -> Comparisons:
+    """Whatever was given, as the one datum; pairs of positions or names are about `items`."""
+    if isinstance(X, Comparisons):
+        return X if y is None and weights is None else X.with_answers(y, weights)
+    if _ndim(X) == 3:
+        return Comparisons.from_features(X, y=y, weights=weights)
+    if items is None:
+        raise InputError(
+            f"{type(estimator).__name__} has no items, so pairs of positions or names mean nothing to it; "
+            "give it items=..., or fit a Comparisons or (n, 2, d) pairs of feature vectors."
+        )
+    return Comparisons(items, X, y=y, weights=weights)
 
 
 def _ndim(values: Any) -> int:

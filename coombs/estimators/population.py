@@ -1,0 +1,430 @@
+"""Many people: what each wants from few answers, and what they share."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+from os import cpu_count
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from coombs.data import naming
+from coombs.data.by_person import answers_by_person
+from coombs.data.comparisons import Comparisons, InputError
+from coombs.data.new_items import table_for
+from coombs.data.scaling import Scaler, check_alike, check_largest
+from coombs.estimators.base import comparisons_of
+from coombs.estimators.ideal_point import IdealPoint
+from coombs.estimators.parameters import check_choice
+from coombs.estimators.person import Person
+from coombs.estimators.population_people import PopulationPeople
+from coombs.inference.people.average_of_kinds import PeopleAnswers, learn_people
+from coombs.inference.people.coordinates import KINDS
+from coombs.inference.people.population_fit import PopulationStatus
+from coombs.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from coombs.data.tables import FloatArray, ItemTable, TableLike
+    from coombs.inference.people.average_of_kinds import PeopleAverage
+
+
+class Population(PopulationPeople, BaseEstimator):  # type: ignore[misc]
+    """Everybody's taste, normal about a population's, whose mean and covariance are learned from all.
+
+    A person's utility of an item is w'phi(x), more being better, and P(i over j) = e / 2 + (1 - e) sigma of
+    the difference. w ~ N(mean of the person's group, Sigma): what the mean has is shared, what Sigma has
+    is own, and how much of either there is, is learned. phi has the features ("none": linear), their squares
+    ("diagonal"), their products ("full": a metric and an ideal point of one's own), or bumps and an effect of
+    each item ("smooth"). Posteriors are by expectation propagation; some people may toss a coin.
+
+    Parameters
+    ----------
+    items : (n_items, n_features) table or names, or None when `fit` gets the items with the answers
+    metric : "auto" (the average of all kinds, by how likely each makes the answers of people it was not
+        learned from), "none", "diagonal", "full" or "smooth"
+    groups : how many groups with means of their own there are; "auto" finds out
+    random_state : for the contract of scikit-learn only: nothing here is random
+    n_jobs : threads; None is 1, -1 all processors. The numbers are the same
+
+    Attributes
+    ----------
+    people_ : (n_people,) who answered, in the order of their first answer
+    metric_, ideal_point_ : of the population's mean taste, in the user's units; NaN if it has no best place
+    kind_weights_ : of the kinds in the average
+    lapse_, coin_share_ : share of answers given at random; of people who toss a coin
+    n_groups_ : how many groups there are
+    status_, n_iter_ : how it ended: "converged", "max_iterations" or "numerical_error"
+    n_features_in_, feature_names_in_ : as scikit-learn has them
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coombs import Population
+    >>> rng = np.random.default_rng(0)
+    >>> items = rng.normal(size=(12, 2))
+    >>> taste = rng.normal([2.0, -1.0], 0.5, size=(20, 2))  # 20 people who want much the same
+    >>> users = np.repeat(np.arange(20), 5)
+    >>> pairs = rng.permuted(np.tile(np.arange(12), (100, 1)), axis=1)[:, :2]
+    >>> utility = (items[pairs] * taste[users][:, None]).sum(axis=2)
+    >>> y = np.where(rng.logistic(size=100) < utility[:, 0] - utility[:, 1], 1, -1)
+    >>> population = Population(items, metric="none").fit(pairs, y, users=users)
+    >>> stranger = population.predict_proba(pairs)[:, 1]  # of a person never seen
+    >>> bool(((stranger > 0.5) == (items[pairs] @ [2.0, -1.0] @ [1, -1] > 0)).mean() > 0.8)
+    True
+    """
+
+    def __init__(
+        self,
+        items: TableLike = None,
+        *,
+        metric: str = "auto",
+        groups: int | str = 1,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.items = items
+        self.metric, self.groups = metric, groups
+        self.random_state, self.n_jobs = random_state, n_jobs
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        users: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from answers of many people.
+
+        Choices, rankings and ratings are learned as pairs that together tell no more than they do.
+
+        Parameters
+        ----------
+        X : Comparisons with users, (n, 2) pairs of positions or names, or (n, 2, d) pairs of feature vectors
+        y : (n,) of +1 or True (the first is preferred), -1 or False, 0 (tie); by default the first is
+            preferred
+        sample_weight : (n,) weights of the answers
+        users : (n,) who gave each answer, unless X says it
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from coombs import Population
+        >>> items = [[0.0], [1.0], [2.0]]
+        >>> Population(items, metric="none").fit([[1, 0], [2, 1]], users=["ann", "bob"]).people_.tolist()
+        ['ann', 'bob']
+        """
+        self._check_parameters()
+        data = self._comparisons(X, y, sample_weight, users)
+        check_largest(data)
+        told = answers_by_person(data)
+        self._data, self.people_ = data, told.names
+        self._alone: IdealPoint | None = None
+        self._scaler = Scaler.of(data.items, True, drop_constant=True, levels=data.levels)
+        check_alike(data, self._scaler)
+        self.n_features_in_ = data.n_features if data.encoding is None else len(data.encoding.table_names)
+        if data.feature_names is not None:
+            names = data.feature_names if data.encoding is None else data.encoding.table_names
+            self.feature_names_in_ = np.array(names, dtype=object)
+        self.item_table_: ItemTable = data.item_table
+        self._is_described = not isinstance(X, Comparisons) and np.ndim(X) == 3
+        answers = PeopleAnswers(
+            self._scaler.forward(data.items), self._scaler.levels, *told[:4], len(told.names)
+        )
+        self.n_answers_ = np.bincount(told.people, minlength=len(told.names))
+        self._store(self._learn(answers))
+        if len(told.names) == 1:
+            self._fit_alone(data)
+        return self
+
+    def _learn(self, answers: PeopleAnswers) -> PeopleAverage:
+        kinds = KINDS if self.metric == "auto" else (self.metric,)
+        kinds = kinds if answers.items.shape[1] else ("smooth",)
+        jobs = (cpu_count() or 1) if self.n_jobs == -1 else self.n_jobs or 1
+        with ProgressBar(3 * len(kinds), "learning what people share") as progress:
+            return learn_people(answers, kinds, self.groups, jobs, progress.advance)
+
+    def _store(self, average: PeopleAverage) -> None:
+        """Fitted attributes, in the user's units."""
+        self._average = average
+        for cache in ("_phis", "_anybody", "_everybody"):
+            self.__dict__.pop(cache, None)
+        fits = [part.fit for part in average.parts]
+        main = fits[average.main]
+        self.status_, self.n_iter_ = str(main.status), sum(fit.n_iter for fit in fits)
+        if main.status != PopulationStatus.CONVERGED:
+            warnings.warn(
+                f"The passes over all people ended with {main.status!s} after {main.n_iter}: the "
+                "population's covariance is rough.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.lapse_, self.coin_share_ = main.prior.lapse, main.prior.coin
+        self.n_groups_ = len(main.prior.shares)
+        weights: dict[str, float] = {}
+        for part, weight in zip(average.parts, average.weights.tolist(), strict=True):
+            weights[part.coordinates.kind] = weights.get(part.coordinates.kind, 0.0) + weight
+        self.kind_weights_ = weights
+        self.metric_, self.ideal_point_ = self._ideal(self._anybody)
+
+    def _fit_alone(self, data: Comparisons) -> None:
+        """One person only: what people share cannot be told."""
+        warnings.warn(
+            "There is one person only, so that nothing can be told of what people share: what is said of "
+            "that person is IdealPoint's.",
+            UserWarning,
+            stacklevel=3,
+        )
+        metric = {"none": "none", "diagonal": "diagonal", "full": "full", "smooth": "smooth"}.get(
+            self.metric, "auto"
+        )
+        self._alone = IdealPoint(metric=metric).fit(data)
+
+    def _check_parameters(self) -> None:
+        check_choice(self, "metric", (*KINDS, "auto"))
+        groups = self.groups
+        whole = isinstance(groups, int | np.integer) and not isinstance(groups, bool) and groups >= 1
+        if not whole and groups != "auto":
+            raise InputError(f"groups is {groups!r}; it must be 'auto' or a whole number from 1.")
+        jobs = self.n_jobs
+        if jobs is not None and (not isinstance(jobs, int | np.integer) or jobs == 0 or jobs < -1):
+            raise InputError(f"n_jobs is {jobs!r}; it must be None, -1 or a whole number from 1.")
+
+    def _comparisons(
+        self, X: Any, y: Any, weights: Any, users: Any = None, table: TableLike = None
+    ) -> Comparisons:
+        """Whatever was given, as the one datum, with users where they are given."""
+        data = comparisons_of(self, X, y, weights, self.items if table is None else table)
+        if users is None:
+            return data
+        if data.shapes:
+            raise InputError("Answers that are not pairs have users of their own; leave out users=.")
+        labels = np.asarray(users)
+        if labels.shape != (len(data.pairs),):
+            raise InputError(
+                f"users has shape {labels.shape} for {len(data.pairs)} answers; it must have one for each."
+            )
+        return Comparisons.at_positions(data.item_table, data.pairs, data.y, data.weights, labels)
+
+    def predict_proba(self, X: Any, users: ArrayLike | None = None) -> FloatArray:
+        """Return probabilities of answers by these people; of a person never seen, the population's.
+
+        Parameters
+        ----------
+        X : Comparisons, or pairs as for `fit`
+        users : (n,) whose answer each is; by default those of X, or somebody never seen
+
+        Returns
+        -------
+        (n, 2) probabilities of -1, that the second is preferred, and of +1, that the first is
+
+        Examples
+        --------
+        >>> from coombs import Population
+        >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+        >>> population.predict_proba([[0, 2], [0, 2]], users=[1, 99]).shape
+        (2, 2)
+        """
+        check_is_fitted(self)
+        data = self._comparisons(X, None, None, users, self._items_of_fit())
+        table, n = self._table(data.item_table), len(data.pairs)
+        first, labels = np.empty(n), np.full(n, -1)
+        if data.users is not None:
+            labels = np.array([self._position(user) for user in data.users])
+        order = np.argsort(labels, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+            person = int(labels[rows[0]])
+            if person == 0 and self._alone is not None:
+                pairs = Comparisons.at_positions(table, data.pairs[rows], data.y[rows], data.weights[rows])
+                first[rows] = self._alone.predict_proba(pairs)[:, 1]
+            else:
+                first[rows] = self._probability(self._tastes(person), table, data.pairs[rows])
+        return np.column_stack([1 - first, first])
+
+    def predict(self, X: Any, users: ArrayLike | None = None) -> NDArray[np.int_]:
+        """Return which of each pair is preferred.
+
+        Parameters
+        ----------
+        X, users : as for `predict_proba`
+
+        Returns
+        -------
+        (n,) of +1 for the first, -1 for the second
+
+        Examples
+        --------
+        >>> from coombs import Population
+        >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+        >>> population.predict([[0, 2], [2, 0]]).tolist()
+        [-1, 1]
+        """
+        return np.where(self.predict_proba(X, users)[:, 1] >= 0.5, 1, -1)
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        users: ArrayLike | None = None,
+    ) -> float:
+        """Return the weighted share of answers that are predicted; a tie counts half.
+
+        Parameters
+        ----------
+        X, y, sample_weight, users : answers, as for `fit`
+
+        Returns
+        -------
+        float from 0 to 1
+
+        Examples
+        --------
+        >>> from coombs import Population
+        >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+        >>> population.score([[2, 0]], users=[1])
+        1.0
+        """
+        check_is_fitted(self)
+        data = self._comparisons(X, y, sample_weight, users, self._items_of_fit())
+        right = (data.y * self.predict(data) + 1) / 2
+        return float(data.weights @ right / data.weights.sum())
+
+    def rank(self, user: Any = None, items: TableLike = None) -> NDArray[Any]:
+        """Return the items from best to worst, for a person or by the population's mean utility.
+
+        Parameters
+        ----------
+        user : one of `people_`; by default nobody in particular
+        items : (n, d) table; by default the fitted items
+
+        Returns
+        -------
+        (n,) names where the items have them, otherwise positions
+
+        Examples
+        --------
+        >>> from coombs import Population
+        >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+        >>> population.rank().tolist(), population.rank(1).tolist()
+        ([2, 1, 0], [2, 1, 0])
+        """
+        if user is not None:
+            return self.person(user).rank(items)
+        table = self._table(self._given(items))
+        order = np.argsort(-self._utilities(self._anybody, table), kind="stable")
+        return order if table.names is None else table.names[order]
+
+    def person(self, user: Any) -> Person | IdealPoint:
+        """Return what is known of one person: ideal point, ranking and intervals.
+
+        Parameters
+        ----------
+        user : one of `people_`
+
+        Returns
+        -------
+        Person; of a population of one, the fitted IdealPoint
+
+        Examples
+        --------
+        >>> from coombs import Population
+        >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+        >>> population.person(2)
+        Person(2, 1 answers)
+        """
+        check_is_fitted(self)
+        position = self._position(user)
+        if position < 0:
+            raise InputError(
+                f"Nobody is called {naming.text(user)!r}; there are {len(self.people_)} people, the first "
+                f"{naming.text(self.people_[0])!r} (people_ has them all)."
+            )
+        if self._alone is not None:
+            return self._alone
+        name = naming.plain(self.people_[position])
+        return Person(self, self._tastes(position), name, int(self.n_answers_[position]))
+
+    def person_from(self, X: Any, y: ArrayLike | None = None) -> Person:
+        """Return what is known of somebody new, from their answers and what people share; without a refit.
+
+        Parameters
+        ----------
+        X, y : their answers, as for `fit`; users are not looked at
+
+        Returns
+        -------
+        Person
+
+        Examples
+        --------
+        >>> from coombs import Population
+        >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+        >>> population.person_from([[0, 1]])
+        Person(somebody new, 1 answers)
+        """
+        check_is_fitted(self)
+        data = self._comparisons(X, y, None, None, self._items_of_fit())
+        winners, losers, weights = data.oriented()
+        used, place = np.unique(np.concatenate([winners, losers]), return_inverse=True)
+        winners, losers = place.reshape(2, -1)
+        table = self._table(data.item_table)
+        phis = [phi[used] for phi in self._coordinates(table)]
+        tastes = tuple(
+            part.of_answers(winners, losers, weights, phi)
+            for part, phi in zip(self._average.parts, phis, strict=True)
+        )
+        return Person(self, tastes, None, len(data))
+
+    def leave_out(self) -> FloatArray:
+        """Return the probability of each answer about two items, given the person's others and everybody's.
+
+        Returns
+        -------
+        (m,) probabilities of what was answered; a tie is there twice, answered either way
+
+        Examples
+        --------
+        >>> from coombs import Population
+        >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+        >>> population.leave_out().shape
+        (2,)
+        """
+        check_is_fitted(self)
+        n = int(self.n_answers_.sum())
+        each = [part.leave_out(phi, n) for part, phi in zip(self._average.parts, self._phis, strict=True)]
+        result: FloatArray = self._average.weights @ np.array(each)
+        return result
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {naming.text(name): place for place, name in enumerate(self.people_)}
+
+    def _position(self, user: Any) -> int:
+        """Of a person among all; -1 if never seen."""
+        return self._positions.get(naming.text(user), -1)
+
+    def _items_of_fit(self) -> TableLike:
+        return self.item_table_
+
+    def _table(self, items: TableLike) -> ItemTable:
+        """These items, checked, their features in the order of the fit."""
+        data = self._data
+        names = None if data.feature_names is None else [str(name) for name in data.feature_names]
+        return table_for(items, names, data.n_features, data.encoding)
+
+    def _given(self, items: TableLike) -> TableLike:
+        """These items, or the fitted ones."""
+        check_is_fitted(self)
+        if items is None and self._is_described:
+            raise InputError("The fit was to pairs of feature vectors; give the items that are meant.")
+        return self.item_table_ if items is None else items

@@ -1,0 +1,292 @@
+"""What a fitted population computes of people's tastes: utilities, probabilities, ideal points, tables."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import expit
+
+from coombs.data import tables
+from coombs.data.comparisons import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from coombs.data.comparisons import Comparisons
+    from coombs.data.scaling import Scaler
+    from coombs.data.tables import FloatArray, ItemTable
+    from coombs.inference.people.average_of_kinds import PeopleAverage
+    from coombs.inference.people.coordinates import Coordinates
+    from coombs.inference.people.tastes import Taste
+
+PAIRS = 400
+"""Pairs of items over which consistency is averaged, at most."""
+RANKED = 10_000
+"""People whose rankings enter a consensus, at most."""
+MOST_UTILITIES = 20_000_000
+"""Utilities, of people times items, that are held at once."""
+METHODS = ("mean", "borda", "regret")
+"""Ways to rank items for a group of people."""
+
+
+class PopulationPeople:
+    """People's tastes; what is computed of everybody at once is by their means."""
+
+    people_: NDArray[Any]
+    n_answers_: NDArray[np.intp]
+    item_table_: ItemTable
+    _average: PeopleAverage
+    _scaler: Scaler
+    _data: Comparisons
+
+    def _coordinates(self, table: ItemTable) -> tuple[FloatArray, ...]:
+        """Of a checked table's items, for each kind."""
+        fitted = self._data.item_table
+        if table is fitted or (
+            np.array_equal(table.matrix, fitted.matrix) and _names(table) == _names(fitted)
+        ):
+            return self._phis
+        scaled, known = self._scaler.forward(table.matrix), np.full(len(table.matrix), -1)
+        if table.names is not None and fitted.names is not None:
+            places = {name: i for i, name in enumerate(fitted.texts)}
+            known = np.array([places.get(name, -1) for name in table.texts])
+        return tuple(part.coordinates(scaled, known) for part in self._average.parts)
+
+    @cached_property
+    def _phis(self) -> tuple[FloatArray, ...]:
+        """Coordinates of the fitted items."""
+        scaled = self._scaler.forward(self._data.items)
+        every = np.arange(len(scaled))
+        return tuple(part.coordinates(scaled, every) for part in self._average.parts)
+
+    @cached_property
+    def _anybody(self) -> tuple[Taste, ...]:
+        return tuple(part.anybody() for part in self._average.parts)
+
+    def _tastes(self, person: int) -> tuple[Taste, ...]:
+        """Of a person by position; of -1, of somebody never seen."""
+        if person < 0:
+            return self._anybody
+        pairs = zip(self._average.parts, self._phis, strict=True)
+        return tuple(part.of(person, phi) for part, phi in pairs)
+
+    def _probability(
+        self, tastes: tuple[Taste, ...], table: ItemTable, pairs: NDArray[np.intp]
+    ) -> FloatArray:
+        """(n,) that the first of each pair is chosen."""
+        designs = tuple(phi[pairs[:, 0]] - phi[pairs[:, 1]] for phi in self._coordinates(table))
+        return self._average.probability(tastes, designs)
+
+    def _utilities(self, tastes: tuple[Taste, ...], table: ItemTable) -> FloatArray:
+        return self._average.utilities(tastes, self._coordinates(table))
+
+    def _drawn_utilities(self, tastes: tuple[Taste, ...], table: ItemTable, count: int) -> FloatArray:
+        return self._average.draws(tastes, self._coordinates(table), count)
+
+    def _ideal(self, tastes: tuple[Taste, ...]) -> tuple[FloatArray, FloatArray]:
+        """Metric and ideal point of a taste in the user's units, NaN where it has no best place."""
+        part = self._described
+        d = self._data.n_features
+        if part is None:
+            return np.full((d, d), np.nan), np.full(d, np.nan)
+        coordinates = self._average.parts[part].coordinates
+        metric, points = _ideals(coordinates, tastes[part].mean[None])
+        return self._scaler.metric(metric[0]), self._scaler.point(points[0])
+
+    def _drawn_ideals(self, tastes: tuple[Taste, ...], count: int) -> FloatArray:
+        """(count, d) ideal points in the user's units, NaN where a draw has none."""
+        part = self._described
+        if part is None:
+            return np.full((count, self._data.n_features), np.nan)
+        points = _ideals(self._average.parts[part].coordinates, tastes[part].draws(count))[1]
+        return self._scaler.point(points)
+
+    @property
+    def _described(self) -> int | None:
+        """The part with a metric that has the most weight; None if there is none."""
+        with_metric = [k for k, part in enumerate(self._average.parts) if part.coordinates.has_metric]
+        return max(with_metric, key=lambda k: self._average.weights[k], default=None)
+
+    @cached_property
+    def _pairs(self) -> NDArray[np.intp]:
+        """Pairs of items over which consistency is averaged, always the same."""
+        n = len(self._data.items)
+        one, other = np.triu_indices(min(n, 200), 1)
+        some = np.linspace(0, len(one) - 1, min(PAIRS, len(one))).astype(int)
+        items = np.linspace(0, n - 1, min(n, 200)).astype(int)
+        result: NDArray[np.intp] = items[np.column_stack([one[some], other[some]])]
+        return result
+
+    def _consistency(self, tastes: tuple[Taste, ...]) -> float:
+        """Mean probability of choosing what is liked better, over pairs of items."""
+        utilities = self._average.utilities(tastes, self._phis)
+        coin = float(self._average.weights @ np.array([taste.members[-1] for taste in tastes]))
+        return float(self._consistencies(utilities[None], np.array([coin]))[0])
+
+    def _consistencies(self, utilities: FloatArray, coin: FloatArray) -> FloatArray:
+        """(k,) of people with these (k, n) utilities."""
+        first, second = self._pairs.T
+        lapse = self._average.parts[self._average.main].fit.prior.lapse
+        p = expit(np.abs(utilities[:, first] - utilities[:, second])).mean(axis=1)
+        careful: FloatArray = (1 - lapse) * p + lapse / 2
+        return (1 - coin) * careful + coin / 2
+
+    @cached_property
+    def _everybody(self) -> tuple[tuple[FloatArray, ...], FloatArray, FloatArray]:
+        """Of each kind (n_people, D) mean weights; (n_people,) of a coin; (n_people, G) of the groups."""
+        n = len(self.people_)
+        found = [part.means(phi, n) for part, phi in zip(self._average.parts, self._phis, strict=True)]
+        coin = self._average.weights @ np.array([members[:, -1] for _, members in found])
+        own = found[self._average.main][1][:, :-1]
+        groups = own / np.maximum(own.sum(axis=1, keepdims=True), 1e-300)
+        return tuple(weights for weights, _ in found), coin, groups
+
+    def utilities(self, people: NDArray[np.intp] | None = None) -> FloatArray:
+        """Return how much people like each fitted item, in logits about everybody's own mean.
+
+        Parameters
+        ----------
+        people : positions in `people_`; by default everybody
+
+        Returns
+        -------
+        (k, n_items) mean utilities, more being better
+
+        Examples
+        --------
+        >>> from coombs import Population
+        >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+        >>> population.utilities().shape
+        (2, 3)
+        """
+        chosen = np.arange(len(self.people_)) if people is None else np.asarray(people)
+        total = np.zeros((len(chosen), len(self._data.items)))
+        for weights, phi, share in zip(self._everybody[0], self._phis, self._average.weights, strict=True):
+            own = weights[chosen] @ phi.T
+            total += share * (own - own.mean(axis=1, keepdims=True))
+        return total
+
+    def to_frame(self) -> Any:
+        """Return a row for each person: answers, group, consistency, weights, ideal point, best item.
+
+        Returns
+        -------
+        pandas.DataFrame with the columns user, answers, group (from 1) and its probability, consistency (mean
+            probability of choosing what is liked better), coin (probability that all was at random),
+            "weight: x" (utility gained by a deviation of feature x, in logits, the others being as they are),
+            "ideal: x" (in the user's units, NaN where there is no best place) and best, the best item
+
+        Examples
+        --------
+        >>> from coombs import Population
+        >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+        >>> population.to_frame()[["user", "answers", "best"]].values.tolist()
+        [[1, 1, 2], [2, 1, 2]]
+        """
+        size = max(1, MOST_UTILITIES // max(len(self._data.items), 1))
+        parts = [
+            self._rows(np.arange(begin, min(begin + size, len(self.people_))))
+            for begin in range(0, len(self.people_), size)
+        ]
+        names = parts[0].keys()
+        return tables.pandas().DataFrame(
+            {name: np.concatenate([part[name] for part in parts]) for name in names}
+        )
+
+    def _rows(self, people: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
+        """The columns of `to_frame` for some people."""
+        utilities = self.utilities(people)
+        weights, coin, groups = self._everybody
+        names = self._data.feature_names
+        called = [str(j) if names is None else str(names[j]) for j in range(self._data.n_features)]
+        scaled = self._data.items[:, self._scaler.columns]
+        spread = scaled.std(axis=0)
+        centred = np.column_stack([(scaled - scaled.mean(axis=0)) / np.where(spread > 0, spread, 1.0)])
+        slopes = np.zeros((len(people), len(called)))
+        if centred.shape[1]:
+            slopes[:, self._scaler.columns] = (np.linalg.pinv(centred) @ utilities.T).T
+        points = np.full((len(people), len(called)), np.nan)
+        if (part := self._described) is not None:
+            coordinates = self._average.parts[part].coordinates
+            points = self._scaler.point(_ideals(coordinates, weights[part][people])[1])
+        labels = self.item_table_.names
+        best = utilities.argmax(axis=1)
+        columns: dict[str, NDArray[Any]] = {
+            "user": self.people_[people],
+            "answers": self.n_answers_[people],
+            "group": groups[people].argmax(axis=1) + 1,
+            "group probability": groups[people].max(axis=1),
+            "consistency": self._consistencies(utilities, coin[people]),
+            "coin": coin[people],
+        }
+        columns |= {f"weight: {name}": column for name, column in zip(called, slopes.T, strict=True)}
+        columns |= {f"ideal: {name}": column for name, column in zip(called, points.T, strict=True)}
+        return columns | {"best": best if labels is None else labels[best]}
+
+    def consensus(self, method: str = "mean", group: int | None = None) -> Any:
+        """Return the items from best to worst for all, and how much people disagree about each.
+
+        Parameters
+        ----------
+        method : "mean" (mean utility: who cares more counts more), "borda" (mean place in everybody's
+            ranking: all count alike) or "regret" (how much less than their best 9 in 10 people would have at
+            most: nobody is left far behind)
+        group : from 1; by default everybody
+
+        Returns
+        -------
+        pandas.DataFrame with the columns item, mean, borda, regret, disagreement (deviation of people's
+            places, as a share of the number of items), best first by the method
+
+        Examples
+        --------
+        >>> from coombs import Population
+        >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+        >>> population.consensus()["item"].tolist()
+        [2, 1, 0]
+        """
+        if method not in METHODS:
+            raise InputError(f"method is {method!r}; it must be one of {', '.join(METHODS)}.")
+        people = np.arange(len(self.people_))
+        if group is not None:
+            n_groups = self._everybody[2].shape[1]
+            if not 1 <= group <= n_groups:
+                raise InputError(f"group is {group!r}; it must be from 1 to {n_groups}.")
+            people = np.flatnonzero(self._everybody[2].argmax(axis=1) == group - 1)
+            if not len(people):
+                raise InputError(f"Nobody is in group {group}.")
+        if len(people) > RANKED:
+            people = people[np.linspace(0, len(people) - 1, RANKED).astype(int)]
+        utilities = self.utilities(people)
+        n = utilities.shape[1]
+        places = np.argsort(np.argsort(-utilities, axis=1, kind="stable"), axis=1) + 1.0
+        regret = np.quantile(utilities.max(axis=1, keepdims=True) - utilities, 0.9, axis=0)
+        labels = self.item_table_.names
+        frame = tables.pandas().DataFrame(
+            {
+                "item": np.arange(n) if labels is None else labels,
+                "mean": utilities.mean(axis=0),
+                "borda": places.mean(axis=0),
+                "regret": regret,
+                "disagreement": places.std(axis=0) / n,
+            }
+        )
+        return frame.sort_values(method, ascending=method != "mean", kind="stable", ignore_index=True)
+
+
+def _ideals(coordinates: Coordinates, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(k, d, d) metrics and (k, d) ideal points of weights (k, D), scaled; NaN without a best place."""
+    metric, v = coordinates.quadratic(weights)
+    points = np.full(v.shape, np.nan)
+    columns = coordinates.squares
+    if not len(columns) or len(columns) < v.shape[1]:
+        return metric, points
+    peaked = np.flatnonzero(np.linalg.eigvalsh(metric)[:, 0] > 1e-9)
+    points[peaked] = np.linalg.solve(metric[peaked], v[peaked][:, :, None])[:, :, 0]
+    return metric, points
+
+
+def _names(table: ItemTable) -> list[str] | None:
+    return None if table.names is None else table.texts

@@ -1,0 +1,122 @@
+"""Answers of many people: those with about as many are one block, which is computed at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from coombs.data.graph import Index, Matrix, Vector
+
+GROWTH = 1.3
+"""How many times as many answers as the fewest anybody in a block may have."""
+LARGEST = 40_000
+"""Answers in a block, at most, unless one person has more: so many stay in a processor's cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerBlock:
+    """Answers of K people, A each: winners and losers (K, A) are items, `weights` 0 where there is none.
+
+    `people` are positions among all; `rows` (K, A) say which answer each is, -1 where there is none.
+    """
+
+    people: Index
+    winners: Index
+    losers: Index
+    weights: Matrix
+    rows: Index
+
+    @cached_property
+    def questions(self) -> Index | None:
+        """(K, A) which answers of a person are about the same two items; None if no two are."""
+        n = int(max(self.winners.max(), self.losers.max())) + 1
+        low, high = np.minimum(self.winners, self.losers), np.maximum(self.winners, self.losers)
+        # What is not there is a question of its own.
+        code = np.where(self.rows >= 0, low.astype(np.int64) * n + high, -1 - np.arange(low.shape[1]))
+        order = np.argsort(code, axis=1, kind="stable")
+        ranked = np.take_along_axis(code, order, axis=1)
+        is_new = np.ones(ranked.shape, dtype=bool)
+        is_new[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
+        if is_new.all():
+            return None
+        place = np.empty_like(order)
+        np.put_along_axis(place, order, np.cumsum(is_new, axis=1) - 1, axis=1)
+        return place
+
+    @cached_property
+    def totals(self) -> Vector:
+        """(K,) how many answers everybody gave, by weight."""
+        result: Vector = self.weights.sum(axis=1)
+        return result
+
+    def only(self, chosen: Index) -> AnswerBlock:
+        """Some of the people."""
+        return AnswerBlock(
+            self.people[chosen],
+            self.winners[chosen],
+            self.losers[chosen],
+            self.weights[chosen],
+            self.rows[chosen],
+        )
+
+    def design(self, coordinates: Matrix) -> Matrix:
+        """(K, A, D) what each margin, the winner's utility less the loser's, is a multiple of."""
+        flat = coordinates.take(self.winners.ravel(), axis=0)
+        flat -= coordinates.take(self.losers.ravel(), axis=0)
+        result: Matrix = flat.reshape(*self.winners.shape, -1)
+        return result
+
+    def margins(self, utilities: Vector) -> Matrix:
+        """(K, A) of utilities that are the same for everybody."""
+        result: Matrix = utilities.take(self.winners) - utilities.take(self.losers)
+        return result
+
+
+def blocks_of(
+    winners: Index, losers: Index, weights: Vector, people: Index, n_people: int
+) -> tuple[AnswerBlock, ...]:
+    """The answers of everybody who gave any, by how many they gave."""
+    return tuple(_blocks(winners, losers, weights, people, n_people))
+
+
+def _blocks(
+    winners: Index, losers: Index, weights: Vector, people: Index, n_people: int
+) -> Iterator[AnswerBlock]:
+    order = np.argsort(people, kind="stable")
+    counts = np.bincount(people, minlength=n_people)
+    starts = np.cumsum(counts) - counts
+    ranked = np.argsort(counts, kind="stable")
+    ranked = ranked[np.searchsorted(counts[ranked], 1) :]
+    begin = 0
+    while begin < len(ranked):
+        fewest = int(counts[ranked[begin]])
+        end = int(np.searchsorted(counts[ranked], max(int(fewest * GROWTH), fewest), side="right"))
+        end = min(end, begin + max(1, LARGEST // max(int(fewest * GROWTH), 1)))
+        yield _block(ranked[begin:end], starts, counts, order, (winners, losers, weights))
+        begin = end
+
+
+def _block(
+    some: Index, starts: Index, counts: Index, order: Index, answers: tuple[Index, Index, Vector]
+) -> AnswerBlock:
+    size = int(counts[some].max())
+    place = np.arange(size)
+    present: NDArray[np.bool_] = place < counts[some][:, None]
+    at = order[np.where(present, starts[some][:, None] + place, 0)]
+    # An answer that is not there is about an item and itself, and counts nothing.
+    winners, losers, weights = (np.where(present, part[at], 0) for part in answers)
+    return AnswerBlock(
+        some,
+        winners.astype(np.int32),
+        losers.astype(np.int32),
+        weights.astype(float),
+        np.where(present, at, -1).astype(np.int32),
+    )

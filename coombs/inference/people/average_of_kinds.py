@@ -1,0 +1,188 @@
+"""Kinds of preference of many people, averaged by how likely they make answers of people not learned from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import softmax
+
+from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of
+from coombs.inference.people.coordinates import KINDS, Coordinates, coordinates_of
+from coombs.inference.people.groups import with_groups
+from coombs.inference.people.population_fit import evidence_of, fit_population
+from coombs.inference.people.population_prior import PopulationPrior
+from coombs.inference.people.tastes import Taste, Tastes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from coombs.data.graph import Index, Matrix, Vector
+    from coombs.data.tables import Levels
+
+CAUTIONS = (1.0, 4.0)
+"""How many times as many people as usual it may be worth that weights are alike and uncorrelated."""
+FEW_PEOPLE = 100
+"""People up to which there are more folds, as each leaves out so many."""
+FOLDS = 2
+"""Folds of people, each of which is predicted from the others,"""
+MORE_FOLDS = 4
+"""and where people are few."""
+MOST_TRIED = 400
+"""People among whom kinds are tried, at most."""
+ROUGHLY = 2e-2
+"""Tolerance of the passes there."""
+FEWER_PASSES = 40
+"""Passes there, at most."""
+TEMPERATURE = 2.0
+"""By what differences of log evidence are divided: people are not independent draws of our model."""
+NEGLIGIBLE = 0.02
+"""A kind with less of the average is left out of it."""
+
+
+class PeopleAnswers(NamedTuple):
+    """Answers of everybody about scaled items: winners, losers, weights, and whose each is, from 0."""
+
+    items: Matrix
+    levels: Levels
+    winners: Index
+    losers: Index
+    weights: Vector
+    people: Index
+    n_people: int
+
+    def only(self, people: Index) -> PeopleAnswers:
+        """Those of some people, numbered anew."""
+        place = np.full(self.n_people, -1)
+        place[people] = np.arange(len(people))
+        rows = np.flatnonzero(place[self.people] >= 0)
+        kept = (self.winners[rows], self.losers[rows], self.weights[rows], place[self.people[rows]])
+        return PeopleAnswers(self.items, self.levels, *kept, len(people))
+
+    def order(self) -> Index:
+        """The people in an order that depends neither on that of the answers nor on that of the items."""
+        # The same for items that are alike, whatever they are called.
+        place = np.sqrt(np.arange(2.0, 2.0 + self.items.shape[1]))
+        items = np.sin(self.items @ place) if len(place) else np.arange(len(self.items)) / 2.0
+        key = self.weights * (items[self.winners] - items[self.losers] / 3)
+        keys = np.bincount(self.people, key, self.n_people)
+        return np.lexsort((keys.round(9), np.bincount(self.people, minlength=self.n_people)))
+
+    def blocks(self) -> tuple[AnswerBlock, ...]:
+        """By how many everybody gave."""
+        return blocks_of(self.winners, self.losers, self.weights, self.people, self.n_people)
+
+
+class Candidate(NamedTuple):
+    """A kind of preference, and how cautious it is."""
+
+    kind: str
+    caution: float
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleAverage:
+    """Kinds of preference of many people with their weights in the average, which predicts."""
+
+    parts: tuple[Tastes, ...]
+    weights: Vector
+
+    @property
+    def main(self) -> int:
+        """The part with the most weight."""
+        return int(self.weights.argmax())
+
+    def probability(self, tastes: tuple[Taste, ...], designs: tuple[Matrix, ...]) -> Vector:
+        """(n,) that the first of each pair is chosen by somebody with these tastes."""
+        each = [taste.probability(design) for taste, design in zip(tastes, designs, strict=True)]
+        result: Vector = self.weights @ np.array(each)
+        return result
+
+    def utilities(self, tastes: tuple[Taste, ...], coordinates: tuple[Matrix, ...]) -> Vector:
+        """(n,) mean utilities of items, about their mean."""
+        each = [phi @ taste.mean for taste, phi in zip(tastes, coordinates, strict=True)]
+        result: Vector = self.weights @ np.array([one - one.mean() for one in each])
+        return result
+
+    def draws(self, tastes: tuple[Taste, ...], coordinates: tuple[Matrix, ...], count: int) -> Matrix:
+        """(count, n) utilities of items, of each kind as many as it has weight."""
+        counts = np.diff(np.round(np.cumsum(self.weights) * count).astype(int), prepend=0)
+        parts = [
+            taste.draws(int(number)) @ phi.T
+            for taste, phi, number in zip(tastes, coordinates, counts, strict=True)
+            if number
+        ]
+        return np.concatenate([part - part.mean(axis=1, keepdims=True) for part in parts])
+
+
+def learn_people(
+    answers: PeopleAnswers,
+    kinds: tuple[str, ...] = KINDS,
+    groups: int | str = 1,
+    n_jobs: int = 1,
+    advance: Callable[[], None] = lambda: None,
+) -> PeopleAverage:
+    """The average of these kinds, each with everybody's taste."""
+    tried = candidates(answers, kinds)
+    weights = np.ones(1)
+    if len(tried) > 1:
+        scores = held_out_evidence(answers, tried, advance)
+        weights = softmax(np.array(scores) / TEMPERATURE)
+        kept = weights >= NEGLIGIBLE * weights.max()
+        tried = [one for one, is_kept in zip(tried, kept, strict=True) if is_kept]
+        weights = weights[kept] / weights[kept].sum()
+    parts, blocks = [], answers.blocks()
+    for kind, caution in tried:
+        coordinates, phi = _of_kind(answers, kind)
+        start = PopulationPrior.first(phi, coordinates.blocks, caution)
+        fit = fit_population(phi, blocks, start, n_jobs=n_jobs)
+        parts.append(Tastes(coordinates, with_groups(fit, phi, groups, n_jobs)))
+        advance()
+    return PeopleAverage(tuple(parts), weights)
+
+
+def candidates(answers: PeopleAnswers, kinds: tuple[str, ...]) -> list[Candidate]:
+    """What is tried: without kinds that are no more than a simpler one."""
+    sizes, found = set(), []
+    if answers.n_people == 1:
+        # Nobody is left to tell which predicts best.
+        return [Candidate(kinds[0], CAUTIONS[0])]
+    for kind in kinds:
+        size = _of_kind(answers, kind)[0].size
+        if kind == "smooth" or size not in sizes:
+            sizes.add(size)
+            found += [Candidate(kind, caution) for caution in CAUTIONS]
+    return found
+
+
+def held_out_evidence(
+    answers: PeopleAnswers, tried: list[Candidate], advance: Callable[[], None] = lambda: None
+) -> list[float]:
+    """Log of how likely everybody's answers are, with what is learned from others; of some of many."""
+    n = min(answers.n_people, MOST_TRIED)
+    answers = answers.only(answers.order()[np.linspace(0, answers.n_people - 1, n).astype(int)])
+    folds = min(MORE_FOLDS if n <= FEW_PEOPLE else FOLDS, n)
+    fold = np.arange(n) % folds
+    blocks = [
+        tuple(answers.only(np.flatnonzero(part)).blocks() for part in (fold != k, fold == k))
+        for k in range(folds)
+    ]
+    scores = []
+    for kind, caution in tried:
+        coordinates, phi = _of_kind(answers, kind)
+        total = 0.0
+        for learned, left in blocks:
+            start = PopulationPrior.first(phi, coordinates.blocks, caution)
+            fit = fit_population(phi, learned, start, tolerance=ROUGHLY, max_iter=FEWER_PASSES)
+            total += evidence_of(fit.prior, phi, left)
+        scores.append(total)
+        advance()
+    return scores
+
+
+def _of_kind(answers: PeopleAnswers, kind: str) -> tuple[Coordinates, Matrix]:
+    """The kind's coordinates, and those of the items."""
+    coordinates = coordinates_of(kind, answers.items, answers.levels, len(answers.winners))
+    known = np.arange(len(answers.items)) if coordinates.n_effects else None
+    return coordinates, coordinates(answers.items, known)

@@ -1,0 +1,93 @@
+"""Groups of people with means of their own: where they are looked for, and how many there are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coombs.inference.people.population_fit import PopulationFit, View, fit_population
+from coombs.inference.people.posteriors import posteriors
+
+if TYPE_CHECKING:
+    from coombs.data.graph import Matrix, Vector
+    from coombs.inference.people.population_prior import PopulationPrior
+
+MOST_GROUPS = 8
+"""Groups that are looked for where their number is not given."""
+ROUNDS = 50
+"""Rounds of assigning people to the nearest middle, at most."""
+WITHIN = (0.05, 0.3)
+"""Shares of what a person has of their own, one group for all, that are left at first inside several."""
+
+
+def with_groups(fit: PopulationFit, coordinates: Matrix, groups: int | str, n_jobs: int = 1) -> PopulationFit:
+    """The fit with so many groups; "auto" adds one while that is worth its parameters (Schwarz, 1978)."""
+    if groups == 1:
+        return fit
+    if groups != "auto":
+        return _split(fit, coordinates, int(groups), n_jobs)
+    n = sum(len(block.people) for block in fit.blocks)
+    # A group more has a mean and a share; of the mean, as many numbers as answers tell.
+    informed = len(fit.prior.root) - np.trace(fit.sums.covariance.sum(axis=0)) / max(n, 1)
+    price = (informed + 1) / 2 * np.log(max(n, 2))
+    best = fit
+    for count in range(2, MOST_GROUPS + 1):
+        if n < 5 * count:
+            break
+        new = _split(fit, coordinates, count, n_jobs)
+        if new.log_evidence < best.log_evidence + price:
+            break
+        best = new
+    return best
+
+
+def _split(fit: PopulationFit, coordinates: Matrix, count: int, n_jobs: int) -> PopulationFit:
+    """As many groups, from people's tastes with one group for all."""
+    z, counted = _tastes(fit, coordinates)
+    starts = [
+        _start(fit.prior, z, _middles(z, counted, count, first), within)
+        for first in range(2)
+        for within in WITHIN
+    ]
+    found = [fit_population(coordinates, fit.blocks, start, n_jobs=n_jobs) for start in starts]
+    return max(found, key=lambda one: one.log_evidence)
+
+
+def _tastes(fit: PopulationFit, coordinates: Matrix) -> tuple[Matrix, Vector]:
+    """(K, D) everybody's mean z with one group for all, and how much each counts: coin-tossers do not."""
+    view, parts = View.of(fit.prior, coordinates), []
+    for block, sites in zip(fit.blocks, fit.sites, strict=True):
+        parts.append(posteriors(block.design(view.white), block.margins(view.base[0]), sites[0]).mean)
+    return np.concatenate(parts), 1 - np.concatenate([members[:, -1] for members in fit.members])
+
+
+def _middles(z: Matrix, counted: Vector, count: int, first: int) -> Matrix:
+    """(count, D) middles of clusters, each as far as can be from those before it at first."""
+    centred = z - np.average(z, axis=0, weights=counted)
+    axes = np.linalg.eigh((centred * counted[:, None]).T @ centred)[1]
+    along = centred @ axes[:, -1 - min(first, z.shape[1] - 1)]
+    chosen = [int(np.argmax(along * counted))]
+    nearest = ((z - z[chosen[0]]) ** 2).sum(axis=1)
+    while len(chosen) < count:
+        chosen.append(int(np.argmax(nearest * counted)))
+        nearest = np.minimum(nearest, ((z - z[chosen[-1]]) ** 2).sum(axis=1))
+    middles = z[chosen]
+    for _ in range(ROUNDS):
+        own = ((z[:, None, :] - middles) ** 2).sum(axis=2).argmin(axis=1)
+        totals = np.maximum(np.bincount(own, counted, count), 1e-9)
+        new = np.array([np.bincount(own, counted * column, count) for column in z.T]).T / totals[:, None]
+        if np.allclose(new, middles):
+            break
+        middles = new
+    return middles
+
+
+def _start(prior: PopulationPrior, z: Matrix, middles: Matrix, within: float) -> PopulationPrior:
+    """Groups with their means in these middles."""
+    count = len(middles)
+    # Tastes that answers tell little of are drawn together; so are the middles.
+    wide = 1 / np.sqrt(np.clip((z**2).mean(axis=0), 0.05, 1.0))
+    means = prior.means[0] + (middles * wide) @ prior.root.T
+    return replace(prior, means=means, root=prior.root * np.sqrt(within), shares=np.full(count, 1 / count))

@@ -1,0 +1,243 @@
+"""What everybody's weights have in common, from what is known of each: the M-step.
+
+The mean is shrunk towards nothing, variances towards those of the same block of weights, correlations towards
+zero, each as much as there are few people: sizes of what is shared and of what is own are learned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from coombs.data.graph import Index, Matrix, Vector
+
+SHARED_SIZE = 0.9
+"""Prior centre of the deviation of what a block's shared weights add to utilities, in logits,"""
+SHARED_WEIGHTS = 2.0
+"""which is worth so many weights."""
+OWN_SIZE = 1.0
+"""Prior centre of the deviation of what a block's own weights add to utilities, in logits,"""
+OWN_PEOPLE = 6.0
+"""which is worth so many people."""
+SAME_PEOPLE = 12.0
+"""As many people as it is worth that weights of one block vary alike."""
+UNCORRELATED = 2.0
+"""As many people, for each weight of a block, as it is worth that weights are uncorrelated."""
+LAPSE = 0.02
+"""The lapse rate before any answer,"""
+LAPSE_ANSWERS = 50.0
+"""as if it had been seen in so many."""
+LEAST_LAPSE = 0.002
+"""Least lapse rate: an answer in a thousand is wrong whatever is asked."""
+MOST_LAPSE = 0.5
+"""Most."""
+COIN = 0.03
+"""The share of people who toss a coin, before any answer,"""
+COIN_PEOPLE = 10.0
+"""as if it had been seen in so many."""
+LEAST_INFORMATION = 0.1
+"""Share of the information on a weight that answers are taken to give, at least, in the length of a step."""
+LONGEST = 1.0
+"""By how much the logarithm of a variance may change in one step."""
+LOGISTIC_VARIANCE = 2.9
+"""Of the normal distribution function that is nearest to the logistic one, in squared logits."""
+LEAST_VARIANCE = 1e-8
+"""Of a weight, in squared logits."""
+
+
+class Sums(NamedTuple):
+    """What the M-step needs of everybody, added up: kilobytes, however many people there are.
+
+    Of each group: `people` (G,) is how many belong to it, `first` (G, D) the sum of their z, `covariance`
+    (G, D, D) that of their posterior covariances. Of all: `second` that of z z', `slope` and `curvature`
+    those of the log evidence along the lapse rate, `coins` how many toss one, `log_evidence`.
+    """
+
+    people: Vector
+    first: Matrix
+    covariance: Matrix
+    second: Matrix
+    slope: float
+    curvature: float
+    coins: float
+    log_evidence: float
+
+    def plus(self, other: Sums) -> Sums:
+        """Of more people."""
+        pairs: Any = zip(self, other, strict=True)
+        return Sums(*(one + another for one, another in pairs))
+
+
+@dataclass(frozen=True, eq=False)
+class PopulationPrior:
+    """What is known of anybody's weights before any answer: N(mean of their group, root root').
+
+    Parameters
+    ----------
+    means : (G, D), of each group
+    root : (D, D), lower, of what people of one group have of their own
+    lapse : share of answers given at random
+    shares, coin : (G,) shares of the groups; the share of people who toss a coin, beside them
+    blocks : (D,) the block that each weight is in
+    shared : (B,) variance of the shared weights of each block
+    differences : (D, D) covariance of the coordinates of one item less those of another
+    caution : how many times as many people as usual it is worth that weights are alike and uncorrelated
+    """
+
+    means: Matrix
+    root: Matrix
+    lapse: float
+    shares: Vector
+    coin: float
+    blocks: Index
+    shared: Vector
+    differences: Matrix
+    caution: float = 1.0
+
+    @classmethod
+    def first(cls, coordinates: Matrix, blocks: Index, caution: float = 1.0) -> PopulationPrior:
+        """Before any answer."""
+        counts = np.bincount(blocks)
+        root = np.diag(OWN_SIZE / np.sqrt(counts[blocks]))
+        differences = 2 * np.atleast_2d(np.cov(coordinates, rowvar=False))
+        means, shared = np.zeros((1, len(blocks))), SHARED_SIZE**2 / counts
+        return cls(means, root, LAPSE, np.ones(1), COIN, blocks, shared, differences, caution)
+
+    @property
+    def covariance(self) -> Matrix:
+        """root root'."""
+        return self.root @ self.root.T
+
+    def maximised(self, sums: Sums) -> PopulationPrior:
+        """The next one, from what this one makes of everybody."""
+        n, root = sums.people, self.root
+        middles = self.means + (sums.first / n[:, None]) @ root.T
+        # About each group's middle.
+        second = sums.second + sums.covariance.sum(axis=0) - (sums.first / n[:, None]).T @ sums.first
+        about = root @ second @ root.T / n.sum()
+        means = np.array([self._shrunk_mean(middle, about / m) for middle, m in zip(middles, n, strict=True)])
+        away = middles - means
+        about = about + (away * n[:, None]).T @ away / n.sum()
+        means, covariance = self._scored(means, self._shrunk(about, float(n.sum())), sums)
+        doubts = np.array([np.diag(doubt) for doubt in self.doubts(sums)])
+        seen, careful = LAPSE * LAPSE_ANSWERS, (1 - LAPSE) * LAPSE_ANSWERS
+        lapse = share_after(self.lapse, sums.slope, sums.curvature, seen, careful)
+        return replace(
+            self,
+            means=means,
+            root=np.asarray(np.linalg.cholesky(covariance), dtype=float),
+            lapse=float(np.clip(lapse, LEAST_LAPSE, MOST_LAPSE)),
+            shares=(n + 1) / (n + 1).sum(),
+            coin=(sums.coins + COIN * COIN_PEOPLE) / (sums.coins + float(n.sum()) + COIN_PEOPLE),
+            shared=self._shared_variances((self.means**2 + doubts).mean(axis=0)),
+        )
+
+    def _shrunk_mean(self, middle: Vector, spread: Matrix) -> Vector:
+        """Of a mean that is normal about `middle` with this covariance, and about zero before any answer."""
+        result: Vector = middle - spread @ np.linalg.solve(spread + np.diag(self.shared[self.blocks]), middle)
+        return result
+
+    def _shared_variances(self, squares: Vector) -> Vector:
+        """Of each block, from the squares of its weights; on a log scale, as few weights hardly tell it."""
+        counts = np.bincount(self.blocks)
+        kept = counts / (counts + SHARED_WEIGHTS)
+        result: Vector = (np.bincount(self.blocks, squares) / counts) ** kept
+        result *= (SHARED_SIZE**2 / counts) ** (1 - kept)
+        return result
+
+    def _scored(self, means: Matrix, covariance: Matrix, sums: Sums) -> tuple[Matrix, Matrix]:
+        """As far as Fisher's scoring would go where the M-step goes to these means and this covariance.
+
+        With p the share of the information on z that answers give, an M-step goes only p of the way for the
+        mean, and p_i p_j for covariances (in the eigenvectors of p): the less answers tell, the slower.
+        """
+        root, n = self.root, float(sums.people.sum())
+        shares, vectors = np.linalg.eigh(np.eye(len(root)) - sums.covariance.sum(axis=0) / n)
+        shares = np.clip(shares, LEAST_INFORMATION, 1.0)
+        basis = root @ vectors
+        moves = np.linalg.solve(basis, (means - self.means).T)
+        inner = np.linalg.solve(basis, np.linalg.solve(basis, covariance).T)
+        kept = n / (n + self.caution * (OWN_PEOPLE + SAME_PEOPLE))
+        moves /= (1 - kept + kept * shares)[:, None]
+        away = (inner - np.eye(len(root))) / (1 - kept + kept * np.outer(shares, shares))
+        values, turned = np.linalg.eigh((away + away.T) / 2)
+        # exp of the change, so that what comes out is a covariance.
+        turned = basis @ turned * np.exp(np.clip(values, -LONGEST, LONGEST) / 2)
+        covariance = turned @ turned.T
+        # The more people differ, the larger is the mean that makes the same answers as likely.
+        before, after = self.mean_scale(root @ root.T), self.mean_scale(covariance)
+        return (self.means + (basis @ moves).T) * (after / before), covariance
+
+    def mean_scale(self, covariance: Matrix) -> float:
+        """What a mean is measured in, so that it hardly depends on how much people differ."""
+        return float(np.sqrt(1 + np.vdot(covariance, self.differences) / LOGISTIC_VARIANCE))
+
+    def doubts(self, sums: Sums) -> Matrix:
+        """(G, D, D) covariances of the means, given all answers: everybody tells as much as their own do."""
+        inverse = np.linalg.inv(self.root)
+        whole = sums.people[:, None, None] * np.eye(len(self.root)) - sums.covariance
+        seen = inverse.T @ whole @ inverse
+        return np.asarray(np.linalg.inv(seen + np.diag(1 / self.shared[self.blocks])))
+
+    def _shrunk(self, covariance: Matrix, n: float) -> Matrix:
+        """Variances towards their block's, correlations towards zero."""
+        variances = np.maximum(np.diag(covariance), LEAST_VARIANCE)
+        counts = np.bincount(self.blocks)
+        of_block = np.bincount(self.blocks, variances) / counts
+        # On a log scale: answers of few people hardly tell large variances from larger ones.
+        n = n / self.caution
+        kept = n / (n + OWN_PEOPLE)
+        of_block = of_block**kept * (OWN_SIZE**2 / counts) ** (1 - kept)
+        kept = n / (n + SAME_PEOPLE)
+        deviations = np.sqrt(variances**kept * of_block[self.blocks] ** (1 - kept))
+        alike = np.sqrt(n / (n + UNCORRELATED * counts[self.blocks]))
+        correlations = covariance * np.outer(alike / np.sqrt(variances), alike / np.sqrt(variances))
+        np.fill_diagonal(correlations, 1.0)
+        result: Matrix = correlations * np.outer(deviations, deviations)
+        return result
+
+    def vector(self) -> Vector:
+        """In coordinates without limits; the lapse rate and the coin's share are left out."""
+        deviations = np.sqrt((self.root**2).sum(axis=1))
+        rows = (self.root / deviations[:, None])[np.tril_indices(len(self.root))]
+        means = (self.means / self.mean_scale(self.covariance)).ravel()
+        return np.concatenate([np.log(self.shares), means, np.log(deviations), rows, np.log(self.shared) / 2])
+
+    def at(self, x: Vector) -> PopulationPrior:
+        """The way back."""
+        (groups, d), size = self.means.shape, len(self.root) * (len(self.root) + 1) // 2
+        ends = np.cumsum([groups, groups * d, d, size])
+        logs, means, deviations, lower, shared = np.split(x, ends)
+        root = np.zeros((d, d))
+        root[np.tril_indices(d)] = lower
+        root[np.diag_indices(d)] = np.maximum(root.diagonal(), 1e-3)
+        root *= (np.exp(deviations) / np.sqrt((root**2).sum(axis=1)))[:, None]
+        shares = np.exp(logs - logs.max())
+        return replace(
+            self,
+            means=means.reshape(groups, d) * self.mean_scale(root @ root.T),
+            root=root,
+            shares=shares / shares.sum(),
+            shared=np.exp(2 * shared),
+        )
+
+    def change(self, other: PopulationPrior) -> float:
+        """By how much means and root differ, in the deviation of what a coordinate adds to utilities."""
+        size = np.sqrt((self.root**2).sum() / len(self.root) + (self.means**2).mean()) + 1e-3
+        pairs = ((self.means, other.means), (self.root, other.root))
+        return max(float(np.abs(one - another).max()) for one, another in pairs) / float(size)
+
+
+def share_after(share: float, slope: float, curvature: float, seen: float, others: float) -> float:
+    """Half a Newton step of its log odds towards the best share of a mixture.
+
+    `seen` of it and `others` are taken as seen before anything else.
+    """
+    both = share * (1 - share)
+    to_odds = both * slope + seen * (1 - share) - others * share
+    step = to_odds / (both**2 * curvature + (seen + others) * both)
+    odds = np.log(share / (1 - share)) + np.clip(step / 2, -1, 1)
+    return float(1 / (1 + np.exp(-odds)))

@@ -1,0 +1,44 @@
+"""Inverses of very many small symmetric matrices, those of at least the identity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from coombs.data.graph import Matrix, Vector
+
+SMALL = 16
+"""Up to this size all matrices are swept at once; beyond, LAPACK takes one after the other."""
+
+
+def inverse_and_log_det(matrices: Matrix) -> tuple[Matrix, Vector]:
+    """(K, D, D) inverses and (K,) logarithms of determinants."""
+    d = matrices.shape[1]
+    if d > SMALL:
+        lower, log_det = lower_inverses(matrices)
+        return np.matmul(lower.transpose(0, 2, 1), lower), log_det
+    # Beaton's sweep of each row in turn, the matrices last, so that each step is one pass over memory.
+    work = np.array(matrices.transpose(1, 2, 0), order="C")
+    log_det = np.zeros(work.shape[2])
+    for j in range(d):
+        pivot = work[j, j].copy()
+        log_det += np.log(pivot)
+        row = work[j] / pivot
+        column = work[:, j].copy()
+        column[j] = 0.0
+        for i in range(d):
+            if i != j:
+                work[i] -= column[i] * row
+        work[:, j] = -column / pivot
+        work[j] = row
+        work[j, j] = 1 / pivot
+    return np.ascontiguousarray(work.transpose(2, 0, 1)), log_det
+
+
+def lower_inverses(matrices: Matrix) -> tuple[Matrix, Vector]:
+    """(K, D, D) inverses of the lower Cholesky roots, and (K,) logarithms of the matrices' determinants."""
+    lower = np.linalg.cholesky(matrices)
+    log_det = 2 * np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
+    return np.linalg.inv(lower), log_det
