@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from coombs.data.tables import FloatArray, TableLike
     from coombs.estimators.population import Population
     from coombs.inference.people.tastes import Taste
+    from coombs.insights.people import PersonExplanation
 
 DRAWS = 1_000
 """Draws that intervals are taken from."""
@@ -184,6 +185,25 @@ class Person:
         if len(peaked) < LEAST_PEAKED * DRAWS:
             return np.full((points.shape[1], 2), np.nan)
         return quantiles(peaked, level)
+
+    def explain(self) -> PersonExplanation:
+        """Return what the person wants in words and tables, and how far to trust it.
+
+        Returns
+        -------
+        PersonExplanation, which prints as text
+
+        Examples
+        --------
+        >>> from coombs import Population
+        >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+        >>> population.person(1).explain().has_pattern
+        False
+        """
+        # Imported here because it takes this module's class.
+        from coombs.insights.people import explain_person
+
+        return explain_person(self, self._population)
 
     def __repr__(self) -> str:
         who = "somebody new" if self.name is None else repr(self.name)

@@ -31,6 +31,7 @@ from coombs.progress import ProgressBar
 if TYPE_CHECKING:
     from coombs.data.tables import FloatArray, ItemTable, TableLike
     from coombs.inference.people.average_of_kinds import PeopleAverage
+    from coombs.insights.people import PeopleExplanation
 
 
 class Population(PopulationPeople, BaseEstimator):  # type: ignore[misc]
@@ -58,6 +59,8 @@ class Population(PopulationPeople, BaseEstimator):  # type: ignore[misc]
     kind_weights_ : of the kinds in the average
     lapse_, coin_share_ : share of answers given at random; of people who toss a coin
     n_groups_ : how many groups there are
+    accuracy_, log_loss_ : of answers of people that nothing but their other answers was learned from; NaN of
+        one person alone
     status_, n_iter_ : how it ended: "converged", "max_iterations" or "numerical_error"
     n_features_in_, feature_names_in_ : as scikit-learn has them
 
@@ -169,6 +172,7 @@ class Population(PopulationPeople, BaseEstimator):  # type: ignore[misc]
             )
         self.lapse_, self.coin_share_ = main.prior.lapse, main.prior.coin
         self.n_groups_ = len(main.prior.shares)
+        self.accuracy_, self.log_loss_ = average.trial.accuracy, average.trial.log_loss
         weights: dict[str, float] = {}
         for part, weight in zip(average.parts, average.weights.tolist(), strict=True):
             weights[part.coordinates.kind] = weights.get(part.coordinates.kind, 0.0) + weight
@@ -385,25 +389,25 @@ class Population(PopulationPeople, BaseEstimator):  # type: ignore[misc]
         )
         return Person(self, tastes, None, len(data))
 
-    def leave_out(self) -> FloatArray:
-        """Return the probability of each answer about two items, given the person's others and everybody's.
+    def explain(self) -> PeopleExplanation:
+        """Return what people share and where they differ, in words and tables, and how far to trust it.
 
         Returns
         -------
-        (m,) probabilities of what was answered; a tie is there twice, answered either way
+        PeopleExplanation, which prints as text
 
         Examples
         --------
         >>> from coombs import Population
         >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
-        >>> population.leave_out().shape
-        (2,)
+        >>> population.explain().has_pattern
+        False
         """
+        # Imported here because it takes this module's class.
+        from coombs.insights.people import explain_people
+
         check_is_fitted(self)
-        n = int(self.n_answers_.sum())
-        each = [part.leave_out(phi, n) for part, phi in zip(self._average.parts, self._phis, strict=True)]
-        result: FloatArray = self._average.weights @ np.array(each)
-        return result
+        return explain_people(self)
 
     @cached_property
     def _positions(self) -> dict[str, int]:

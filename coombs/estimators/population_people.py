@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit
+from scipy.stats import rankdata
 
 from coombs.data import tables
 from coombs.data.comparisons import InputError
@@ -261,7 +262,7 @@ class PopulationPeople:
             people = people[np.linspace(0, len(people) - 1, RANKED).astype(int)]
         utilities = self.utilities(people)
         n = utilities.shape[1]
-        places = np.argsort(np.argsort(-utilities, axis=1, kind="stable"), axis=1) + 1.0
+        places = rankdata(-utilities.round(9), axis=1)
         regret = np.quantile(utilities.max(axis=1, keepdims=True) - utilities, 0.9, axis=0)
         labels = self.item_table_.names
         frame = tables.pandas().DataFrame(

@@ -11,9 +11,9 @@ from scipy.special import softmax
 from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of
 from coombs.inference.people.coordinates import KINDS, Coordinates, coordinates_of
 from coombs.inference.people.groups import with_groups
-from coombs.inference.people.population_fit import evidence_of, fit_population
+from coombs.inference.people.population_fit import fit_population
 from coombs.inference.people.population_prior import PopulationPrior
-from coombs.inference.people.tastes import Taste, Tastes
+from coombs.inference.people.tastes import Taste, Tastes, people_left_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,12 +81,38 @@ class Candidate(NamedTuple):
     caution: float
 
 
+class Trial(NamedTuple):
+    """How well people are predicted who were not learned from.
+
+    `gain` is how much likelier their answers are than tosses of a coin, in nats, `predicted` the probability
+    of each answer given the person's others, `weights` what it counts for. Of one person alone it is empty.
+    """
+
+    gain: float
+    predicted: Vector
+    weights: Vector
+
+    @property
+    def accuracy(self) -> float:
+        """Share of answers that are predicted."""
+        right = (np.sign(self.predicted - 0.5) + 1) / 2
+        return float(np.average(right, weights=self.weights)) if len(right) else float("nan")
+
+    @property
+    def log_loss(self) -> float:
+        """Minus the mean log probability of the answers."""
+        if not len(self.predicted):
+            return float("nan")
+        return -float(np.average(np.log(self.predicted), weights=self.weights))
+
+
 @dataclass(frozen=True, eq=False)
 class PeopleAverage:
-    """Kinds of preference of many people with their weights in the average, which predicts."""
+    """Kinds of preference of many people with their weights in the average, and how well it predicts."""
 
     parts: tuple[Tastes, ...]
     weights: Vector
+    trial: Trial
 
     @property
     def main(self) -> int:
@@ -125,10 +151,13 @@ def learn_people(
 ) -> PeopleAverage:
     """The average of these kinds, each with everybody's taste."""
     tried = candidates(answers, kinds)
-    weights = np.ones(1)
+    weights, trial = np.ones(1), Trial(float("nan"), np.zeros(0), np.zeros(0))
     if len(tried) > 1:
-        scores = held_out_evidence(answers, tried, advance)
-        weights = softmax(np.array(scores) / TEMPERATURE)
+        scores, predicted, counted = try_out(answers, tried, advance)
+        weights = softmax(scores / TEMPERATURE)
+        chance = float(counted.sum()) * np.log(2)
+        gain = float(np.logaddexp.reduce(scores) - np.log(len(scores))) + chance
+        trial = Trial(gain, weights @ predicted, counted)
         kept = weights >= NEGLIGIBLE * weights.max()
         tried = [one for one, is_kept in zip(tried, kept, strict=True) if is_kept]
         weights = weights[kept] / weights[kept].sum()
@@ -139,7 +168,7 @@ def learn_people(
         fit = fit_population(phi, blocks, start, n_jobs=n_jobs)
         parts.append(Tastes(coordinates, with_groups(fit, phi, groups, n_jobs)))
         advance()
-    return PeopleAverage(tuple(parts), weights)
+    return PeopleAverage(tuple(parts), weights, trial)
 
 
 def candidates(answers: PeopleAnswers, kinds: tuple[str, ...]) -> list[Candidate]:
@@ -156,10 +185,13 @@ def candidates(answers: PeopleAnswers, kinds: tuple[str, ...]) -> list[Candidate
     return found
 
 
-def held_out_evidence(
+def try_out(
     answers: PeopleAnswers, tried: list[Candidate], advance: Callable[[], None] = lambda: None
-) -> list[float]:
-    """Log of how likely everybody's answers are, with what is learned from others; of some of many."""
+) -> tuple[Vector, Matrix, Vector]:
+    """Of each candidate, how likely people's answers are with what is learned from others (log).
+
+    Also the probability of each answer, given the person's others, and its weight; of some of many people.
+    """
     n = min(answers.n_people, MOST_TRIED)
     answers = answers.only(answers.order()[np.linspace(0, answers.n_people - 1, n).astype(int)])
     folds = min(MORE_FOLDS if n <= FEW_PEOPLE else FOLDS, n)
@@ -168,17 +200,21 @@ def held_out_evidence(
         tuple(answers.only(np.flatnonzero(part)).blocks() for part in (fold != k, fold == k))
         for k in range(folds)
     ]
-    scores = []
+    counted = [block.weights[block.rows >= 0] for _, left in blocks for block in left]
+    scores, every = [], []
     for kind, caution in tried:
         coordinates, phi = _of_kind(answers, kind)
         total = 0.0
+        predicted: list[Vector] = []
         for learned, left in blocks:
             start = PopulationPrior.first(phi, coordinates.blocks, caution)
             fit = fit_population(phi, learned, start, tolerance=ROUGHLY, max_iter=FEWER_PASSES)
-            total += evidence_of(fit.prior, phi, left)
+            evidence, p = people_left_out(fit.prior, phi, left)
+            total, predicted = total + evidence, [*predicted, p]
         scores.append(total)
+        every.append(np.concatenate(predicted))
         advance()
-    return scores
+    return np.array(scores), np.array(every), np.concatenate(counted)
 
 
 def _of_kind(answers: PeopleAnswers, kind: str) -> tuple[Coordinates, Matrix]:

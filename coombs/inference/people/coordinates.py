@@ -17,6 +17,8 @@ from coombs.inference.kernel import Bumps, Kernel, features_of
 from coombs.inference.levels import plain_columns
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.data.tables import Levels
 
@@ -76,6 +78,16 @@ class Coordinates:
     def size(self) -> int:
         """How many coordinates there are."""
         return len(self.blocks)
+
+    def about(self, column: int) -> NDArray[np.bool_]:
+        """(D,) whether each coordinate is of a feature, alone or with another; bumps are of none."""
+        found = np.zeros(self.size, dtype=bool)
+        found[column] = True
+        n = self.n_features
+        found[n : n + len(self.squares)] = self.squares == column
+        n += len(self.squares)
+        found[n : n + len(self.products)] = (self.products == column).any(axis=1)
+        return found
 
     @property
     def has_metric(self) -> bool:

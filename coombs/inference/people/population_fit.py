@@ -33,8 +33,6 @@ FIRST_PASSES = 3
 """Passes in which only the sites change, so that everybody's posterior is nearly there."""
 LAST_PASSES = 2
 """The same at the end."""
-EVIDENCE_PASSES = 8
-"""The same for people who are not learned from."""
 
 
 class PopulationStatus(StrEnum):
@@ -168,15 +166,3 @@ def fit_population(
             sites = tuple(one.sites for one in found)
     members, sums = tuple(one.members for one in found), reduce(Sums.plus, (one.sums for one in found))
     return PopulationFit(blocks, prior, used, members, sums, status, count)
-
-
-def evidence_of(prior: PopulationPrior, coordinates: Matrix, blocks: tuple[AnswerBlock, ...]) -> float:
-    """Log of how likely the answers of people are who were not learned from."""
-    view, total = View.of(prior, coordinates), 0.0
-    for block in blocks:
-        sites = tuple(Sites.empty(block) for _ in prior.shares)
-        for _ in range(EVIDENCE_PASSES):
-            found = pass_over(block, sites, prior, view)
-            sites = found.sites
-        total += found.sums.log_evidence
-    return total

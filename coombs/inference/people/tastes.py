@@ -5,7 +5,7 @@ A taste is normal given its group; that nobody's mean is known exactly either is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,16 @@ from coombs.inference.people.posteriors import Sites, leave_questions_out, poste
 from coombs.inference.people.tilted import mean_probability
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.inference.people.coordinates import Coordinates
+    from coombs.inference.people.population_prior import PopulationPrior
 
 NEW_PASSES = 12
 """Passes over the answers of somebody new."""
+ALIKE = 1e-3
+"""Share of their deviation that weights keep where nobody has anything of their own."""
 SETTLED = 1e-6
 """Or until the log evidence changes by less."""
 
@@ -140,6 +145,17 @@ class Tastes:
             covariances.append(prior.root @ inner @ prior.root.T + moved @ doubt @ moved.T)
         return Taste(members, np.array(means), np.array(covariances), prior.lapse)
 
+    def evidence_of_differences(self, coordinates: Matrix, about: NDArray[np.bool_]) -> float:
+        """How much likelier the answers are than if nobody had anything of their own there, in nats.
+
+        `about` (D,) says which weights are meant; what people share stays as it is.
+        """
+        prior = self.fit.prior
+        sizes = np.where(about, ALIKE, 1.0)
+        alike = replace(prior, root=np.linalg.cholesky(prior.covariance * np.outer(sizes, sizes)))
+        here, there = (people_left_out(one, coordinates, self.fit.blocks)[0] for one in (prior, alike))
+        return here - there
+
     def means(self, coordinates: Matrix, n_people: int) -> tuple[Matrix, Matrix]:
         """(n_people, D) everybody's mean weights, and (n_people, G + 1) probabilities of groups and coin."""
         prior, anybody, view = self.fit.prior, self.anybody(), View.of(self.fit.prior, coordinates)
@@ -155,21 +171,35 @@ class Tastes:
             weights[block.people], members[block.people] = found, own
         return weights, members
 
-    def leave_out(self, coordinates: Matrix, n_answers: int) -> Vector:
-        """(n_answers,) probability of each answer given the person's others about other pairs."""
-        prior, view = self.fit.prior, View.of(self.fit.prior, coordinates)
-        result = np.full(n_answers, np.nan)
-        for block, sites in zip(self.fit.blocks, self.fit.sites, strict=True):
-            design, p, updates = block.design(view.white), [], []
-            for base, one in zip(view.base, sites, strict=True):
-                found = posteriors(design, block.margins(base), one)
-                p.append(leave_questions_out(found, one, block, prior.lapse))
-                updates.append(update(found, one, block.weights, prior.lapse))
-            chances = np.stack([*p, np.full(block.weights.shape, 0.5)])
-            # Without an answer, a group is likelier by as much as it made the answer unlikely.
-            logs = log_members(updates, prior, block.totals).T[:, :, None] - block.weights * np.log(chances)
-            shares = np.exp(logs - logs.max(axis=0))
-            mixed = (shares * chances).sum(axis=0) / shares.sum(axis=0)
-            present = block.rows >= 0
-            result[block.rows[present]] = mixed[present]
-        return result
+
+def people_left_out(
+    prior: PopulationPrior, coordinates: Matrix, blocks: tuple[AnswerBlock, ...]
+) -> tuple[float, Vector]:
+    """Of people who were not learned from: log evidence, and each answer's probability given their others.
+
+    Answers are in the blocks' order.
+    """
+    view, total, predicted = View.of(prior, coordinates), 0.0, []
+    for block in blocks:
+        sites = tuple(Sites.empty(block) for _ in prior.shares)
+        for _ in range(NEW_PASSES):
+            used, found = sites, pass_over(block, sites, prior, view)
+            sites = found.sites
+        total += found.sums.log_evidence
+        predicted.append(_left_out(block, used, prior, view)[block.rows >= 0])
+    return total, np.concatenate(predicted)
+
+
+def _left_out(block: AnswerBlock, sites: tuple[Sites, ...], prior: PopulationPrior, view: View) -> Matrix:
+    """(K, A) probability of each answer given the person's others about other pairs."""
+    design, p, updates = block.design(view.white), [], []
+    for base, one in zip(view.base, sites, strict=True):
+        found = posteriors(design, block.margins(base), one)
+        p.append(leave_questions_out(found, one, block, prior.lapse))
+        updates.append(update(found, one, block.weights, prior.lapse))
+    chances = np.stack([*p, np.full(block.weights.shape, 0.5)])
+    # Without an answer, a group is likelier by as much as it made the answer unlikely.
+    logs = log_members(updates, prior, block.totals).T[:, :, None] - block.weights * np.log(chances)
+    shares = np.exp(logs - logs.max(axis=0))
+    result: Matrix = (shares * chances).sum(axis=0) / shares.sum(axis=0)
+    return result

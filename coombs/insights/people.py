@@ -1,0 +1,394 @@
+"""What is said of many people and of each: what they share, where they differ, what is best for all."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from coombs.data import naming
+from coombs.inference.posterior import LEVEL
+from coombs.words import feature_names
+
+if TYPE_CHECKING:
+    from coombs.data.tables import FloatArray
+    from coombs.estimators.person import Person
+    from coombs.estimators.population import Population
+    from coombs.inference.people.tastes import Taste
+
+PATTERN = 3.0
+"""Nats by which answers of people left out must be likelier than tosses of a coin for anything to be said."""
+DRAWS = 1_000
+"""Draws of the population's mean taste."""
+SURE = 0.975
+"""Probability of a direction from which on it is said of the mean."""
+MOST_SHOWN = 5
+"""Items that are named as best, or as contested."""
+LIKELY = 0.5
+"""Probability from which on somebody is counted as tossing a coin."""
+DIFFER = 3.0
+"""Nats by which the answers must be likelier with differences along a feature for them to be told."""
+MOST_EVIDENCE = 1_000_000
+"""Answers times features up to which that is computed."""
+SPLIT = 0.3
+"""Share of people that must want the opposite of the others for them to be divided."""
+LISTED = 2
+"""Answers about an item, on average, from which on items are named."""
+
+
+@dataclass(frozen=True)
+class SharedFeature:
+    """What people want of one feature: utility gained by a deviation of it, in logits, and how that differs.
+
+    Parameters
+    ----------
+    feature : its name
+    mean, low, high : of the population, with the ends of its interval
+    deviation, share : of people about it, and of those who want more rather than less; None where the answers
+        do not bear out that people differ
+    verdict : "more", "less", "divided" (many want more and many less) or "not known"
+
+    Examples
+    --------
+    >>> SharedFeature("rent", -1.0, -1.2, -0.8, 0.5, 0.02, "less").verdict
+    'less'
+    """
+
+    feature: str
+    mean: float
+    low: float
+    high: float
+    deviation: float | None
+    share: float | None
+    verdict: str
+
+
+@dataclass(frozen=True)
+class SharedItem:
+    """An item, its mean place in everybody's ranking, and the deviation of people's places.
+
+    Parameters
+    ----------
+    item : its name
+    place, deviation : from 1
+
+    Examples
+    --------
+    >>> SharedItem("harbour", 2.5, 1.0).place
+    2.5
+    """
+
+    item: str
+    place: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class GroupSummary:
+    """A group of people: how many, their share, and what is best for them.
+
+    Parameters
+    ----------
+    number : from 1
+    people, share : most likely in it
+    best : names of the best items
+
+    Examples
+    --------
+    >>> GroupSummary(1, 20, 0.5, ("harbour",)).best
+    ('harbour',)
+    """
+
+    number: int
+    people: int
+    share: float
+    best: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PeopleExplanation:
+    """What is known of many people: print it, or take `to_dict`.
+
+    Parameters
+    ----------
+    has_pattern : False where answers of people left out are no likelier than tosses of a coin: then nothing
+        is claimed
+    n_people, n_answers, n_items : how many people gave how many answers about how many items
+    accuracy, log_loss : of answers of people that nothing but their other answers was learned from
+    kinds : weights of the kinds of preference in the average
+    lapse, coins : share of answers given at random; people who seem to toss a coin
+    features : what people want of each feature
+    best, contested : the best items for all, and those that people disagree about most
+    groups : of people, if there is more than one
+
+    Examples
+    --------
+    >>> from coombs import Population
+    >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+    >>> population.explain().n_people
+    2
+    """
+
+    has_pattern: bool
+    n_people: int
+    n_answers: int
+    n_items: int
+    accuracy: float
+    log_loss: float
+    kinds: dict[str, float]
+    lapse: float
+    coins: int
+    features: tuple[SharedFeature, ...] = ()
+    best: tuple[SharedItem, ...] = ()
+    contested: tuple[SharedItem, ...] = ()
+    groups: tuple[GroupSummary, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it in plain types, for JSON.
+
+        Returns
+        -------
+        dict; numbers that are not known are None
+
+        Examples
+        --------
+        >>> from coombs import Population
+        >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+        >>> population.explain().to_dict()["n_answers"]
+        2
+        """
+        plain: dict[str, Any] = _known(asdict(self))
+        return plain
+
+    def __str__(self) -> str:
+        from coombs.render.people_text import people_sections
+        from coombs.render.text import page
+
+        return page(people_sections(self))
+
+    def _repr_html_(self) -> str:
+        from coombs.render.fragments import fragment
+        from coombs.render.people_text import people_sections
+
+        return fragment(people_sections(self))
+
+
+@dataclass(frozen=True)
+class PersonExplanation:
+    """What is known of one person out of many: print it, or take `to_dict`.
+
+    Parameters
+    ----------
+    has_pattern : False where nothing is known of anybody's taste: then nothing is claimed
+    name : what the person is called; empty of somebody new
+    n_answers : how many answers of their own were learned from
+    consistency : mean probability with which they choose what they like better of two items
+    coin : probability that they toss a coin
+    features : what they want of each feature, in `mean` with its ends and `verdict`
+    ranking : the best items: name, the best and the worst rank that it may have
+
+    Examples
+    --------
+    >>> from coombs import Population
+    >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+    >>> population.person(1).explain().n_answers
+    1
+    """
+
+    has_pattern: bool
+    name: str
+    n_answers: int
+    consistency: float
+    coin: float
+    features: tuple[SharedFeature, ...] = ()
+    ranking: tuple[tuple[str, int, int], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it in plain types, for JSON.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> from coombs import Population
+        >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+        >>> population.person(1).explain().to_dict()["name"]
+        '1'
+        """
+        plain: dict[str, Any] = _known(asdict(self))
+        return plain
+
+    def __str__(self) -> str:
+        from coombs.render.people_text import person_sections
+        from coombs.render.text import page
+
+        return page(person_sections(self))
+
+    def _repr_html_(self) -> str:
+        from coombs.render.fragments import fragment
+        from coombs.render.people_text import person_sections
+
+        return fragment(person_sections(self))
+
+
+def explain_person(person: Person, population: Population) -> PersonExplanation:
+    """Of one person; without a pattern in everybody's answers nothing is claimed."""
+    name = "" if person.name is None else naming.text(person.name)
+    found = PersonExplanation(
+        has_pattern(population), name, person.n_answers, person.consistency_, person.coin_probability_
+    )
+    if not found.has_pattern or found.coin > LIKELY:
+        return found
+    columns, names = population._scaler.columns.tolist(), names_of(population)
+    features = []
+    if columns:
+        slopes = slopes_of(population, person._tastes)
+        ends = np.quantile(slopes, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0).T.tolist()
+        for k, j in enumerate(columns):
+            mean, (low, high), verdict = float(slopes[:, k].mean()), ends[k], direction(slopes[:, k])
+            features.append(SharedFeature(names[j], mean, low, high, None, None, verdict))
+    ranking: tuple[tuple[str, int, int], ...] = ()
+    if not population._is_described:
+        table, best = population.item_table_, np.argsort(-person.utility(), kind="stable")[:MOST_SHOWN]
+        ranks = person.rank_interval()[best].tolist()
+        called = [str(i) if table.names is None else table.texts[i] for i in best.tolist()]
+        ranking = tuple((item, low, high) for item, (low, high) in zip(called, ranks, strict=True))
+    ordered = sorted(features, key=lambda one: -abs(one.mean))
+    return replace(found, features=tuple(ordered), ranking=ranking)
+
+
+def _known(value: Any) -> Any:
+    """Without numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {name: _known(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def explain_people(population: Population) -> PeopleExplanation:
+    """Of a fitted population; without a pattern, only what was asked and how badly it predicts."""
+    trial, data = population._average.trial, population._data
+    found = PeopleExplanation(
+        has_pattern=has_pattern(population),
+        n_people=len(population.people_),
+        n_answers=len(data),
+        n_items=data.n_items,
+        accuracy=trial.accuracy,
+        log_loss=trial.log_loss,
+        kinds=population.kind_weights_,
+        lapse=float(population.lapse_),
+        coins=int((population._everybody[1] > LIKELY).sum()),
+    )
+    if not found.has_pattern:
+        return found
+    # Profiles that hardly anybody has seen are not worth naming.
+    is_listed = not population._is_described and 2 * len(data) >= LISTED * data.n_items
+    items = _items(population) if is_listed else ()
+    return replace(
+        found,
+        features=_features(population),
+        best=items[:MOST_SHOWN],
+        contested=tuple(sorted(items, key=lambda one: -one.deviation)[:MOST_SHOWN]),
+        groups=_groups(population, is_listed),
+    )
+
+
+def has_pattern(population: Population) -> bool:
+    """Whether answers of people left out are clearly likelier than tosses of a coin."""
+    return bool(population._average.trial.gain > PATTERN)
+
+
+def _items(population: Population) -> tuple[SharedItem, ...]:
+    """All items, the best first by everybody's places."""
+    frame = population.consensus("borda")
+    names, n = frame["item"].map(str).tolist(), len(frame)
+    places, deviations = frame["borda"].tolist(), (frame["disagreement"] * n).tolist()
+    return tuple(SharedItem(*one) for one in zip(names, places, deviations, strict=True))
+
+
+def _features(population: Population) -> tuple[SharedFeature, ...]:
+    """What people want of each feature that varies, from draws of the mean taste and of people's."""
+    columns, names = population._scaler.columns.tolist(), names_of(population)
+    if not columns:
+        return ()
+    slopes, own = slopes_of(population, mean_tastes(population)), slopes_of(population, population._anybody)
+    low, high = np.quantile(slopes, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    differ, found = _differences(population), []
+    for k, j in enumerate(columns):
+        mean, deviation = float(slopes[:, k].mean()), float(own[:, k].std())
+        share = float(ndtr(mean / max(deviation, 1e-9)))
+        verdict = direction(slopes[:, k])
+        if differ[k] and SPLIT < share < 1 - SPLIT:
+            verdict = "divided"
+        one = SharedFeature(names[j], mean, float(low[k]), float(high[k]), deviation, share, verdict)
+        found.append(one if differ[k] else replace(one, deviation=None, share=None))
+    return tuple(sorted(found, key=lambda one: -abs(one.mean) - (one.deviation or 0.0)))
+
+
+def names_of(population: Population) -> tuple[str, ...]:
+    """What the features are called."""
+    data = population._data
+    names = None if data.feature_names is None else data.feature_names.tolist()
+    return feature_names(names, data.n_features)
+
+
+def direction(slopes: FloatArray) -> str:
+    """Whether more or less is better, if nearly all draws say so."""
+    if max((slopes > 0).mean(), (slopes < 0).mean()) < SURE:
+        return "not known"
+    return "more" if slopes.mean() > 0 else "less"
+
+
+def _differences(population: Population) -> list[bool]:
+    """Whether the answers bear out that people differ along each feature; not told of a smooth taste."""
+    average, columns = population._average, population._scaler.columns
+    plain = [k for k, part in enumerate(average.parts) if part.coordinates.kind != "smooth"]
+    if not plain or len(population._data) * len(columns) > MOST_EVIDENCE:
+        return [False] * len(columns)
+    best = max(plain, key=lambda k: average.weights[k])
+    part, phi = average.parts[best], population._phis[best]
+    return [
+        part.evidence_of_differences(phi, part.coordinates.about(j)) > DIFFER for j in range(len(columns))
+    ]
+
+
+def mean_tastes(population: Population) -> tuple[Taste, ...]:
+    """The mean of all people, with its own uncertainty."""
+    found = []
+    for taste, part in zip(population._anybody, population._average.parts, strict=True):
+        doubt = np.tensordot(taste.shares**2, part.doubts, 1)
+        found.append(
+            replace(taste, members=np.array([1.0, 0.0]), means=taste.mean[None], covariances=doubt[None])
+        )
+    return tuple(found)
+
+
+def slopes_of(population: Population, tastes: tuple[Taste, ...]) -> FloatArray:
+    """(S, d) utility gained by a deviation of each feature along a straight line, of draws of a taste."""
+    utilities = population._average.draws(tastes, population._phis, DRAWS)
+    items = population._data.items[:, population._scaler.columns]
+    centred = (items - items.mean(axis=0)) / items.std(axis=0)
+    result: FloatArray = utilities @ np.linalg.pinv(centred).T
+    return result
+
+
+def _groups(population: Population, is_listed: bool) -> tuple[GroupSummary, ...]:
+    """Of people, if there is more than one."""
+    shares = population._everybody[2]
+    if shares.shape[1] < 2:
+        return ()
+    own = shares.argmax(axis=1)
+    found = []
+    for number in range(shares.shape[1]):
+        people = int((own == number).sum())
+        best: tuple[str, ...] = ()
+        if people and is_listed:
+            best = tuple(map(str, population.consensus("borda", group=number + 1)["item"][:MOST_SHOWN]))
+        found.append(GroupSummary(number + 1, people, people / len(own), best))
+    return tuple(found)

@@ -1,0 +1,133 @@
+"""What is known of many people, in words and tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coombs.render.blocks import Points, Section, TableBlock
+from coombs.words import NO_PATTERN, count, listed, percent
+
+if TYPE_CHECKING:
+    from coombs.insights.people import PeopleExplanation, PersonExplanation, SharedFeature, SharedItem
+
+KINDS = {
+    "none": "linear tastes",
+    "diagonal": "ideal points, features apart",
+    "full": "ideal points with a metric of one's own",
+    "smooth": "smooth tastes",
+}
+"""What the kinds of preference of many people are called."""
+VERDICTS = {
+    "more": "more is better on average",
+    "less": "less is better on average",
+    "divided": "people are divided",
+    "not known": "not known yet",
+}
+"""What is said of a feature."""
+
+
+def people_sections(told: PeopleExplanation) -> list[Section]:
+    """The page: those of its sections that have something to say."""
+    opening = (
+        f"{_people(told.n_people)}, {count(told.n_answers, 'answer')} about {count(told.n_items, 'item')}."
+    )
+    if not told.has_pattern:
+        no_more = "Answers of people left out are predicted no better than by tossing a coin."
+        return [
+            Section(NO_PATTERN, [opening, f"{no_more} So there is nothing to tell of what people share."])
+        ]
+    sections = [Section("Many people", [opening])]
+    if told.features:
+        differ = (
+            "People differ from it by the deviation, where that is there: elsewhere the answers do not tell "
+            "whether they do."
+        )
+        table = _features(told.features)
+        sections.append(Section("What people share, and where they differ", [table, f"{NOTE} {differ}"]))
+    if told.groups:
+        rows = [
+            [str(one.number), str(one.people), percent(one.share), listed(one.best) if one.best else ""]
+            for one in told.groups
+        ]
+        table = TableBlock("rrrl", ["group", "people", "share", "best for them"], rows)
+        sections.append(Section("Groups", [table]))
+    if told.best:
+        sections.append(
+            Section("Best for all", [_items(told.best), "Places are of everybody's own ranking."])
+        )
+        sections.append(Section("What people disagree about most", [_items(told.contested)]))
+    sections.append(Section("How far to trust this", [Points(_trust(told))]))
+    return sections
+
+
+def _people(n: int) -> str:
+    """As 1 person, 2 people."""
+    return "1 person" if n == 1 else f"{n} people"
+
+
+def person_sections(told: PersonExplanation) -> list[Section]:
+    """What is known of one person."""
+    title = told.name or "Somebody new"
+    opening = f"From {count(told.n_answers, 'answer')} of their own and what people share."
+    if not told.has_pattern:
+        return [Section(title, [opening, "Nothing is known yet of anybody's taste."])]
+    if not told.features and not told.ranking:
+        return [Section(title, [opening, "The answers are as if a coin had been tossed."])]
+    sections = [Section(title, [opening])]
+    if told.features:
+        rows = [
+            [one.feature, f"{one.mean:+.2f} ({one.low:+.2f} to {one.high:+.2f})", OWN_VERDICTS[one.verdict]]
+            for one in told.features
+        ]
+        table = TableBlock("lrl", ["feature", "weight (90 %)", ""], rows)
+        sections.append(Section("What they want", [table, NOTE]))
+    if told.ranking:
+        ranks = [[item, f"{low} to {high}"] for item, low, high in told.ranking]
+        sections.append(Section("Best for them", [TableBlock("lr", ["item", "rank (90 %)"], ranks)]))
+    trust = (
+        f"They choose what they like better of two items with a probability of {percent(told.consistency)}."
+    )
+    return [*sections, Section("How far to trust this", [trust])]
+
+
+NOTE = "A weight is the utility gained by a deviation of the feature, in logits, along a straight line."
+"""What the table's numbers are."""
+OWN_VERDICTS = {"more": "more is better", "less": "less is better", "not known": "not known yet"}
+"""What is said of a feature for one person."""
+
+
+def _features(features: tuple[SharedFeature, ...]) -> TableBlock:
+    """A row a feature."""
+    rows = [
+        [
+            one.feature,
+            f"{one.mean:+.2f} ({one.low:+.2f} to {one.high:+.2f})",
+            "" if one.deviation is None else f"{one.deviation:.2f}",
+            "" if one.share is None else percent(one.share),
+            VERDICTS[one.verdict],
+        ]
+        for one in features
+    ]
+    return TableBlock("lrrrl", ["feature", "mean weight (90 %)", "deviation", "want more", ""], rows)
+
+
+def _items(items: tuple[SharedItem, ...]) -> TableBlock:
+    """A row an item."""
+    rows = [[one.item, f"{one.place:.1f}", f"{one.deviation:.1f}"] for one in items]
+    return TableBlock("lrr", ["item", "mean place", "deviation"], rows)
+
+
+def _trust(told: PeopleExplanation) -> list[str]:
+    """Sentences on how well it predicts."""
+    kinds = listed([f"{KINDS[name]} {percent(share)}" for name, share in told.kinds.items()])
+    found = [
+        f"{percent(told.accuracy)} of answers are predicted (log loss {told.log_loss:.3f}; a coin has 50 % "
+        "and 0.693): of people of whom nothing but their other answers was learned from.",
+        f"The average is of {kinds}.",
+    ]
+    if told.lapse > 0.03:
+        found.append(f"About {percent(told.lapse)} of the answers are as if given at random.")
+    if told.coins:
+        seem = "seems" if told.coins == 1 else "seem"
+        found.append(f"{_people(told.coins)} {seem} to toss a coin.")
+    return found
