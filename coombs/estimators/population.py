@@ -382,10 +382,9 @@ class Population(PopulationPeople, BaseEstimator):  # type: ignore[misc]
         used, place = np.unique(np.concatenate([winners, losers]), return_inverse=True)
         winners, losers = place.reshape(2, -1)
         table = self._table(data.item_table)
-        phis = [phi[used] for phi in self._coordinates(table)]
         tastes = tuple(
-            part.of_answers(winners, losers, weights, phi)
-            for part, phi in zip(self._average.parts, phis, strict=True)
+            part.of_answers(winners, losers, weights, seen.take(used))
+            for part, seen in zip(self._average.parts, self._seen(table), strict=True)
         )
         return Person(self, tastes, None, len(data))
 

@@ -11,6 +11,7 @@ from scipy.stats import rankdata
 
 from coombs.data import tables
 from coombs.data.comparisons import InputError
+from coombs.inference.people.tastes import Seen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from coombs.data.tables import FloatArray, ItemTable
     from coombs.inference.people.average_of_kinds import PeopleAverage
     from coombs.inference.people.coordinates import Coordinates
-    from coombs.inference.people.tastes import Taste
+    from coombs.inference.people.tastes import Everybody, Taste
 
 PAIRS = 400
 """Pairs of items over which consistency is averaged, at most."""
@@ -42,18 +43,18 @@ class PopulationPeople:
     _scaler: Scaler
     _data: Comparisons
 
-    def _coordinates(self, table: ItemTable) -> tuple[FloatArray, ...]:
-        """Of a checked table's items, for each kind."""
+    def _seen(self, table: ItemTable) -> tuple[Seen, ...]:
+        """A checked table's items as each kind sees them."""
         fitted = self._data.item_table
         if table is fitted or (
             np.array_equal(table.matrix, fitted.matrix) and _names(table) == _names(fitted)
         ):
-            return self._phis
+            return tuple(Seen(phi, np.arange(len(phi))) for phi in self._phis)
         scaled, known = self._scaler.forward(table.matrix), np.full(len(table.matrix), -1)
         if table.names is not None and fitted.names is not None:
             places = {name: i for i, name in enumerate(fitted.texts)}
             known = np.array([places.get(name, -1) for name in table.texts])
-        return tuple(part.coordinates(scaled, known) for part in self._average.parts)
+        return tuple(Seen(part.coordinates(scaled, known), known) for part in self._average.parts)
 
     @cached_property
     def _phis(self) -> tuple[FloatArray, ...]:
@@ -77,14 +78,13 @@ class PopulationPeople:
         self, tastes: tuple[Taste, ...], table: ItemTable, pairs: NDArray[np.intp]
     ) -> FloatArray:
         """(n,) that the first of each pair is chosen."""
-        designs = tuple(phi[pairs[:, 0]] - phi[pairs[:, 1]] for phi in self._coordinates(table))
-        return self._average.probability(tastes, designs)
+        return self._average.probability(tastes, self._seen(table), pairs)
 
     def _utilities(self, tastes: tuple[Taste, ...], table: ItemTable) -> FloatArray:
-        return self._average.utilities(tastes, self._coordinates(table))
+        return self._average.utilities(tastes, self._seen(table))
 
     def _drawn_utilities(self, tastes: tuple[Taste, ...], table: ItemTable, count: int) -> FloatArray:
-        return self._average.draws(tastes, self._coordinates(table), count)
+        return self._average.draws(tastes, self._seen(table), count)
 
     def _ideal(self, tastes: tuple[Taste, ...]) -> tuple[FloatArray, FloatArray]:
         """Metric and ideal point of a taste in the user's units, NaN where it has no best place."""
@@ -101,7 +101,8 @@ class PopulationPeople:
         part = self._described
         if part is None:
             return np.full((count, self._data.n_features), np.nan)
-        points = _ideals(self._average.parts[part].coordinates, tastes[part].draws(count))[1]
+        coordinates = self._average.parts[part].coordinates
+        points = _ideals(coordinates, tastes[part].weights(count)[:, : coordinates.size])[1]
         return self._scaler.point(points)
 
     @property
@@ -122,7 +123,7 @@ class PopulationPeople:
 
     def _consistency(self, tastes: tuple[Taste, ...]) -> float:
         """Mean probability of choosing what is liked better, over pairs of items."""
-        utilities = self._average.utilities(tastes, self._phis)
+        utilities = self._average.utilities(tastes, self._seen(self._data.item_table))
         coin = float(self._average.weights @ np.array([taste.members[-1] for taste in tastes]))
         return float(self._consistencies(utilities[None], np.array([coin]))[0])
 
@@ -135,14 +136,14 @@ class PopulationPeople:
         return (1 - coin) * careful + coin / 2
 
     @cached_property
-    def _everybody(self) -> tuple[tuple[FloatArray, ...], FloatArray, FloatArray]:
-        """Of each kind (n_people, D) mean weights; (n_people,) of a coin; (n_people, G) of the groups."""
+    def _everybody(self) -> tuple[tuple[Everybody, ...], FloatArray, FloatArray]:
+        """Of each kind what is known of all; (n_people,) of a coin; (n_people, G) of the groups."""
         n = len(self.people_)
-        found = [part.means(phi, n) for part, phi in zip(self._average.parts, self._phis, strict=True)]
-        coin = self._average.weights @ np.array([members[:, -1] for _, members in found])
-        own = found[self._average.main][1][:, :-1]
+        found = tuple(part.means(phi, n) for part, phi in zip(self._average.parts, self._phis, strict=True))
+        coin = self._average.weights @ np.array([one.members[:, -1] for one in found])
+        own = found[self._average.main].members[:, :-1]
         groups = own / np.maximum(own.sum(axis=1, keepdims=True), 1e-300)
-        return tuple(weights for weights, _ in found), coin, groups
+        return found, coin, groups
 
     def utilities(self, people: NDArray[np.intp] | None = None) -> FloatArray:
         """Return how much people like each fitted item, in logits about everybody's own mean.
@@ -164,9 +165,8 @@ class PopulationPeople:
         """
         chosen = np.arange(len(self.people_)) if people is None else np.asarray(people)
         total = np.zeros((len(chosen), len(self._data.items)))
-        for weights, phi, share in zip(self._everybody[0], self._phis, self._average.weights, strict=True):
-            own = weights[chosen] @ phi.T
-            total += share * (own - own.mean(axis=1, keepdims=True))
+        for known, phi, share in zip(self._everybody[0], self._phis, self._average.weights, strict=True):
+            total += share * known.utilities(chosen, phi)
         return total
 
     def to_frame(self) -> Any:
@@ -199,7 +199,7 @@ class PopulationPeople:
     def _rows(self, people: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
         """The columns of `to_frame` for some people."""
         utilities = self.utilities(people)
-        weights, coin, groups = self._everybody
+        known, coin, groups = self._everybody
         names = self._data.feature_names
         called = [str(j) if names is None else str(names[j]) for j in range(self._data.n_features)]
         scaled = self._data.items[:, self._scaler.columns]
@@ -211,7 +211,7 @@ class PopulationPeople:
         points = np.full((len(people), len(called)), np.nan)
         if (part := self._described) is not None:
             coordinates = self._average.parts[part].coordinates
-            points = self._scaler.point(_ideals(coordinates, weights[part][people])[1])
+            points = self._scaler.point(_ideals(coordinates, known[part].weights[people])[1])
         labels = self.item_table_.names
         best = utilities.argmax(axis=1)
         columns: dict[str, NDArray[Any]] = {

@@ -364,14 +364,21 @@ def mean_tastes(population: Population) -> tuple[Taste, ...]:
     for taste, part in zip(population._anybody, population._average.parts, strict=True):
         doubt = np.tensordot(taste.shares**2, part.doubts, 1)
         found.append(
-            replace(taste, members=np.array([1.0, 0.0]), means=taste.mean[None], covariances=doubt[None])
+            replace(
+                taste,
+                members=np.array([1.0, 0.0]),
+                means=taste.mean[None],
+                covariances=doubt[None],
+                effect=0.0,
+            )
         )
     return tuple(found)
 
 
 def slopes_of(population: Population, tastes: tuple[Taste, ...]) -> FloatArray:
     """(S, d) utility gained by a deviation of each feature along a straight line, of draws of a taste."""
-    utilities = population._average.draws(tastes, population._phis, DRAWS)
+    seen = population._seen(population._data.item_table)
+    utilities = population._average.draws(tastes, seen, DRAWS)
     items = population._data.items[:, population._scaler.columns]
     centred = (items - items.mean(axis=0)) / items.std(axis=0)
     result: FloatArray = utilities @ np.linalg.pinv(centred).T

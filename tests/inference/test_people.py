@@ -19,7 +19,7 @@ from coombs.inference.people.population_fit import PopulationStatus, View, fit_p
 from coombs.inference.people.population_prior import PopulationPrior, share_after
 from coombs.inference.people.posteriors import Sites, leave_questions_out, posteriors, update
 from coombs.inference.people.small_matrices import inverse_and_log_det
-from coombs.inference.people.tastes import Tastes
+from coombs.inference.people.tastes import Seen, Tastes
 from coombs.inference.people.tilted import mean_probability, tilt
 
 NODES, SHARES = np.polynomial.hermite_e.hermegauss(180)
@@ -117,8 +117,8 @@ def test_few_answers_and_many_weights_are_the_same_as_the_other_way_round():
     np.testing.assert_allclose(by_answers.variance, by_weights.variance, atol=1e-12)
     np.testing.assert_allclose(by_answers.log_det, by_weights.log_det, atol=1e-12)
     weights = rng.uniform(0, 1, 5)
-    whole = by_answers.weighted_covariance(weights)
-    np.testing.assert_allclose(whole[:4, :4], by_weights.weighted_covariance(weights), atol=1e-12)
+    whole = by_answers.weighted_covariance(weights, 7)
+    np.testing.assert_allclose(whole[:4, :4], by_weights.weighted_covariance(weights, 4), atol=1e-12)
 
 
 def test_an_answer_of_weight_two_is_two_answers():
@@ -259,7 +259,7 @@ def test_a_new_persons_taste_is_that_of_the_same_person_in_the_fit():
     phi = coordinates(items)
     tastes = Tastes(coordinates, fit_population(phi, blocks_of(*answers, 60), start))
     own = answers[3] == 7
-    new = tastes.of_answers(answers[0][own], answers[1][own], answers[2][own], phi)
+    new = tastes.of_answers(answers[0][own], answers[1][own], answers[2][own], Seen(phi, np.arange(40)))
     known = tastes.of(7, phi)
     np.testing.assert_allclose(new.means, known.means, atol=1e-3)
     np.testing.assert_allclose(new.covariances, known.covariances, atol=1e-3)
@@ -282,7 +282,7 @@ def test_two_groups_are_found_and_one_is_left_one():
     noise = 0.5 * rng.standard_normal((120, 3))
     split = learn_people(answers(camps[:, None] * [2.0, 0.5, 0.0] + noise), ("none",), "auto").parts[0]
     assert len(split.fit.prior.shares) == 2
-    members = split.means(split.coordinates(items), 120)[1][:, :-1].argmax(axis=1)
+    members = split.means(split.coordinates(items), 120).members[:, :-1].argmax(axis=1)
     agreement = np.mean(members == (camps > 0))
     assert max(agreement, 1 - agreement) > 0.95
     whole = learn_people(answers(np.array([2.0, 0.5, 0.0]) + noise), ("none",), "auto").parts[0]
@@ -303,3 +303,37 @@ def test_acceleration_finds_a_fixed_point_that_plain_steps_approach_slowly():
     for _ in range(12):
         x = accelerated.next(x, matrix @ x + 1)
     np.testing.assert_allclose(x, 1 / (1 - np.diag(matrix)), rtol=0.05)
+
+
+def test_items_have_effects_of_their_own_for_each_person():
+    """Everybody has a secret favourite that no feature tells: with effects it is found, also where they differ."""
+    rng = np.random.default_rng(0)
+    items = rng.standard_normal((12, 2))
+    secret = rng.normal(0, 2.0, (60, 12))
+    people = np.repeat(np.arange(60), 30)
+    pairs = rng.permuted(np.tile(np.arange(12), (len(people), 1)), axis=1)[:, :2]
+    utility = secret[people[:, None], pairs]
+    first = rng.random(len(people)) < expit(utility[:, 0] - utility[:, 1])
+    winners, losers = np.where(first, *pairs.T), np.where(first, *pairs.T[::-1])
+    answers = PeopleAnswers(items, NO_LEVELS, winners, losers, np.ones(len(people)), people, 60)
+    assert answers.first_effect > 0
+    found = learn_people(answers, ("none",)).parts[0]
+    assert found.fit.prior.effect == pytest.approx(2.0, abs=0.5)
+    seen = Seen(found.coordinates(items), np.arange(12))
+    right = [np.corrcoef(found.of(k, seen.phi).utilities(seen), secret[k])[0, 1] for k in range(60)]
+    assert np.mean(right) > 0.75
+    everybody = found.means(seen.phi, 60).utilities(np.arange(60), seen.phi)
+    one = found.of(3, seen.phi).utilities(seen)
+    np.testing.assert_allclose(everybody[3], one - one.mean(), atol=1e-9)
+
+
+def test_own_items_are_numbered_by_person():
+    winners, losers = np.array([5, 5, 2, 7]), np.array([2, 9, 9, 5])
+    (block,) = blocks_of(winners, losers, np.ones(4), np.zeros(4, dtype=int), 1)
+    local = block.local
+    assert local.items.tolist() == [[2, 5, 7, 9]] and local.counts.tolist() == [4]
+    for k in range(4):
+        row = np.zeros(10)
+        place = int(np.flatnonzero(block.rows[0] == k)[0])
+        row[local.items[0]] = local.incidence[0, place]
+        assert row[winners[k]] == 1 and row[losers[k]] == -1 and np.abs(row).sum() == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,14 @@ GROWTH = 1.3
 """How many times as many answers as the fewest anybody in a block may have."""
 LARGEST = 40_000
 """Answers in a block, at most, unless one person has more: so many stay in a processor's cache."""
+
+
+class LocalItems(NamedTuple):
+    """The items of each person's answers: (K, M), or -1; (K, A, M) of 1 and -1; and (K,) how many."""
+
+    items: Index
+    incidence: Matrix
+    counts: Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +60,33 @@ class AnswerBlock:
         return place
 
     @cached_property
+    def local(self) -> LocalItems:
+        """The items that each person's answers are about."""
+        k, a = self.winners.shape
+        present = np.tile(self.rows >= 0, (1, 2))
+        # Answers that are not there sort last.
+        both = np.where(present, np.hstack([self.winners, self.losers]), np.iinfo(np.int32).max)
+        order = np.argsort(both, axis=1, kind="stable")
+        ranked = np.take_along_axis(both, order, axis=1)
+        is_new = np.ones(ranked.shape, dtype=bool)
+        is_new[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
+        number = np.cumsum(is_new, axis=1) - 1
+        place = np.empty_like(order)
+        np.put_along_axis(place, order, number, axis=1)
+        counts = (is_new & np.take_along_axis(present, order, axis=1)).sum(axis=1)
+        size = max(int(counts.max(initial=0)), 1)
+        items = np.full((k, size), -1)
+        rows = np.arange(k)[:, None]
+        inside = number < size
+        items[np.broadcast_to(rows, number.shape)[inside], number[inside]] = ranked[inside]
+        items[np.arange(size) >= counts[:, None]] = -1
+        incidence = np.zeros((k, a, size))
+        here = np.nonzero(self.rows >= 0)
+        incidence[*here, place[:, :a][here]] += 1.0
+        incidence[*here, place[:, a:][here]] -= 1.0
+        return LocalItems(items, incidence, counts)
+
+    @cached_property
     def totals(self) -> Vector:
         """(K,) how many answers everybody gave, by weight."""
         result: Vector = self.weights.sum(axis=1)
@@ -67,12 +102,15 @@ class AnswerBlock:
             self.rows[chosen],
         )
 
-    def design(self, coordinates: Matrix) -> Matrix:
-        """(K, A, D) what each margin, the winner's utility less the loser's, is a multiple of."""
+    def design(self, coordinates: Matrix, effect: float = 0.0) -> Matrix:
+        """(K, A, D) what each margin, the winner's utility less the loser's, is a multiple of.
+
+        With an `effect`, its size times each of the person's own items follows.
+        """
         flat = coordinates.take(self.winners.ravel(), axis=0)
         flat -= coordinates.take(self.losers.ravel(), axis=0)
         result: Matrix = flat.reshape(*self.winners.shape, -1)
-        return result
+        return np.concatenate([result, effect * self.local.incidence], axis=2) if effect else result
 
     def margins(self, utilities: Vector) -> Matrix:
         """(K, A) of utilities that are the same for everybody."""

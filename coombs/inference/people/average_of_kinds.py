@@ -12,8 +12,8 @@ from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of
 from coombs.inference.people.coordinates import KINDS, Coordinates, coordinates_of
 from coombs.inference.people.groups import with_groups
 from coombs.inference.people.population_fit import fit_population
-from coombs.inference.people.population_prior import PopulationPrior
-from coombs.inference.people.tastes import Taste, Tastes, people_left_out
+from coombs.inference.people.population_prior import EFFECT_SIZE, PopulationPrior
+from coombs.inference.people.tastes import Seen, Taste, Tastes, people_left_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +37,10 @@ FEWER_PASSES = 40
 """Passes there, at most."""
 TEMPERATURE = 2.0
 """By what differences of log evidence are divided: people are not independent draws of our model."""
+SEEN = 1.2
+"""Times that a person sees an item, on average, from which on it may have an effect of its own for them."""
+MOST_WITH_EFFECTS = 1_000_000
+"""Answers up to which that is computed."""
 NEGLIGIBLE = 0.02
 """A kind with less of the average is left out of it."""
 
@@ -68,6 +72,18 @@ class PeopleAnswers(NamedTuple):
         key = self.weights * (items[self.winners] - items[self.losers] / 3)
         keys = np.bincount(self.people, key, self.n_people)
         return np.lexsort((keys.round(9), np.bincount(self.people, minlength=self.n_people)))
+
+    @property
+    def first_effect(self) -> float:
+        """Before any answer, the deviation of what an item is worth to one person beyond its features.
+
+        Zero, for none, where people see hardly any item twice, which alone could tell; or are too many.
+        """
+        if len(self.winners) > MOST_WITH_EFFECTS:
+            return 0.0
+        n = len(self.items)
+        ends = np.concatenate([self.people * n + self.winners, self.people * n + self.losers])
+        return EFFECT_SIZE if len(ends) >= SEEN * len(np.unique(ends)) else 0.0
 
     def blocks(self) -> tuple[AnswerBlock, ...]:
         """By how many everybody gave."""
@@ -119,24 +135,28 @@ class PeopleAverage:
         """The part with the most weight."""
         return int(self.weights.argmax())
 
-    def probability(self, tastes: tuple[Taste, ...], designs: tuple[Matrix, ...]) -> Vector:
-        """(n,) that the first of each pair is chosen by somebody with these tastes."""
-        each = [taste.probability(design) for taste, design in zip(tastes, designs, strict=True)]
+    def probability(self, tastes: tuple[Taste, ...], seen: tuple[Seen, ...], pairs: Index) -> Vector:
+        """(n,) that the first of each pair of items is chosen by somebody with these tastes."""
+        first, second = pairs.T
+        each = [
+            taste.probability(items.take(first), items.take(second))
+            for taste, items in zip(tastes, seen, strict=True)
+        ]
         result: Vector = self.weights @ np.array(each)
         return result
 
-    def utilities(self, tastes: tuple[Taste, ...], coordinates: tuple[Matrix, ...]) -> Vector:
+    def utilities(self, tastes: tuple[Taste, ...], seen: tuple[Seen, ...]) -> Vector:
         """(n,) mean utilities of items, about their mean."""
-        each = [phi @ taste.mean for taste, phi in zip(tastes, coordinates, strict=True)]
+        each = [taste.utilities(items) for taste, items in zip(tastes, seen, strict=True)]
         result: Vector = self.weights @ np.array([one - one.mean() for one in each])
         return result
 
-    def draws(self, tastes: tuple[Taste, ...], coordinates: tuple[Matrix, ...], count: int) -> Matrix:
+    def draws(self, tastes: tuple[Taste, ...], seen: tuple[Seen, ...], count: int) -> Matrix:
         """(count, n) utilities of items, of each kind as many as it has weight."""
         counts = np.diff(np.round(np.cumsum(self.weights) * count).astype(int), prepend=0)
         parts = [
-            taste.draws(int(number)) @ phi.T
-            for taste, phi, number in zip(tastes, coordinates, counts, strict=True)
+            taste.draws(items, int(number))
+            for taste, items, number in zip(tastes, seen, counts, strict=True)
             if number
         ]
         return np.concatenate([part - part.mean(axis=1, keepdims=True) for part in parts])
@@ -164,7 +184,7 @@ def learn_people(
     parts, blocks = [], answers.blocks()
     for kind, caution in tried:
         coordinates, phi = _of_kind(answers, kind)
-        start = PopulationPrior.first(phi, coordinates.blocks, caution)
+        start = PopulationPrior.first(phi, coordinates.blocks, caution, answers.first_effect)
         fit = fit_population(phi, blocks, start, n_jobs=n_jobs)
         parts.append(Tastes(coordinates, with_groups(fit, phi, groups, n_jobs)))
         advance()
@@ -192,7 +212,7 @@ def try_out(
 
     Also the probability of each answer, given the person's others, and its weight; of some of many people.
     """
-    n = min(answers.n_people, MOST_TRIED)
+    effect, n = answers.first_effect, min(answers.n_people, MOST_TRIED)
     answers = answers.only(answers.order()[np.linspace(0, answers.n_people - 1, n).astype(int)])
     folds = min(MORE_FOLDS if n <= FEW_PEOPLE else FOLDS, n)
     fold = np.arange(n) % folds
@@ -207,7 +227,7 @@ def try_out(
         total = 0.0
         predicted: list[Vector] = []
         for learned, left in blocks:
-            start = PopulationPrior.first(phi, coordinates.blocks, caution)
+            start = PopulationPrior.first(phi, coordinates.blocks, caution, effect)
             fit = fit_population(phi, learned, start, tolerance=ROUGHLY, max_iter=FEWER_PASSES)
             evidence, p = people_left_out(fit.prior, phi, left)
             total, predicted = total + evidence, [*predicted, p]

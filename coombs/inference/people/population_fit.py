@@ -44,15 +44,19 @@ class PopulationStatus(StrEnum):
 
 
 class View(NamedTuple):
-    """The items as anybody sees them: whitened coordinates (n, D), utilities (G, n) by the groups' means."""
+    """The items as anybody sees them: whitened coordinates (n, D), utilities (G, n) by the groups' means.
+
+    `effect` is the deviation of what an item is worth to one person beyond that.
+    """
 
     white: Matrix
     base: Matrix
+    effect: float
 
     @classmethod
     def of(cls, prior: PopulationPrior, coordinates: Matrix) -> View:
         """Of items with these coordinates."""
-        return cls(coordinates @ prior.root, prior.means @ coordinates.T)
+        return cls(coordinates @ prior.root, prior.means @ coordinates.T, prior.effect)
 
 
 class BlockPass(NamedTuple):
@@ -65,7 +69,7 @@ class BlockPass(NamedTuple):
 
 def pass_over(block: AnswerBlock, sites: tuple[Sites, ...], prior: PopulationPrior, view: View) -> BlockPass:
     """One pass over a block of people."""
-    design = block.design(view.white)
+    design = block.design(view.white, view.effect)
     found = [posteriors(design, block.margins(base), one) for base, one in zip(view.base, sites, strict=True)]
     updates = [update(here, one, block.weights, prior.lapse) for here, one in zip(found, sites, strict=True)]
     logs = log_members(updates, prior, block.totals)
@@ -74,7 +78,7 @@ def pass_over(block: AnswerBlock, sites: tuple[Sites, ...], prior: PopulationPri
     totals = members.sum(axis=1, keepdims=True)
     members /= totals
     evidence = float((highest + np.log(totals)).sum())
-    sums = _sums(found, updates, members, block.weights, prior.lapse, evidence)
+    sums = _sums(found, updates, members, block, prior, evidence)
     return BlockPass(sums, members, tuple(one.sites for one in updates))
 
 
@@ -91,22 +95,30 @@ def _sums(
     found: Sequence[Posteriors],
     updates: Sequence[Update],
     members: Matrix,
-    weights: Matrix,
-    lapse: float,
+    block: AnswerBlock,
+    prior: PopulationPrior,
     evidence: float,
 ) -> Sums:
     """What the M-step needs of a block."""
+    d = len(prior.root)
     first, second, covariance, slope, curvature = [], 0.0, [], 0.0, 0.0
+    effects = np.zeros(3)
     for here, one, own in zip(found, updates, members.T[:-1], strict=True):
-        mean = here.mean * own[:, None]
-        first.append(mean.sum(axis=0))
-        second = second + mean.T @ here.mean
-        covariance.append(here.weighted_covariance(own))
-        counted, away = own[:, None] * weights, (0.5 / one.p - 1) / (1 - lapse)
+        weighted = here.mean[:, :d] * own[:, None]
+        first.append(weighted.sum(axis=0))
+        second = second + weighted.T @ here.mean[:, :d]
+        covariance.append(here.weighted_covariance(own, d))
+        if prior.effect:
+            # Where a person has fewer items, what follows is as before any answer.
+            variance = here.effect_variances(d)
+            excess = (here.mean[:, d:] ** 2 + variance - 1).sum(axis=1)
+            told = excess, (1 - variance).sum(axis=1), block.local.counts
+            effects += [float(own @ part) for part in told]
+        counted, away = own[:, None] * block.weights, (0.5 / one.p - 1) / (1 - prior.lapse)
         slope += float((counted * away).sum())
         curvature += float((counted * away**2).sum())
     totals = members.sum(axis=0)
-    moments = np.array(first), np.array(covariance), np.asarray(second)
+    moments = np.array(first), np.array(covariance), np.asarray(second), effects
     return Sums(totals[:-1], *moments, slope, curvature, float(totals[-1]), evidence)
 
 

@@ -38,6 +38,12 @@ COIN = 0.03
 """The share of people who toss a coin, before any answer,"""
 COIN_PEOPLE = 10.0
 """as if it had been seen in so many."""
+EFFECT_SIZE = 0.5
+"""Prior centre of the deviation of the items' own effects, in logits,"""
+EFFECT_WIDTH = 1.5
+"""and prior deviation of the logarithm of its square."""
+LEAST_EFFECT = 0.02
+"""Least deviation of the items' own effects, in logits."""
 LEAST_INFORMATION = 0.1
 """Share of the information on a weight that answers are taken to give, at least, in the length of a step."""
 LONGEST = 1.0
@@ -52,14 +58,16 @@ class Sums(NamedTuple):
     """What the M-step needs of everybody, added up: kilobytes, however many people there are.
 
     Of each group: `people` (G,) is how many belong to it, `first` (G, D) the sum of their z, `covariance`
-    (G, D, D) that of their posterior covariances. Of all: `second` that of z z', `slope` and `curvature`
-    those of the log evidence along the lapse rate, `coins` how many toss one, `log_evidence`.
+    (G, D, D) that of their posterior covariances. Of all: `second` that of z z', `effects` (3,) what is known
+    of the items' own effects (see `effect_after`), `slope` and `curvature` those of the log evidence along
+    the lapse rate, `coins` how many toss one, `log_evidence`.
     """
 
     people: Vector
     first: Matrix
     covariance: Matrix
     second: Matrix
+    effects: Vector
     slope: float
     curvature: float
     coins: float
@@ -85,6 +93,7 @@ class PopulationPrior:
     shared : (B,) variance of the shared weights of each block
     differences : (D, D) covariance of the coordinates of one item less those of another
     caution : how many times as many people as usual it is worth that weights are alike and uncorrelated
+    effect : deviation of what an item is worth to one person beyond its coordinates, in logits; 0 for none
     """
 
     means: Matrix
@@ -96,15 +105,18 @@ class PopulationPrior:
     shared: Vector
     differences: Matrix
     caution: float = 1.0
+    effect: float = 0.0
 
     @classmethod
-    def first(cls, coordinates: Matrix, blocks: Index, caution: float = 1.0) -> PopulationPrior:
+    def first(
+        cls, coordinates: Matrix, blocks: Index, caution: float = 1.0, effect: float = 0.0
+    ) -> PopulationPrior:
         """Before any answer."""
         counts = np.bincount(blocks)
         root = np.diag(OWN_SIZE / np.sqrt(counts[blocks]))
         differences = 2 * np.atleast_2d(np.cov(coordinates, rowvar=False))
         means, shared = np.zeros((1, len(blocks))), SHARED_SIZE**2 / counts
-        return cls(means, root, LAPSE, np.ones(1), COIN, blocks, shared, differences, caution)
+        return cls(means, root, LAPSE, np.ones(1), COIN, blocks, shared, differences, caution, effect)
 
     @property
     def covariance(self) -> Matrix:
@@ -133,6 +145,7 @@ class PopulationPrior:
             shares=(n + 1) / (n + 1).sum(),
             coin=(sums.coins + COIN * COIN_PEOPLE) / (sums.coins + float(n.sum()) + COIN_PEOPLE),
             shared=self._shared_variances((self.means**2 + doubts).mean(axis=0)),
+            effect=effect_after(self.effect, *sums.effects.tolist()),
         )
 
     def _shrunk_mean(self, middle: Vector, spread: Matrix) -> Vector:
@@ -204,13 +217,15 @@ class PopulationPrior:
         deviations = np.sqrt((self.root**2).sum(axis=1))
         rows = (self.root / deviations[:, None])[np.tril_indices(len(self.root))]
         means = (self.means / self.mean_scale(self.covariance)).ravel()
-        return np.concatenate([np.log(self.shares), means, np.log(deviations), rows, np.log(self.shared) / 2])
+        effect = np.log(np.array([self.effect] if self.effect else []))
+        logs = np.log(self.shares), np.log(deviations), np.log(self.shared) / 2
+        return np.concatenate([logs[0], means, logs[1], rows, logs[2], effect])
 
     def at(self, x: Vector) -> PopulationPrior:
         """The way back."""
         (groups, d), size = self.means.shape, len(self.root) * (len(self.root) + 1) // 2
-        ends = np.cumsum([groups, groups * d, d, size])
-        logs, means, deviations, lower, shared = np.split(x, ends)
+        ends = np.cumsum([groups, groups * d, d, size, len(self.shared)])
+        logs, means, deviations, lower, shared, effect = np.split(x, ends)
         root = np.zeros((d, d))
         root[np.tril_indices(d)] = lower
         root[np.diag_indices(d)] = np.maximum(root.diagonal(), 1e-3)
@@ -222,13 +237,29 @@ class PopulationPrior:
             root=root,
             shares=shares / shares.sum(),
             shared=np.exp(2 * shared),
+            effect=float(np.exp(effect[0])) if self.effect else 0.0,
         )
 
     def change(self, other: PopulationPrior) -> float:
         """By how much means and root differ, in the deviation of what a coordinate adds to utilities."""
         size = np.sqrt((self.root**2).sum() / len(self.root) + (self.means**2).mean()) + 1e-3
         pairs = ((self.means, other.means), (self.root, other.root))
-        return max(float(np.abs(one - another).max()) for one, another in pairs) / float(size)
+        worst = max(float(np.abs(one - another).max()) for one, another in pairs) / float(size)
+        return max(worst, abs(float(np.log(other.effect / self.effect))) if self.effect else 0.0)
+
+
+def effect_after(effect: float, excess: float, information: float, count: float) -> float:
+    """A scoring step of the logarithm of the effects' variance.
+
+    Of the `count` effects, in units of their deviation: `excess` is the sum of their mean squares less 1,
+    `information` that of 1 less their posterior variance.
+    """
+    if not effect:
+        return 0.0
+    share, width = information / max(count, 1.0), EFFECT_WIDTH
+    pull = excess / 2 - 2 * np.log(effect / EFFECT_SIZE) / width**2
+    step = pull / (count * share**2 / 2 + 1 / width**2)
+    return float(max(effect * np.exp(np.clip(step, -1, 1) / 2), LEAST_EFFECT))
 
 
 def share_after(share: float, slope: float, curvature: float, seen: float, others: float) -> float:

@@ -59,16 +59,24 @@ class Posteriors:
     covariances: Matrix | None
     rows: Matrix | None
 
-    def weighted_covariance(self, weights: Vector) -> Matrix:
-        """The (D, D) sum of everybody's covariance of z, by weight."""
+    def weighted_covariance(self, weights: Vector, d: int) -> Matrix:
+        """The (d, d) sum of everybody's covariance of the first d of z, by weight."""
         if self.covariances is not None:
-            result: Matrix = np.tensordot(weights, self.covariances, axes=1)
+            result: Matrix = np.tensordot(weights, self.covariances[:, :d, :d], axes=1)
             return result
         assert self.rows is not None
-        d = self.rows.shape[2]
-        flat = (self.rows * np.sqrt(weights)[:, None, None]).reshape(-1, d)
+        flat = (self.rows[:, :, :d] * np.sqrt(weights)[:, None, None]).reshape(-1, d)
         total: Matrix = float(weights.sum()) * np.eye(d) - flat.T @ flat
         return total
+
+    def effect_variances(self, d: int) -> Matrix:
+        """(K, M) of what follows the first d of z."""
+        if self.covariances is not None:
+            result: Matrix = np.diagonal(self.covariances, axis1=1, axis2=2)[:, d:]
+            return result
+        assert self.rows is not None
+        rest: Matrix = 1 - (self.rows[:, :, d:] ** 2).sum(axis=1)
+        return rest
 
     def covariance_of(self, k: int) -> Matrix:
         """(D, D) of one person."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,21 +27,38 @@ NEW_PASSES = 12
 """Passes over the answers of somebody new."""
 ALIKE = 1e-3
 """Share of their deviation that weights keep where nobody has anything of their own."""
+NO_ITEMS = np.zeros(0, dtype=np.intp)
+"""Of somebody whose answers are about nothing."""
 SETTLED = 1e-6
 """Or until the log evidence changes by less."""
+
+
+class Seen(NamedTuple):
+    """Items as tastes see them: coordinates (n, D), and positions among the compared items, -1 if none."""
+
+    phi: Matrix
+    known: Index
+
+    def take(self, rows: Index) -> Seen:
+        """Some of the items."""
+        return Seen(self.phi[rows], self.known[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class Taste:
     """One person's: probabilities of the groups and, last, of a coin; of each group, weights ~ N(mean, cov).
 
-    `means` are (G, D), `covariances` (G, D, D), `members` (G + 1,).
+    Weights are those of the D coordinates and then effects of the M `items` that the person's answers are
+    about, by position: `means` are (G, D + M), `covariances` (G, D + M, D + M), `members` (G + 1,). An item
+    that is not among them has an effect of deviation `effect`.
     """
 
     members: Vector
     means: Matrix
     covariances: Matrix
     lapse: float
+    items: Index
+    effect: float
 
     @property
     def shares(self) -> Vector:
@@ -51,19 +68,33 @@ class Taste:
 
     @property
     def mean(self) -> Vector:
-        """(D,) of the weights."""
-        return self.shares @ self.means
+        """(D,) of the weights of the coordinates."""
+        return (self.shares @ self.means)[: self.means.shape[1] - len(self.items)]
 
-    def probability(self, design: Matrix) -> Vector:
-        """(n,) that the first of each pair is chosen, from (n, D) differences of coordinates."""
-        result = np.full(len(design), self.members[-1] / 2)
+    def design(self, seen: Seen) -> tuple[Matrix, Vector]:
+        """(n, D + M) what utilities of items are multiples of, and (n,) variances that are added."""
+        if not self.effect:
+            return seen.phi, np.zeros(len(seen.phi))
+        is_own = np.equal.outer(seen.known, self.items) & (seen.known >= 0)[:, None]
+        strange = np.where(is_own.any(axis=1), 0.0, self.effect**2)
+        return np.hstack([seen.phi, is_own]), strange
+
+    def utilities(self, seen: Seen) -> Vector:
+        """(n,) mean utilities of items."""
+        return self.design(seen)[0] @ (self.shares @ self.means)
+
+    def probability(self, first: Seen, second: Seen) -> Vector:
+        """(n,) that the first of each pair is chosen."""
+        (one, doubt), (other, more) = self.design(first), self.design(second)
+        away = one - other
+        result = np.full(len(away), self.members[-1] / 2)
         for share, mean, covariance in zip(self.members, self.means, self.covariances, strict=False):
-            variance = np.einsum("nd,nd->n", design @ covariance, design)
-            result += share * mean_probability(design @ mean, np.maximum(variance, 0.0), self.lapse)
+            variance = np.einsum("nd,nd->n", away @ covariance, away) + doubt + more
+            result += share * mean_probability(away @ mean, np.maximum(variance, 0.0), self.lapse)
         return result
 
-    def draws(self, count: int) -> Matrix:
-        """(count, D) weights, of each group as many as it is likely; always the same."""
+    def weights(self, count: int) -> Matrix:
+        """(count, D + M) draws, of each group as many as it is likely; always the same."""
         rng, parts = np.random.default_rng(0), []
         counts = np.diff(np.round(np.cumsum(self.shares) * count).astype(int), prepend=0)
         for number, mean, covariance in zip(counts, self.means, self.covariances, strict=True):
@@ -72,6 +103,36 @@ class Taste:
             half = rng.standard_normal(((number + 1) // 2, len(mean)))
             parts.append(mean + np.concatenate([half, -half])[:number] @ root.T)
         return np.concatenate(parts)
+
+    def draws(self, seen: Seen, count: int) -> Matrix:
+        """(count, n) utilities of items."""
+        design, strange = self.design(seen)
+        noise = np.random.default_rng(1).standard_normal((count, len(design))) * np.sqrt(strange)
+        result: Matrix = self.weights(count) @ design.T + noise
+        return result
+
+
+class Everybody(NamedTuple):
+    """Mean weights (n_people, D), probabilities of groups and coin (n_people, G + 1), and effects of items.
+
+    `values` are effects of `items` for the people `whose`.
+    """
+
+    weights: Matrix
+    members: Matrix
+    whose: Index
+    items: Index
+    values: Vector
+
+    def utilities(self, people: Index, phi: Matrix) -> Matrix:
+        """(k, n) of the compared items for some people, about everybody's own mean."""
+        result: Matrix = self.weights[people] @ phi.T
+        place = np.full(len(self.weights), -1)
+        place[people] = np.arange(len(people))
+        rows = np.flatnonzero(place[self.whose] >= 0) if len(self.whose) else self.whose
+        result[place[self.whose[rows]], self.items[rows]] += self.values[rows]
+        result -= result.mean(axis=1, keepdims=True)
+        return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +161,7 @@ class Tastes:
         prior = self.fit.prior
         members = np.append(prior.shares * (1 - prior.coin), prior.coin)
         covariances = prior.covariance + self.doubts
-        return Taste(members, prior.means, covariances, prior.lapse)
+        return Taste(members, prior.means, covariances, prior.lapse, NO_ITEMS, prior.effect)
 
     def of(self, person: int, coordinates: Matrix) -> Taste:
         """Of a person by position; `coordinates` are of all items that were compared."""
@@ -113,10 +174,10 @@ class Tastes:
         own = tuple(Sites(one.precision[k : k + 1], one.shift[k : k + 1]) for one in sites)
         return self._taste(some, own, coordinates, self.fit.members[number][k])
 
-    def of_answers(self, winners: Index, losers: Index, weights: Vector, coordinates: Matrix) -> Taste:
-        """Of somebody new, given their answers about items with these coordinates."""
+    def of_answers(self, winners: Index, losers: Index, weights: Vector, seen: Seen) -> Taste:
+        """Of somebody new, given their answers about these items."""
         (block,) = blocks_of(winners, losers, weights, np.zeros(len(winners), dtype=np.intp), 1)
-        prior, view = self.fit.prior, View.of(self.fit.prior, coordinates)
+        prior, view = self.fit.prior, View.of(self.fit.prior, seen.phi)
         sites, before = tuple(Sites.empty(block) for _ in prior.shares), -np.inf
         for _ in range(NEW_PASSES):
             used, found = sites, pass_over(block, sites, prior, view)
@@ -124,26 +185,31 @@ class Tastes:
             if abs(found.sums.log_evidence - before) < SETTLED:
                 break
             before = found.sums.log_evidence
-        return self._taste(block, used, coordinates, found.members[0])
+        taste = self._taste(block, used, seen.phi, found.members[0])
+        return replace(taste, items=seen.known[taste.items]) if len(taste.items) else taste
 
     def _taste(
         self, block: AnswerBlock, sites: tuple[Sites, ...], coordinates: Matrix, members: Vector
     ) -> Taste:
-        prior = self.fit.prior
+        prior, d = self.fit.prior, len(self.fit.prior.root)
         # Of the items in the block alone, as all may be very many.
         items, place = np.unique(np.stack([block.winners, block.losers]), return_inverse=True)
         winners, losers = place.reshape(2, *block.winners.shape)
         own = AnswerBlock(block.people, winners, losers, block.weights, block.rows)
         view = View.of(prior, coordinates[items])
+        design, count = own.design(view.white, view.effect), own.local.items.shape[1] if view.effect else 0
+        root = np.diag(np.append(np.zeros(d), np.full(count, view.effect)))
+        root[:d, :d] = prior.root
         means, covariances = [], []
         for mean, base, one, doubt in zip(prior.means, view.base, sites, self.doubts, strict=True):
-            found = posteriors(own.design(view.white), own.margins(base), one)
-            inner = found.covariance_of(0)
-            means.append(mean + prior.root @ found.mean[0])
+            found = posteriors(design, own.margins(base), one)
+            inner = root @ found.covariance_of(0)
+            means.append(np.append(mean, np.zeros(count)) + root @ found.mean[0])
             # What a person's mean moves by with the group's: covariance of z, in the weights' units.
-            moved = prior.root @ inner @ np.linalg.inv(prior.root)
-            covariances.append(prior.root @ inner @ prior.root.T + moved @ doubt @ moved.T)
-        return Taste(members, np.array(means), np.array(covariances), prior.lapse)
+            moved = inner[:, :d] @ np.linalg.inv(prior.root)
+            covariances.append(inner @ root.T + moved @ doubt @ moved.T)
+        seen = items[own.local.items[0]] if count else NO_ITEMS
+        return Taste(members, np.array(means), np.array(covariances), prior.lapse, seen, view.effect)
 
     def evidence_of_differences(self, coordinates: Matrix, about: NDArray[np.bool_]) -> float:
         """How much likelier the answers are than if nobody had anything of their own there, in nats.
@@ -156,20 +222,28 @@ class Tastes:
         here, there = (people_left_out(one, coordinates, self.fit.blocks)[0] for one in (prior, alike))
         return here - there
 
-    def means(self, coordinates: Matrix, n_people: int) -> tuple[Matrix, Matrix]:
-        """(n_people, D) everybody's mean weights, and (n_people, G + 1) probabilities of groups and coin."""
+    def means(self, coordinates: Matrix, n_people: int) -> Everybody:
+        """What is known of everybody, by its mean."""
         prior, anybody, view = self.fit.prior, self.anybody(), View.of(self.fit.prior, coordinates)
-        weights = np.tile(anybody.mean, (n_people, 1))
+        weights, d = np.tile(anybody.mean, (n_people, 1)), len(prior.root)
         members = np.tile(anybody.members, (n_people, 1))
+        effects: list[tuple[Index, Index, Vector]] = []
         for block, sites, own in zip(self.fit.blocks, self.fit.sites, self.fit.members, strict=True):
-            design, total = block.design(view.white), own[:, :-1].sum(axis=1)
+            design, total = block.design(view.white, view.effect), own[:, :-1].sum(axis=1)
             shares = own[:, :-1] / np.maximum(total, 1e-300)[:, None]
-            found = np.zeros((len(block.people), weights.shape[1]))
+            found = np.zeros((len(block.people), design.shape[2]))
             for g, (mean, base, one) in enumerate(zip(prior.means, view.base, sites, strict=True)):
                 z = posteriors(design, block.margins(base), one).mean
-                found += shares[:, g, None] * (mean + z @ prior.root.T)
-            weights[block.people], members[block.people] = found, own
-        return weights, members
+                found[:, :d] += shares[:, g, None] * (mean + z[:, :d] @ prior.root.T)
+                found[:, d:] += shares[:, g, None] * view.effect * z[:, d:]
+            weights[block.people], members[block.people] = found[:, :d], own
+            if view.effect:
+                real = block.local.items >= 0
+                whose = np.broadcast_to(block.people[:, None], real.shape)[real]
+                effects.append((whose, block.local.items[real], found[:, d:][real]))
+        parts = zip(*effects, strict=True) if effects else (np.zeros((1, 0), dtype=np.intp),) * 3
+        whose, items, values = (np.concatenate(list(part)) for part in parts)
+        return Everybody(weights, members, whose, items, values)
 
 
 def people_left_out(
@@ -192,7 +266,7 @@ def people_left_out(
 
 def _left_out(block: AnswerBlock, sites: tuple[Sites, ...], prior: PopulationPrior, view: View) -> Matrix:
     """(K, A) probability of each answer given the person's others about other pairs."""
-    design, p, updates = block.design(view.white), [], []
+    design, p, updates = block.design(view.white, view.effect), [], []
     for base, one in zip(view.base, sites, strict=True):
         found = posteriors(design, block.margins(base), one)
         p.append(leave_questions_out(found, one, block, prior.lapse))
