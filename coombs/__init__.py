@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from coombs.estimators.euclidean import EuclideanCompass as EuclideanCompass
     from coombs.estimators.euclidean import EuclideanSingleStep as EuclideanSingleStep
     from coombs.estimators.ideal_point import IdealPoint as IdealPoint
+    from coombs.estimators.many_people import SharedMetric as SharedMetric
     from coombs.estimators.saved import load as load
     from coombs.estimators.single_step import SingleStep as SingleStep
     from coombs.inference.posterior import Posterior as Posterior
@@ -38,6 +39,7 @@ _HOME = {
     "InputError": "data.tables",
     "Model": "model",
     "Posterior": "inference.posterior",
+    "SharedMetric": "estimators.many_people",
     "SingleStep": "estimators.single_step",
     "Status": "programs.program",
     "Study": "study",

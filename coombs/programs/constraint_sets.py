@@ -315,3 +315,20 @@ def _placed(
 def _largest(symmetric: Matrix) -> float:
     """The largest eigenvalue."""
     return float(np.linalg.eigvalsh(symmetric)[-1])
+
+
+def radii(name: str, size: float, items: Matrix, n_people: int) -> tuple[float, float]:
+    """Radii that just hold a metric size I, and ideal points as far from 0 as the items are.
+
+    |v| = |2 M u| is then at most 2 size max |x|, and nuclear norms follow from |A|_* <= sqrt(rank) |A|_F.
+    """
+    d = items.shape[1]
+    squared = float((items**2).sum(axis=1).mean())
+    longest = float(np.linalg.norm(items, axis=1).max())
+    found = {
+        "frobenius": (np.sqrt(d), 2 * longest),
+        "nuclear_metric": (d, 2 * longest),
+        "nuclear_split": (d, 2 * np.sqrt(min(d, n_people) * n_people * squared)),
+        "nuclear_full": (np.sqrt(d * (d + 4 * n_people * squared)), np.inf),
+    }.get(name, (np.inf, np.inf))
+    return size * float(found[0]), size * float(found[1])

@@ -25,6 +25,10 @@ from coombs.programs.cone import outer_features, smat, svec
 from coombs.programs.program import SMALLEST_SHARE, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.programs.constraint_sets import ConstraintSet
     from coombs.programs.losses import Loss
@@ -56,6 +60,32 @@ class PeoplesAnswers:
         mass = np.bincount(place, weights)
         kept, mass = codes[mass > 0], mass[mass > 0]
         return cls(items, kept // n % n, kept % n, mass / mass.sum(), kept // (n * n), n_people)
+
+    def folds(self, count: int, rng: np.random.Generator) -> Iterator[tuple[PeoplesAnswers, PeoplesAnswers]]:
+        """(kept, left out) for each part of everybody's answers, cut by unordered pair."""
+        n = len(self.items)
+        low, high = np.minimum(self.winners, self.losers), np.maximum(self.winners, self.losers)
+        questions, place = np.unique((self.people * n + low) * n + high, return_inverse=True)
+        person = questions // (n * n)
+        # A person's questions in a random order, dealt to the parts in turn.
+        order = np.lexsort((rng.random(len(questions)), person))
+        part = np.empty(len(questions), dtype=np.intp)
+        part[order] = np.arange(len(questions)) % count
+        for k in range(count):
+            left = (part == k)[place]
+            if left.any() and not left.all():
+                yield self._only(~left), self._only(left)
+
+    def _only(self, chosen: NDArray[np.bool_]) -> PeoplesAnswers:
+        """Some of the answers, of the same people."""
+        return PeoplesAnswers.collect(
+            self.items,
+            self.winners[chosen],
+            self.losers[chosen],
+            self.weights[chosen],
+            self.people[chosen],
+            self.n_people,
+        )
 
 
 @dataclass(frozen=True)
