@@ -57,7 +57,8 @@ class Placed:
     """A batch of cones whose coordinates are constants or single unknowns times a factor.
 
     `shared` (cones or 1, c) are places of shared unknowns for the coordinates `at`; `own` are places of a
-    person's own unknowns for the coordinates `own_at`, cone k being about person k.
+    person's own unknowns for the coordinates `own_at`, cone k being about person k. All of these are
+    consecutive, except places in several rows of `shared`.
     """
 
     kind: type[SecondOrder] | type[Semidefinite]
@@ -76,19 +77,21 @@ class Placed:
     def forward(self, x: Unknowns) -> Matrix:
         """A x."""
         result = np.zeros_like(self.constant)
-        result[:, self.at] = x.shared[self.shared] * self.factors
+        if self.at.size:
+            result[:, _run(self.at)] = x.shared[self.shared] * self.factors
         if len(self.own):
-            result[:, self.own_at] = x.own[:, self.own] * self.own_factors
+            result[:, _run(self.own_at)] = x.own[:, _run(self.own)] * self.own_factors
         return result
 
     def add_adjoint(self, z: Matrix, to: Unknowns) -> None:
         """Add A'z."""
-        if self.at.size:
+        if len(self.shared) > 1:
             each = z[:, self.at] * self.factors
-            each = each.sum(axis=0, keepdims=True) if len(self.shared) == 1 else each
             to.shared[:] += np.bincount(self.shared.ravel(), each.ravel(), len(to.shared))
+        elif self.at.size:
+            to.shared[_run(self.shared[0])] += z[:, _run(self.at)].sum(axis=0) * self.factors[0]
         if len(self.own):
-            to.own[:, self.own] += z[:, self.own_at] * self.own_factors
+            to.own[:, _run(self.own)] += z[:, _run(self.own_at)] * self.own_factors
 
     def add_curvature(self, system: Arrow, scaling: Scaling) -> None:
         """Add A' H A."""
@@ -97,14 +100,14 @@ class Placed:
             for places, one in zip(self.shared, blocks, strict=True):
                 system.shared[places[:, None], places] += one
         elif self.at.size:
-            places, factors = self.shared[0], self.factors[0]
-            system.shared[places[:, None], places] += scaling.total(self.at) * np.outer(factors, factors)
+            places, factors = _run(self.shared[0]), self.factors[0]
+            system.shared[places, places] += scaling.total(self.at) * np.outer(factors, factors)
         if len(self.own):
             block = scaling.block(self.own_at, np.concatenate([self.own_at, self.at]))
             block *= np.outer(self.own_factors, np.concatenate([self.own_factors, self.factors[0]]))
-            n_own = len(self.own)
-            system.own[:, self.own[:, None], self.own] += block[:, :, :n_own]
-            system.cross[:, self.own[:, None], self.shared[0]] += block[:, :, n_own:]
+            own, n_own = _run(self.own), len(self.own)
+            system.own[:, own, own] += block[:, :, :n_own]
+            system.cross[:, own, _run(self.shared[0])] += block[:, :, n_own:]
 
 
 @dataclass(frozen=True)
@@ -310,6 +313,11 @@ def _placed(
         nothing if own_at is None else own_at,
         np.ones(len(own)) if own_factors is None else own_factors,
     )
+
+
+def _run(places: Index) -> slice:
+    """Consecutive places as a slice, which is much faster to add to."""
+    return slice(int(places[0]), int(places[0]) + len(places)) if len(places) else slice(0, 0)
 
 
 def _largest(symmetric: Matrix) -> float:

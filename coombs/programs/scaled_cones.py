@@ -45,6 +45,9 @@ class Scaling(Protocol):
     def inverse_step(self, *scaled: Array) -> float:
         """The inverse of the longest step along these that stays in the cone."""
 
+    def affine_inverse_step(self, primal: Array) -> float:
+        """The same of an affine step, whose dual part is -lam - primal."""
+
 
 class _WholeHessian:
     """Blocks of a Hessian that is cheap as a whole."""
@@ -59,6 +62,17 @@ class _WholeHessian:
     def total(self, places: Index) -> Matrix:
         result: Matrix = self.block(places, places).sum(axis=0)
         return result
+
+    def affine_inverse_step(self, primal: Array) -> float:
+        return self.inverse_step(primal, -self.lam() - primal)
+
+    def lam(self) -> Array:
+        """The scaled point."""
+        raise NotImplementedError
+
+    def inverse_step(self, *scaled: Array) -> float:
+        """The inverse of the longest step."""
+        raise NotImplementedError
 
 
 class Orthant(_WholeHessian):
@@ -232,6 +246,11 @@ class Semidefinite:
     def inverse_step(self, *scaled: Array) -> float:
         both = np.concatenate([one / self._roots for one in scaled])
         return -float(np.linalg.eigvalsh(both)[:, 0].min())
+
+    def affine_inverse_step(self, primal: Array) -> float:
+        # lam itself is I there, so the eigenvalues of -lam - primal are -1 less those of the primal part.
+        values = np.linalg.eigvalsh(primal / self._roots)
+        return max(-float(values[:, 0].min()), 1.0 + float(values[:, -1].max()))
 
 
 def order_of(size: int) -> int:

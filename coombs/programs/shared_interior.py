@@ -38,8 +38,8 @@ MOST_OF_IT = 0.999
 """No step goes farther towards the boundary than this share of the way."""
 LEAST = 1e-3
 """Products need not be smaller than this share of what the tolerance allows."""
-REFINEMENTS = 1
-"""Rounds of refinement of a direction, on the unreduced system."""
+LATE = 0.1
+"""Relative products below which a direction is refined once, on the unreduced system."""
 
 
 class Step(NamedTuple):
@@ -88,7 +88,7 @@ def _follow(state: _State, tol: float, max_iter: int) -> tuple[Status, int]:
             state.scale_and_factor()
             affine = state.direction(state.affine_targets(), 0)
             sigma = state.centring(affine)
-            combined = state.direction(state.corrected_targets(affine, sigma), REFINEMENTS)
+            combined = state.direction(state.corrected_targets(affine, sigma), state.refinements())
         except np.linalg.LinAlgError:
             return Status.STALLED, n_iter
         longest = min(step_back(sigma), MOST_OF_IT) / state.inverse_step(combined)
@@ -105,7 +105,7 @@ class _State:
     def __init__(self, program: SharedProgram) -> None:
         self.program, self.constraints = program, program.constraint.constraints
         self.smooth = not program.loss.signs
-        self.signs = np.array(program.loss.signs)[:, None]
+        self.signs = np.array(program.loss.signs)
         self.x = program.constraint.start(_usual(program))
         self.margins = program.margins(self.x)
         self.prices, slack, price = program.loss.start(self.margins, program.weights, START_WIDTH)
@@ -149,6 +149,10 @@ class _State:
         if self.products <= 2 * tol * self._last_scale:
             self._last_scale = self.program.scale(self.program.value(self.x))
         return self.products <= 2 * tol * self._last_scale
+
+    def refinements(self) -> int:
+        """Rounds of refinement that a direction needs: none while cones are far from singular."""
+        return int(self.products <= LATE * self._last_scale)
 
     def scale_and_factor(self) -> None:
         """Curvature h of the answers, the cones' scalings, and the Newton system with them."""
@@ -194,7 +198,7 @@ class _State:
     def direction(self, targets: Targets, refinements: int) -> Step:
         """The Newton direction: da = -h (de + k), dz = target - ds in scaled coordinates."""
         program = self.program
-        k = -(self.signs * targets.shift).sum(axis=0)
+        k = -(self.signs @ targets.shift) if self.n_rows else np.zeros(len(self.margins))
         pushes = [
             scaling.from_scaled_dual(target)
             for scaling, target in zip(self.scalings, targets.cones, strict=True)
@@ -211,8 +215,10 @@ class _State:
         if not math.isfinite(margins @ margins):
             raise np.linalg.LinAlgError("the Newton direction overflowed")
         prices = -self.curvature * (margins + k)
-        price_rows = self.signs * prices
-        rows = np.vstack([targets.shift - self.ratio * price_rows, price_rows])
+        rows = np.empty_like(self.rows)
+        price_rows = np.multiply.outer(self.signs, prices, out=rows[self.n_rows :])
+        np.multiply(self.ratio, price_rows, out=rows[: self.n_rows])
+        np.subtract(targets.shift, rows[: self.n_rows], out=rows[: self.n_rows])
         cones = []
         for one, scaling, target in zip(self.constraints, self.scalings, targets.cones, strict=True):
             primal = scaling.to_scaled(one.forward(dx))
@@ -227,18 +233,19 @@ class _State:
         ]
         return self._with_duals(self.program.pull(step.prices), duals).plus(self.left)
 
-    def inverse_step(self, to: Step) -> float:
+    def inverse_step(self, to: Step, *, affine: bool = False) -> float:
         """The inverse of the longest step that keeps slacks, prices and both sides of cones inside."""
         inverse = 1e-16
         for scaling, parts in zip(self.scalings, to.cones, strict=True):
-            inverse = max(inverse, scaling.inverse_step(*parts))
+            one = scaling.affine_inverse_step(parts[0]) if affine else scaling.inverse_step(*parts)
+            inverse = max(inverse, one)
         if self.n_rows:
             inverse = max(inverse, -float((to.rows / self.rows).min()))
         return inverse
 
     def centring(self, affine: Step) -> float:
         """Mehrotra's sigma = (mu after the affine step / mu)^3."""
-        step = min(1.0, 1.0 / self.inverse_step(affine))
+        step = min(1.0, 1.0 / self.inverse_step(affine, affine=True))
         n = self.n_rows
         cross = float(np.vdot(affine.rows[:n], affine.rows[n:]))
         cross += sum(float(np.vdot(*parts)) for parts in affine.cones)
@@ -263,7 +270,7 @@ class _State:
     def move(self, to: Step, step: float) -> None:
         """Take the step."""
         self.x = self.x.plus(to.x, step)
-        self.margins = self.program.margins(self.x)
+        self.margins = self.margins + step * to.margins
         self.prices = self.prices + step * to.prices
         self.rows = self.rows + step * to.rows
         self.points = [one.values(self.x) for one in self.constraints]

@@ -283,6 +283,9 @@ def test_longest_step_ends_at_the_boundary(kind: type, seed: int) -> None:
     s, z = inside(kind, rng), inside(kind, rng)
     step = rng.standard_normal(s.shape)
     inverse = kind(s, z).inverse_step(kind(s, z).to_scaled(step))
+    scaling, scaled = kind(s, z), kind(s, z).to_scaled(step)
+    dual = -scaling.lam() - scaled
+    assert scaling.affine_inverse_step(scaled) == pytest.approx(scaling.inverse_step(scaled, dual))
     if inverse <= 0.05:
         return
     kind(s + 0.999 / inverse * step, z)
