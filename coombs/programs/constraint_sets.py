@@ -14,7 +14,7 @@ matrix W and a number t_j for each column, so that people stay apart:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -58,7 +58,7 @@ class Placed:
 
     `shared` (cones or 1, c) are places of shared unknowns for the coordinates `at`; `own` are places of a
     person's own unknowns for the coordinates `own_at`, cone k being about person k. All of these are
-    consecutive, except places in several rows of `shared`.
+    consecutive, except `shared` where it is `scattered`.
     """
 
     kind: type[SecondOrder] | type[Semidefinite]
@@ -69,6 +69,7 @@ class Placed:
     own: Index
     own_at: Index
     own_factors: Vector
+    scattered: bool = False
 
     def values(self, x: Unknowns) -> Matrix:
         """s = constant + A x."""
@@ -85,7 +86,7 @@ class Placed:
 
     def add_adjoint(self, z: Matrix, to: Unknowns) -> None:
         """Add A'z."""
-        if len(self.shared) > 1:
+        if self.scattered:
             each = z[:, self.at] * self.factors
             to.shared[:] += np.bincount(self.shared.ravel(), each.ravel(), len(to.shared))
         elif self.at.size:
@@ -95,7 +96,7 @@ class Placed:
 
     def add_curvature(self, system: Arrow, scaling: Scaling) -> None:
         """Add A' H A."""
-        if len(self.shared) > 1:
+        if self.scattered:
             blocks = scaling.block(self.at, self.at) * (self.factors[:, :, None] * self.factors[:, None, :])
             for places, one in zip(self.shared, blocks, strict=True):
                 system.shared[places[:, None], places] += one
@@ -227,7 +228,8 @@ class ConstraintSet:
         factors = np.ones(shared.shape)
         factors[:, size.n_weight : -1] = np.sqrt(2.0) / t.factors[t.unpack]
         constant = np.zeros(shared.shape)
-        return [_placed(Semidefinite, constant, shared, np.arange(shared.shape[1]), factors)]
+        columns = _placed(Semidefinite, constant, shared, np.arange(shared.shape[1]), factors)
+        return [replace(columns, scattered=True)]
 
     def _budget(self) -> Limit:
         """trace W + sum t <= 2 r."""

@@ -95,6 +95,15 @@ def test_optimum_equals_cvxpy(name: str, loss: str, seed: int) -> None:
 
 
 @every_set
+@pytest.mark.parametrize(("d", "n_people"), [(1, 1), (1, 3), (4, 1)])
+def test_optimum_of_one_feature_or_one_person_equals_cvxpy(name: str, d: int, n_people: int) -> None:
+    """The smallest programs there are."""
+    answers = people(8, d=d, n_people=n_people)
+    _, _, value = shared_reference.solve_shared(answers, "logistic", constraint(name, answers))
+    assert solve(name, "logistic", answers).objective == pytest.approx(value, rel=1e-6)
+
+
+@every_set
 @every_loss
 def test_optimum_is_in_its_set(name: str, loss: str) -> None:
     """M >= 0, and every norm within its radius."""
