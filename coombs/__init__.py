@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from coombs.estimators.euclidean import EuclideanCompass as EuclideanCompass
     from coombs.estimators.euclidean import EuclideanSingleStep as EuclideanSingleStep
     from coombs.estimators.ideal_point import IdealPoint as IdealPoint
+    from coombs.estimators.many_people import SharedMetric as SharedMetric
     from coombs.estimators.person import Person as Person
     from coombs.estimators.population import Population as Population
     from coombs.estimators.saved import load as load
@@ -42,6 +43,7 @@ _HOME = {
     "Person": "estimators.person",
     "Population": "estimators.population",
     "Posterior": "inference.posterior",
+    "SharedMetric": "estimators.many_people",
     "SingleStep": "estimators.single_step",
     "Status": "programs.program",
     "Study": "study",

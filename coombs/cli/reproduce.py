@@ -38,16 +38,16 @@ def reproduce(
     jobs: int | None,
     seed: int,
 ) -> None:
-    """Remake the experiments of Xu & Davenport (2020), with IdealPoint beside theirs. A run that was stopped
-    goes on where it was.
+    """Remake the experiments of Xu & Davenport (2020), with IdealPoint beside theirs, or those of Canal,
+    Mason, Vinayak & Nowak (2022): many-people. A run that was stopped goes on where it was.
     """
-    from coombs.paper import all_experiments, chosen
+    from coombs.paper import all_experiments, chosen, other_experiments
     from coombs.paper.report import write_report
     from coombs.paper.runner import Run, reproduce
     from coombs.render.canvas import need_matplotlib
 
     if only_list or not experiments:
-        for one in all_experiments():
+        for one in (*all_experiments(), *other_experiments()):
             print(f"{one.name:<14}{one.title}")
         return
     need_matplotlib()

@@ -25,11 +25,20 @@ def all_experiments() -> tuple[Experiment, ...]:
     return (SINGLE_STEP, EUCLIDEAN, IDENTITY, ALTERNATING, UNRANKED, RANKED, GRADCAFE, PROPOSITION)
 
 
+def other_experiments() -> tuple[Experiment, ...]:
+    """Of other papers, which "all" leaves out."""
+    from coombs.paper.crowd_experiment import MANY_PEOPLE
+
+    return (MANY_PEOPLE,)
+
+
 def chosen(names: Sequence[str], out: Path) -> tuple[Experiment, ...]:
-    """The experiments of these names ("all": every one), and those that are finished in the folder."""
-    known = {each.name: each for each in all_experiments()}
+    """The experiments of these names ("all": the paper's), and those that are finished in the folder."""
+    papers = {each.name for each in all_experiments()}
+    known = {each.name: each for each in (*all_experiments(), *other_experiments())}
     for name in names:
         if name != "all" and name not in known:
             raise InputError(f"There is no experiment {name!r}; there are {', '.join(known)}, and all.")
     finished = [name for name in known if (out / name / "summary.json").exists()]
-    return tuple(each for name, each in known.items() if "all" in names or name in (*names, *finished))
+    wanted = {*names, *finished, *(papers if "all" in names else ())}
+    return tuple(each for name, each in known.items() if name in wanted)

@@ -22,6 +22,12 @@ Tables: TypeAlias = dict[str, list[list[str]]]
 """Rows of cells by title, the heading first."""
 
 
+XU_DAVENPORT = (
+    "Austin Xu and Mark Davenport: Simultaneous Preference and Metric Learning from Paired Comparisons, "
+    "NeurIPS 2020."
+)
+
+
 @dataclass(frozen=True)
 class Cell:
     """Trials that differ only by chance: a name for files, and the settings they share."""
@@ -72,7 +78,7 @@ def _flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment of the paper.
+    """One experiment of a paper.
 
     Parameters
     ----------
@@ -85,6 +91,7 @@ class Experiment:
     figures : by name, of the summary and all rows
     tables : of the same, for the report
     needs : a sentence that says what is missing for it to run here, or None
+    paper : whose experiment it is
     """
 
     name: str
@@ -97,6 +104,7 @@ class Experiment:
     figures: Callable[[dict[str, Any], Trials], dict[str, Figure]]
     tables: Callable[[dict[str, Any], Trials], Tables] = lambda *_: {}
     needs: Callable[[], str | None] = lambda: None
+    paper: str = XU_DAVENPORT
 
 
 def stream(seed: int, *keys: float | str) -> np.random.Generator:

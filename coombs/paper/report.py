@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import coombs
 from coombs.paper.claims import CLAIMS
-from coombs.paper.experiment import Experiment
+from coombs.paper.experiment import XU_DAVENPORT, Experiment
 from coombs.paper.judging import NOT_ASKED, Claim, ClaimVerdict, Outcome, Summary, number
 from coombs.paper.runner import QUICK_TRIALS, ExperimentResult, Run
 from coombs.paper.sweep_quantities import ORACLE, OWN, START
@@ -23,10 +23,6 @@ from coombs.render.fragments import fragment
 from coombs.render.html import document, write
 
 TITLE = "Every experiment of the paper again"
-PAPER = (
-    "Austin Xu and Mark Davenport: Simultaneous Preference and Metric Learning from Paired Comparisons, "
-    "NeurIPS 2020."
-)
 MARKS = {
     Outcome.HOLDS: ("holds", "✓"),
     Outcome.PART: ("part", "◐"),
@@ -106,13 +102,16 @@ def write_report(
     if left_out:
         items = "".join(f"<li>{escape(text)}</li>" for text in left_out)
         sections["left-out", "What could not run here"] = f"<ul>{items}</ul>"
-    sections["claims", "The paper's claims"] = _claims(titles, judged)
-    sections["differences", "Where the authors' code and text differ"] = _differences(summaries)
-    body = f"{_header(run, [verdict for _, verdict in judged])}\n{_contents(sections)}"
+    papers = list(dict.fromkeys(each.paper for each in experiments))
+    verdicts = [verdict for _, verdict in judged] if XU_DAVENPORT in papers else []
+    if verdicts:
+        sections["claims", "The paper's claims"] = _claims(titles, judged)
+        sections["differences", "Where the authors' code and text differ"] = _differences(summaries)
+    body = f"{_header(run, papers, verdicts)}\n{_contents(sections)}"
     return write(run.out / "report.html", document(TITLE, body, REPORT_STYLE))
 
 
-def _header(run: Run, verdicts: Sequence[ClaimVerdict]) -> str:
+def _header(run: Run, papers: Sequence[str], verdicts: Sequence[ClaimVerdict]) -> str:
     """What was run, and in one line what came of it."""
     usual = f"at most {QUICK_TRIALS} of each cell" if run.quick else "as in the paper"
     facts = {
@@ -124,11 +123,11 @@ def _header(run: Run, verdicts: Sequence[ClaimVerdict]) -> str:
     }
     rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts.items())
     counts = Counter(verdict.outcome for verdict in verdicts)
+    cited = "\n".join(f"<p>{escape(one)}</p>" for one in papers)
     shown = ", ".join(f"{_mark(outcome)} {counts[outcome]}" for outcome in Outcome if counts[outcome])
-    return (
-        f"<header>\n<h1>{escape(TITLE)}</h1>\n<p>{escape(PAPER)}</p>\n<dl>{rows}</dl>\n"
-        f'<p>Of {len(verdicts)} <a href="#claims">claims</a> in the text: {shown}.</p>\n</header>'
-    )
+    claims = f'<p>Of {len(verdicts)} <a href="#claims">claims</a> in the text: {shown}.</p>\n'
+    claims = claims if verdicts else ""
+    return f"<header>\n<h1>{escape(TITLE)}</h1>\n{cited}\n<dl>{rows}</dl>\n{claims}</header>"
 
 
 def _contents(sections: Mapping[tuple[str, str], str]) -> str:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from coombs.blas import serial
-from coombs.programs import interior
+from coombs.programs import interior, shared_interior
 from coombs.programs.program import ConvergenceError, Status
 
 if TYPE_CHECKING:
     from coombs.programs.program import Program, Solution
+    from coombs.programs.shared_metric import SharedProgram, SharedSolution
 
 SOLVERS = ("auto", "interior_point", "clarabel", "cvxpy")
 ALMOST = 1e-5
@@ -49,3 +50,17 @@ def _names(solver: str) -> tuple[str, ...]:
 def _ending(solution: Solution) -> str:
     steps = f"after {solution.n_iter} iterations"
     return f"ended as {solution.status} {steps} with a relative gap of {solution.gap:.1e}"
+
+
+def minimise_shared(program: SharedProgram, tol: float = 1e-8, max_iter: int = 100) -> SharedSolution:
+    """The optimum of one metric for many people; ConvergenceError where the gap stays large."""
+    found = shared_interior.solve(program, tol, max_iter)
+    if found.status is Status.OPTIMAL:
+        return found
+    if found.gap <= ALMOST:
+        return replace(found, status=Status.ALMOST_OPTIMAL)
+    raise ConvergenceError(
+        f"No optimum: the interior-point method ended as {found.status} after {found.n_iter} iterations with "
+        f"a relative gap of {found.gap:.1e}. A smaller radius may help; without one, a logistic loss has no "
+        "minimum if the answers of somebody can all be explained."
+    )

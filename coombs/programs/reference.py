@@ -22,7 +22,7 @@ def solve_metric(
 ) -> tuple[Matrix, Vector, float]:
     """(M, d, objective) of eq. (M_est), or of eq. (M_est2) when an ideal point u is given."""
     problem, m, d = metric_problem(answers, loss, gammas, u, nonnegative)
-    value = _solve(problem)
+    value = solve_problem(problem)
     return np.asarray(m.value), np.asarray(d.value), value
 
 
@@ -30,14 +30,14 @@ def metric_problem(
     answers: Answers, loss: str, gammas: tuple[float, float, float], u: Vector | None, nonnegative: bool
 ) -> tuple[Any, Any, Any]:
     """The problem of `solve_metric` and its unknowns M and d."""
-    cp = _cvxpy()
+    cp = import_cvxpy()
     gamma1, gamma2, gamma3 = gammas
     r, s, q = _matrices(answers)
     m = cp.Variable((r.shape[1], r.shape[1]), PSD=True)
     d, zeta = cp.Variable(len(answers.items)), cp.Variable(len(r))
     residual = cp.sum(cp.multiply(s @ m, r), axis=1) - q @ d
     residual = residual - 2 * r @ m @ u if u is not None else _projector(answers, r) @ residual
-    objective = _loss(loss, q @ d, answers.weights) + gamma1 * answers.weights @ zeta
+    objective = loss_of(loss, q @ d, answers.weights) + gamma1 * answers.weights @ zeta
     objective += gamma2 * cp.sum_squares(m) + gamma3 * cp.sum_squares(d)
     constraints = [-zeta <= residual, residual <= zeta, zeta >= 0] + [d >= 0] * nonnegative
     return cp.Problem(cp.Minimize(objective), constraints), m, d
@@ -45,23 +45,27 @@ def metric_problem(
 
 def solve_euclidean(answers: Answers, loss: str, gamma1: float, gamma2: float) -> tuple[Vector, float]:
     """(d, objective) of the paper's Euclidean Algorithm 1."""
-    cp = _cvxpy()
+    cp = import_cvxpy()
     r, s, q = _matrices(answers)
     d, zeta = cp.Variable(len(answers.items)), cp.Variable(len(r))
     residual = _projector(answers, r) @ ((s * r).sum(axis=1) - q @ d)
-    objective = _loss(loss, q @ d, answers.weights) + gamma1 * answers.weights @ zeta
+    objective = loss_of(loss, q @ d, answers.weights) + gamma1 * answers.weights @ zeta
     objective += gamma2 * cp.sum_squares(d)
-    value = _solve(cp.Problem(cp.Minimize(objective), [-zeta <= residual, residual <= zeta, zeta >= 0]))
+    value = solve_problem(
+        cp.Problem(cp.Minimize(objective), [-zeta <= residual, residual <= zeta, zeta >= 0])
+    )
     return np.asarray(d.value), value
 
 
 def solve_compass(answers: Answers, loss: str, ridge: float) -> tuple[Vector, float]:
     """(u, objective) of the paper's Euclidean Algorithm 2."""
-    cp = _cvxpy()
+    cp = import_cvxpy()
     r, s, _ = _matrices(answers)
     u = cp.Variable(r.shape[1])
     margins = (s * r).sum(axis=1) - 2 * r @ u
-    value = _solve(cp.Problem(cp.Minimize(_loss(loss, margins, answers.weights) + ridge * cp.sum_squares(u))))
+    value = solve_problem(
+        cp.Problem(cp.Minimize(loss_of(loss, margins, answers.weights) + ridge * cp.sum_squares(u)))
+    )
     return np.asarray(u.value), value
 
 
@@ -81,8 +85,9 @@ def _projector(answers: Answers, r: Matrix) -> Matrix:
     return result
 
 
-def _loss(name: str, margins: Any, weights: Vector) -> Any:
-    cp = _cvxpy()
+def loss_of(name: str, margins: Any, weights: Vector) -> Any:
+    """A loss of margins, weighted and summed."""
+    cp = import_cvxpy()
     if name == "hinge":
         return weights @ cp.pos(1 - margins)
     if name == "squared_hinge":
@@ -92,20 +97,22 @@ def _loss(name: str, margins: Any, weights: Vector) -> Any:
     raise NotImplementedError(f"The loss {name!r} has no form in CVXPY.")
 
 
-def _solve(problem: Any) -> float:
+def solve_problem(problem: Any) -> float:
+    """Its optimal value by Clarabel, or a ConvergenceError."""
     with warnings.catch_warnings():
         # Of an inaccurate solution, which is refused below.
         warnings.simplefilter("ignore", UserWarning)
         try:
             problem.solve(solver="CLARABEL")
-        except (_cvxpy().error.SolverError, ValueError) as error:
+        except (import_cvxpy().error.SolverError, ValueError) as error:
             raise ConvergenceError(f"CVXPY failed ({error}); the reference has no answer to give.") from error
     if problem.status != "optimal":
         raise ConvergenceError(f"CVXPY ended as {problem.status}; the reference has no answer to give.")
     return float(problem.value)
 
 
-def _cvxpy() -> Any:
+def import_cvxpy() -> Any:
+    """The module, or a sentence about the extra that brings it."""
     try:
         import cvxpy
     except ImportError as error:

@@ -306,7 +306,7 @@ def test_acceleration_finds_a_fixed_point_that_plain_steps_approach_slowly():
 
 
 def test_items_have_effects_of_their_own_for_each_person():
-    """Everybody has a secret favourite that no feature tells: with effects it is found, also where they differ."""
+    """Everybody has secret favourites that no feature tells, and everybody others."""
     rng = np.random.default_rng(0)
     items = rng.standard_normal((12, 2))
     secret = rng.normal(0, 2.0, (60, 12))

@@ -119,7 +119,12 @@ def test_experiments_are_listed_and_unknown_ones_refused(
     """One sentence and exit code 2."""
     assert cli.main(["reproduce", "--list"]) == 0
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert names[0] == "single-step" and "proposition" in names and len(names) == 8
+    assert (
+        names[0] == "single-step"
+        and "proposition" in names
+        and names[-1] == "many-people"
+        and len(names) == 9
+    )
     assert cli.main(["reproduce", "singlestep", "--out", str(tmp_path / "x")]) == 2
     error = capsys.readouterr().err
     assert error.startswith("coombs: There is no experiment 'singlestep'") and error.count("\n") == 1
