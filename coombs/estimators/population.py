@@ -31,6 +31,7 @@ from coombs.progress import ProgressBar
 if TYPE_CHECKING:
     from coombs.data.tables import FloatArray, ItemTable, TableLike
     from coombs.inference.people.average_of_kinds import PeopleAverage
+    from coombs.insights.explanation import Explanation
     from coombs.insights.people import PeopleExplanation
 
 
@@ -388,12 +389,12 @@ class Population(PopulationPeople, BaseEstimator):  # type: ignore[misc]
         )
         return Person(self, tastes, None, len(data))
 
-    def explain(self) -> PeopleExplanation:
+    def explain(self) -> PeopleExplanation | Explanation:
         """Return what people share and where they differ, in words and tables, and how far to trust it.
 
         Returns
         -------
-        PeopleExplanation, which prints as text
+        PeopleExplanation, which prints as text; of a population of one, the Explanation of IdealPoint
 
         Examples
         --------
@@ -406,7 +407,7 @@ class Population(PopulationPeople, BaseEstimator):  # type: ignore[misc]
         from coombs.insights.people import explain_people
 
         check_is_fitted(self)
-        return explain_people(self)
+        return explain_people(self) if self._alone is None else self._alone.explain()
 
     @cached_property
     def _positions(self) -> dict[str, int]:

@@ -1,0 +1,97 @@
+"""`coombs people` and `coombs groups`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+from coombs import cli
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in a folder with a table of flats and answers of two camps."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    flats = pd.DataFrame(
+        {"flat": [f"flat {i}" for i in range(12)], "rent": rng.uniform(400, 1200, 12).round()}
+    )
+    flats["size"] = rng.uniform(20, 90, 12).round()
+    camps = np.repeat([1.0, -1.0], 10)
+    scaled = (flats[["rent", "size"]] - flats[["rent", "size"]].mean()) / flats[["rent", "size"]].std()
+    rows = []
+    for person in range(20):
+        utility = scaled.to_numpy() @ [-1.0, 2.5 * camps[person]]
+        for _ in range(14):
+            i, j = rng.choice(12, 2, replace=False)
+            winner = i if rng.random() < expit(2 * (utility[i] - utility[j])) else j
+            rows.append([f"p{person}", f"flat {i}", f"flat {j}", f"flat {winner}"])
+    flats.to_csv("flats.csv", index=False)
+    pd.DataFrame(rows, columns=["user", "left", "right", "winner"]).to_csv("answers.csv", index=False)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        try:
+            code: Any = cli.main(arguments)
+        except SystemExit as stop:
+            code = stop.code
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def test_people_says_what_is_shared_and_writes_a_row_a_person(run: Run) -> None:
+    code, out, err = run("people", "flats.csv", "answers.csv", "--metric", "none", "--out", "people.csv")
+    assert code == 0 and not err
+    assert "20 people, 280 answers about 12 items." in out and "How far to trust this" in out
+    frame = pd.read_csv("people.csv")
+    assert len(frame) == 20 and {"user", "weight: rent", "best", "consistency"} <= {*frame.columns}
+
+
+def test_people_tells_one_person_in_json(run: Run) -> None:
+    _, out, _ = run("people", "flats.csv", "answers.csv", "--metric", "none", "--user", "p3", "--json")
+    told = json.loads(out)
+    assert told["name"] == "p3" and told["n_answers"] == 14 and len(told["ranking"]) == 5
+
+
+def test_groups_finds_two_camps(run: Run) -> None:
+    code, out, _ = run("groups", "flats.csv", "answers.csv", "--metric", "none", "--json")
+    found = json.loads(out)["groups"]
+    assert code == 0 and sorted(one["people"] for one in found) == [10, 10]
+    assert "Best for them" in run("groups", "flats.csv", "answers.csv", "--metric", "none")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--user", "zoe"], "Nobody is called 'zoe'"),
+        (["--groups", "few"], "--groups is 'few'"),
+        (["--out", "nowhere/people.csv"], "no folder"),
+    ],
+)
+def test_people_refuses_bad_input_in_one_sentence(arguments: list[str], sentence: str, run: Run) -> None:
+    code, out, err = run("people", "flats.csv", "answers.csv", "--metric", "none", *arguments)
+    assert code == 2 and not out and sentence in err and err.count("\n") == 1
+
+
+def test_people_needs_a_column_user(run: Run) -> None:
+    frame = pd.read_csv("answers.csv").drop(columns="user")
+    frame.to_csv("nobody.csv", index=False)
+    code, _, err = run("people", "flats.csv", "nobody.csv")
+    assert code == 2 and "no column user" in err
+
+
+def test_one_person_alone_is_told_as_coombs_fit_tells_it(run: Run) -> None:
+    frame = pd.read_csv("answers.csv").query("user == 'p3'")
+    frame.to_csv("one.csv", index=False)
+    code, out, err = run("people", "flats.csv", "one.csv", "--metric", "none")
+    assert code == 0 and "one person only" in err and out
+    assert run("groups", "flats.csv", "one.csv", "--metric", "none")[0] == 0
