@@ -156,6 +156,6 @@ def _write(population: Population, path: str) -> None:
         if str(path).endswith(".parquet"):
             frame.to_parquet(part)
             return
-        for name in frame.select_dtypes("object").columns:
+        for name in ("user", "best"):
             frame[name] = [guard(cell) if isinstance(cell, str) else cell for cell in frame[name]]
         frame.to_csv(part, index=False)
