@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from coombs.data.tables import NO_LEVELS
 from coombs.inference.people.acceleration import Anderson
-from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of
+from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of, some_people
 from coombs.inference.people.average_of_kinds import PeopleAnswers, learn_people
 from coombs.inference.people.coordinates import KINDS, coordinates_of
 from coombs.inference.people.population_fit import PopulationStatus, View, fit_population, pass_over
@@ -136,6 +136,24 @@ def test_sites_alone_change_as_in_whole_passes(d: int):
     np.testing.assert_allclose(at_once.sites[0].precision, sites[0].precision, atol=1e-10)
     np.testing.assert_allclose(at_once.sites[0].shift, sites[0].shift, atol=1e-10)
     assert at_once.sums.log_evidence == pytest.approx(one_by_one.sums.log_evidence, abs=1e-9)
+
+
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=60), st.data())
+@settings(max_examples=50, deadline=None)
+def test_some_people_keep_their_answers(counts: list[int], data: st.DataObject):
+    people = np.repeat(np.arange(len(counts)), counts)
+    if not len(people):
+        return
+    winners, losers = np.arange(len(people)), np.arange(len(people)) + 1
+    blocks = blocks_of(winners, losers, np.ones(len(people)), people, len(counts))
+    n = sum(len(block.people) for block in blocks)
+    count = data.draw(st.integers(1, n))
+    some = some_people(blocks, count)
+    chosen = np.concatenate([block.people for block in some])
+    assert len(chosen) == len(np.unique(chosen)) == count
+    for block in some:
+        for person, rows, won in zip(block.people, block.rows, block.winners, strict=True):
+            np.testing.assert_array_equal(won[rows >= 0], np.flatnonzero(people == person))
 
 
 def test_a_fit_that_began_with_some_people_ends_where_one_to_all_does():

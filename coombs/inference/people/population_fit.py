@@ -16,6 +16,7 @@ import numpy as np
 
 from coombs.blas import serial
 from coombs.inference.people.acceleration import Anderson
+from coombs.inference.people.answer_blocks import some_people
 from coombs.inference.people.population_prior import PopulationPrior, Sums
 from coombs.inference.people.posteriors import Posteriors, Sites, Update, posteriors, settle, update
 
@@ -173,7 +174,7 @@ def _fit(
     prior, n = start, sum(len(block.people) for block in blocks)
     some = max(FEW_PEOPLE, n // SAMPLE_SHARE)
     if n > 2 * some:
-        prior = _fit(coordinates, _sample(blocks, some), start, over, tolerance, max_iter).prior
+        prior = _fit(coordinates, some_people(blocks, some), start, over, tolerance, max_iter).prior
     least = float(np.clip(PRECISION / np.sqrt(n), FINEST, COARSEST)) if tolerance is None else tolerance
     sites = tuple(tuple(Sites.empty(block) for _ in prior.shares) for block in blocks)
     accelerated, status, count, before = Anderson(), PopulationStatus.MAX_ITERATIONS, 0, FIRST_PASSES
@@ -195,16 +196,6 @@ def _fit(
             prior = new.at(accelerated.next(prior.vector(), new.vector()))
     members = tuple(one.members for one in found)
     return PopulationFit(blocks, prior, sites, members, sums, status, count)
-
-
-def _sample(blocks: tuple[AnswerBlock, ...], count: int) -> tuple[AnswerBlock, ...]:
-    """About so many people, evenly from every block, so that as many have few answers as among all."""
-    share = count / sum(len(block.people) for block in blocks)
-    kept = [max(1, round(share * len(block.people))) for block in blocks]
-    return tuple(
-        block.only(np.linspace(0, len(block.people) - 1, n).astype(np.intp))
-        for block, n in zip(blocks, kept, strict=True)
-    )
 
 
 def evidence_of(prior: PopulationPrior, coordinates: Matrix, blocks: tuple[AnswerBlock, ...]) -> float:
