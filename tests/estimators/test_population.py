@@ -65,8 +65,9 @@ def test_a_person_never_seen_gets_the_populations_probabilities(fitted):
 
 def population_slope(population: Population) -> np.ndarray:
     """The mean taste of a linear population, in the user's units."""
-    prior = population._average.parts[0].fit.prior
-    return population._scaler.slope(prior.means[0] * population._average.parts[0].coordinates.scales)
+    average = population._average
+    slopes = [part.fit.prior.means[0] * part.coordinates.scales for part in average.parts]
+    return population._scaler.slope(average.weights @ np.array(slopes))
 
 
 def test_names_come_out_with_the_type_they_went_in(fitted):

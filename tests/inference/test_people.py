@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from coombs.data.tables import NO_LEVELS
 from coombs.inference.people.acceleration import Anderson
-from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of
+from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of, some_people
 from coombs.inference.people.average_of_kinds import PeopleAnswers, learn_people
 from coombs.inference.people.coordinates import KINDS, coordinates_of
 from coombs.inference.people.population_fit import PopulationStatus, View, fit_population, pass_over
@@ -52,8 +52,9 @@ def settled(block: AnswerBlock, prior: PopulationPrior, items: np.ndarray, passe
     return used[0], here, update(here, used[0], block.weights, prior.lapse)
 
 
-def test_matrices_are_inverted_as_by_lapack():
-    rows = np.random.default_rng(0).standard_normal((50, 9, 6))
+@pytest.mark.parametrize("count", [2, 50])
+def test_matrices_are_inverted_as_by_lapack(count: int):
+    rows = np.random.default_rng(0).standard_normal((count, 9, 6))
     for d in (1, 3, 6):
         grams = np.matmul(rows[:, :, :d].transpose(0, 2, 1), rows[:, :, :d]) + np.eye(d)
         inverse, log_det = inverse_and_log_det(grams)
@@ -73,7 +74,7 @@ def test_slope_and_curvature_of_an_answer_are_those_of_finite_differences():
     mean, variance = rng.normal(0, 3, 200), rng.uniform(0, 9, 200)
     found = tilt(mean, variance, 0.02)
     low, here, high = (np.log(mean_probability(mean + move, variance, 0.02)) for move in (-h, 0, h))
-    np.testing.assert_allclose(found.slope, (high - low) / (2 * h), atol=1e-7)
+    np.testing.assert_allclose(found.slope, (high - low) / (2 * h), atol=1e-5)
     np.testing.assert_allclose(found.curvature, -(high - 2 * here + low) / h**2, atol=1e-5)
 
 
@@ -119,6 +120,51 @@ def test_few_answers_and_many_weights_are_the_same_as_the_other_way_round():
     weights = rng.uniform(0, 1, 5)
     whole = by_answers.weighted_covariance(weights, 7)
     np.testing.assert_allclose(whole[:4, :4], by_weights.weighted_covariance(weights, 4), atol=1e-12)
+
+
+@pytest.mark.parametrize("d", [3, 9])
+def test_sites_alone_change_as_in_whole_passes(d: int):
+    """Five answers: with fewer weights than answers, and with more."""
+    items, _, _, _, answers = simulated(6, 5, d=d)
+    prior = PopulationPrior.first(items, np.zeros(d, dtype=int))
+    (block,) = blocks_of(*answers, 6)
+    view, sites = View.of(prior, items), (Sites.empty(block),)
+    at_once = pass_over(block, sites, prior, view, before=3)
+    for _ in range(4):
+        one_by_one = pass_over(block, sites, prior, view)
+        sites = one_by_one.sites
+    np.testing.assert_allclose(at_once.sites[0].precision, sites[0].precision, atol=1e-10)
+    np.testing.assert_allclose(at_once.sites[0].shift, sites[0].shift, atol=1e-10)
+    assert at_once.sums.log_evidence == pytest.approx(one_by_one.sums.log_evidence, abs=1e-9)
+
+
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=60), st.data())
+@settings(max_examples=50, deadline=None)
+def test_some_people_keep_their_answers(counts: list[int], data: st.DataObject):
+    people = np.repeat(np.arange(len(counts)), counts)
+    if not len(people):
+        return
+    winners, losers = np.arange(len(people)), np.arange(len(people)) + 1
+    blocks = blocks_of(winners, losers, np.ones(len(people)), people, len(counts))
+    n = sum(len(block.people) for block in blocks)
+    count = data.draw(st.integers(1, n))
+    some = some_people(blocks, count)
+    chosen = np.concatenate([block.people for block in some])
+    assert len(chosen) == len(np.unique(chosen)) == count
+    for block in some:
+        for person, rows, won in zip(block.people, block.rows, block.winners, strict=True):
+            np.testing.assert_array_equal(won[rows >= 0], np.flatnonzero(people == person))
+
+
+def test_a_fit_that_began_with_some_people_ends_where_one_to_all_does():
+    items, _, _, _, answers = simulated(1200, 15)
+    start = PopulationPrior.first(items, np.zeros(3, dtype=int))
+    blocks = blocks_of(*answers, 1200)
+    found = fit_population(items, blocks, start)
+    far = replace(found.prior, root=found.prior.root * 1.5, means=found.prior.means * 0.7)
+    exact = fit_population(items, blocks, far, tolerance=1e-4)
+    # A standard error of a deviation is about 1 / sqrt(2 n) = 0.02, if answers told everything.
+    assert found.prior.change(exact.prior) < 0.03
 
 
 def test_an_answer_of_weight_two_is_two_answers():

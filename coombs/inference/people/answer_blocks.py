@@ -125,6 +125,34 @@ def blocks_of(
     return tuple(_blocks(winners, losers, weights, people, n_people))
 
 
+def some_people(blocks: tuple[AnswerBlock, ...], count: int) -> tuple[AnswerBlock, ...]:
+    """So many of the people, evenly by how many answers they gave; blocks are made full again."""
+    ends = np.cumsum([len(block.people) for block in blocks])
+    chosen = np.linspace(0, ends[-1] - 1, count).astype(np.intp)
+    parts = [
+        block.only(chosen[(chosen >= end - len(block.people)) & (chosen < end)] - (end - len(block.people)))
+        for block, end in zip(blocks, ends, strict=True)
+    ]
+    full: list[list[AnswerBlock]] = []
+    for part in parts:
+        if not len(part.people):
+            continue
+        size, width = part.weights.shape
+        if full and full[-1][0].weights.shape[1] == width:
+            total = size + sum(len(one.people) for one in full[-1])
+            if total * width <= LARGEST:
+                full[-1].append(part)
+                continue
+        full.append([part])
+    return tuple(_together(some) for some in full)
+
+
+def _together(blocks: list[AnswerBlock]) -> AnswerBlock:
+    """Blocks of people with as many answers, as one."""
+    columns = [(one.people, one.winners, one.losers, one.weights, one.rows) for one in blocks]
+    return AnswerBlock(*(np.concatenate(parts) for parts in zip(*columns, strict=True)))
+
+
 def _blocks(
     winners: Index, losers: Index, weights: Vector, people: Index, n_people: int
 ) -> Iterator[AnswerBlock]:

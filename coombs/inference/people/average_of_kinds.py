@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 CAUTIONS = (1.0, 4.0)
 """How many times as many people as usual it may be worth that weights are alike and uncorrelated."""
+ENOUGH_PEOPLE = 25
+"""People, for each coordinate, who tell themselves how alike and correlated weights are."""
 FEW_PEOPLE = 100
 """People up to which there are more folds, as each leaves out so many."""
 FOLDS = 2
@@ -33,7 +35,7 @@ MOST_TRIED = 400
 """People among whom kinds are tried, at most."""
 ROUGHLY = 2e-2
 """Tolerance of the passes there."""
-FEWER_PASSES = 40
+FEWER_PASSES = 20
 """Passes there, at most."""
 TEMPERATURE = 2.0
 """By what differences of log evidence are divided: people are not independent draws of our model."""
@@ -201,7 +203,8 @@ def candidates(answers: PeopleAnswers, kinds: tuple[str, ...]) -> list[Candidate
         size = _of_kind(answers, kind)[0].size
         if kind == "smooth" or size not in sizes:
             sizes.add(size)
-            found += [Candidate(kind, caution) for caution in CAUTIONS]
+            cautions = CAUTIONS if answers.n_people < ENOUGH_PEOPLE * size else CAUTIONS[:1]
+            found += [Candidate(kind, caution) for caution in cautions]
     return found
 
 

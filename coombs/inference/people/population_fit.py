@@ -9,30 +9,39 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from coombs.blas import serial
 from coombs.inference.people.acceleration import Anderson
+from coombs.inference.people.answer_blocks import some_people
 from coombs.inference.people.population_prior import PopulationPrior, Sums
-from coombs.inference.people.posteriors import Posteriors, Sites, Update, posteriors, update
+from coombs.inference.people.posteriors import Posteriors, Sites, Update, posteriors, settle, update
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from coombs.data.graph import Matrix, Vector
     from coombs.inference.people.answer_blocks import AnswerBlock
 
-MOST_PASSES = 150
-"""Passes over everybody, at most."""
-TOLERANCE = 5e-3
-"""How little a pass changes means and deviations in the end, by their typical size."""
+MOST_PASSES = 100
+"""Passes over everybody after each of which the population changes, at most."""
+PRECISION = 0.15
+"""How little the last changes means and deviations, by their typical size and that of chance, 1 / sqrt(n);"""
+FINEST = 1e-3
+"""but not less than this"""
+COARSEST = 2e-2
+"""nor more."""
 FIRST_PASSES = 3
 """Passes in which only the sites change, so that everybody's posterior is nearly there."""
-LAST_PASSES = 2
-"""The same at the end."""
+BETWEEN_PASSES = 1
+"""The same before each change of the population: sites of one that is gone would hold the next one back."""
+FEW_PEOPLE = 250
+"""People, at least, from whom the population is learned first,"""
+SAMPLE_SHARE = 8
+"""where all are more than twice as many: one of so many."""
 
 
 class PopulationStatus(StrEnum):
@@ -67,10 +76,17 @@ class BlockPass(NamedTuple):
     sites: tuple[Sites, ...]
 
 
-def pass_over(block: AnswerBlock, sites: tuple[Sites, ...], prior: PopulationPrior, view: View) -> BlockPass:
-    """One pass over a block of people."""
+def pass_over(
+    block: AnswerBlock, sites: tuple[Sites, ...], prior: PopulationPrior, view: View, before: int = 0
+) -> BlockPass:
+    """One pass over a block of people, after some in which only the sites change."""
     design = block.design(view.white, view.effect)
-    found = [posteriors(design, block.margins(base), one) for base, one in zip(view.base, sites, strict=True)]
+    offsets = [block.margins(base) for base in view.base]
+    sites = tuple(
+        settle(design, offset, one, block.weights, prior.lapse, before)
+        for offset, one in zip(offsets, sites, strict=True)
+    )
+    found = [posteriors(design, offset, one) for offset, one in zip(offsets, sites, strict=True)]
     updates = [update(here, one, block.weights, prior.lapse) for here, one in zip(found, sites, strict=True)]
     logs = log_members(updates, prior, block.totals)
     highest = logs.max(axis=1, keepdims=True)
@@ -146,35 +162,48 @@ def fit_population(
     start: PopulationPrior,
     *,
     n_jobs: int = 1,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
     max_iter: int = MOST_PASSES,
 ) -> PopulationFit:
     """Passes until nothing changes; sums are added in the blocks' order, whoever computed them."""
-    prior = start
+    with serial(0):
+        if n_jobs == 1:
+            return _fit(coordinates, blocks, start, map, tolerance, max_iter)
+        with ThreadPoolExecutor(n_jobs) as pool:
+            return _fit(coordinates, blocks, start, pool.map, tolerance, max_iter)
+
+
+def _fit(
+    coordinates: Matrix,
+    blocks: tuple[AnswerBlock, ...],
+    start: PopulationPrior,
+    over: Callable[..., Iterable[BlockPass]],
+    tolerance: float | None,
+    max_iter: int,
+) -> PopulationFit:
+    """The same, from where a fit to some of many people ends; `over` maps over blocks."""
+    prior, n = start, sum(len(block.people) for block in blocks)
+    some = max(FEW_PEOPLE, n // SAMPLE_SHARE)
+    if n > 2 * some:
+        prior = _fit(coordinates, some_people(blocks, some), start, over, tolerance, max_iter).prior
+    least = float(np.clip(PRECISION / np.sqrt(n), FINEST, COARSEST)) if tolerance is None else tolerance
     sites = tuple(tuple(Sites.empty(block) for _ in prior.shares) for block in blocks)
-    accelerated, status, count = Anderson(), PopulationStatus.MAX_ITERATIONS, 0
-    with serial(0), ThreadPoolExecutor(n_jobs) as pool:
-
-        def run(prior: PopulationPrior, sites: tuple[tuple[Sites, ...], ...]) -> list[BlockPass]:
-            view = View.of(prior, coordinates)
-            return list(pool.map(lambda block, own: pass_over(block, own, prior, view), blocks, sites))
-
-        for count in range(1, max_iter + 1):
-            found = run(prior, sites)
-            sites = tuple(one.sites for one in found)
-            if count <= FIRST_PASSES:
-                continue
-            new = prior.maximised(reduce(Sums.plus, (one.sums for one in found)))
-            residual = prior.change(new)
-            if not np.isfinite(residual):
-                status = PopulationStatus.NUMERICAL_ERROR
-                break
-            if residual < tolerance:
-                status = PopulationStatus.CONVERGED
-                break
+    accelerated, status, count, before = Anderson(), PopulationStatus.MAX_ITERATIONS, 0, FIRST_PASSES
+    while status == PopulationStatus.MAX_ITERATIONS:
+        view, count = View.of(prior, coordinates), count + 1
+        run = partial(pass_over, prior=prior, view=view, before=before)
+        found = list(over(run, blocks, sites))
+        sites, before = tuple(one.sites for one in found), BETWEEN_PASSES
+        sums = reduce(Sums.plus, (one.sums for one in found))
+        new = prior.maximised(sums)
+        residual = prior.change(new)
+        if not np.isfinite(residual):
+            status = PopulationStatus.NUMERICAL_ERROR
+        elif residual < least:
+            status = PopulationStatus.CONVERGED
+        elif count >= max_iter:
+            break
+        else:
             prior = new.at(accelerated.next(prior.vector(), new.vector()))
-        for _ in range(LAST_PASSES):
-            used, found = sites, run(prior, sites)
-            sites = tuple(one.sites for one in found)
-    members, sums = tuple(one.members for one in found), reduce(Sums.plus, (one.sums for one in found))
-    return PopulationFit(blocks, prior, used, members, sums, status, count)
+    members = tuple(one.members for one in found)
+    return PopulationFit(blocks, prior, sites, members, sums, status, count)

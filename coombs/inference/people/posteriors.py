@@ -101,7 +101,8 @@ def posteriors(design: Matrix, offset: Matrix, sites: Sites) -> Posteriors:
         mean = np.matmul(covariance, pull[:, :, None])[:, :, 0]
         across = np.matmul(design, covariance)
         across *= design
-        variance = across.sum(axis=2)
+        # A product with ones is a sum over few columns that does not go row by row.
+        variance = np.matmul(across, np.ones(d))
         rows = None
     else:
         root = np.sqrt(precision)
@@ -127,20 +128,37 @@ class Update(NamedTuple):
     log_evidence: Vector
 
 
-def update(found: Posteriors, sites: Sites, weights: Matrix, lapse: float) -> Update:
-    """The best site of each answer, the others being as they are.
+class Cavity(NamedTuple):
+    """Margins without each answer's own site (K, A), one w-th of it for an answer of weight w."""
 
-    An answer of weight w is w answers, each with a w-th of the site.
-    """
-    copies = np.maximum(weights, 1.0)
-    precision, shift = sites.precision / copies, sites.shift / copies
-    left = 1 - precision * found.variance
-    np.maximum(left, 1e-6, out=left)
-    variance = found.variance / left
-    margin = (found.margin - shift * found.variance) / left
-    p, slope, curvature = tilt(margin, variance, lapse)
-    best = np.maximum(curvature / np.maximum(1 - variance * curvature, 1e-9), LEAST_PRECISION)
-    new = Sites(weights * best, weights * (slope + best * (margin + variance * slope)))
+    margin: Matrix
+    variance: Matrix
+    precision: Matrix
+    shift: Matrix
+    copies: Matrix
+
+    @classmethod
+    def of(cls, margin: Matrix, variance: Matrix, sites: Sites, weights: Matrix) -> Cavity:
+        """From the margins with all sites: an answer of weight w is w answers."""
+        copies = np.maximum(weights, 1.0)
+        precision, shift = sites.precision / copies, sites.shift / copies
+        left = 1 - precision * variance
+        np.maximum(left, 1e-6, out=left)
+        return cls((margin - shift * variance) / left, variance / left, precision, shift, copies)
+
+    def best_sites(self, weights: Matrix, lapse: float) -> tuple[Sites, Matrix]:
+        """Of each answer, the others being as they are; and its probability given the others."""
+        p, slope, curvature = tilt(self.margin, self.variance, lapse)
+        best = np.maximum(curvature / np.maximum(1 - self.variance * curvature, 1e-9), LEAST_PRECISION)
+        shift = slope + best * (self.margin + self.variance * slope)
+        return Sites(weights * best, weights * shift), p
+
+
+def update(found: Posteriors, sites: Sites, weights: Matrix, lapse: float) -> Update:
+    """The best site of each answer, the others being as they are."""
+    cavity = Cavity.of(found.margin, found.variance, sites, weights)
+    new, p = cavity.best_sites(weights, lapse)
+    margin, variance, precision, shift, copies = cavity
     # log of the mean over the cavity of the site itself, in whose place the answer is put.
     wide = 1 + precision * variance
     about = (shift * (2 * margin + shift * variance) - precision * margin**2) / wide
@@ -151,6 +169,39 @@ def update(found: Posteriors, sites: Sites, weights: Matrix, lapse: float) -> Up
     )
     total = (weights * np.log(p) - of_sites + known / 2).sum(axis=1)
     return Update(new, p, total - found.log_det / 2)
+
+
+def settle(design: Matrix, offset: Matrix, sites: Sites, weights: Matrix, lapse: float, passes: int) -> Sites:
+    """Sites after so many passes over the same answers, with nothing computed but what they need."""
+    _, a, d = design.shape
+    gram = np.matmul(design, design.transpose(0, 2, 1)) if d > a and passes else None
+    for _ in range(passes):
+        if gram is None:
+            found = posteriors(design, offset, sites)
+            margin, variance = found.margin, found.variance
+        else:
+            margin, variance = _margins(gram, offset, sites)
+        sites, _ = Cavity.of(margin, variance, sites, weights).best_sites(weights, lapse)
+    return sites
+
+
+def _margins(gram: Matrix, offset: Matrix, sites: Sites) -> tuple[Matrix, Matrix]:
+    """Margins and their variances where weights are many: from their covariances (K, A, A) before any answer.
+
+    With G the covariance and S the sites' precisions, G - V'V afterwards, where L L' = I + S^1/2 G S^1/2 and
+    V = L^-1 S^1/2 G.
+    """
+    a = gram.shape[1]
+    root = np.sqrt(sites.precision)
+    scaled = root[:, :, None] * gram
+    inner = scaled * root[:, None, :]
+    inner[:, np.arange(a), np.arange(a)] += 1.0
+    seen = np.matmul(lower_inverses(inner)[0], scaled)
+    gain = (sites.shift - sites.precision * offset)[:, :, None]
+    margin = np.matmul(gram, gain) - np.matmul(seen.transpose(0, 2, 1), np.matmul(seen, gain))
+    seen *= seen
+    variance = np.diagonal(gram, axis1=1, axis2=2) - seen.sum(axis=1)
+    return offset + margin[:, :, 0], np.maximum(variance, 0.0)
 
 
 def leave_questions_out(found: Posteriors, sites: Sites, block: AnswerBlock, lapse: float) -> Matrix:

@@ -10,13 +10,15 @@ if TYPE_CHECKING:
     from coombs.data.graph import Matrix, Vector
 
 SMALL = 16
-"""Up to this size all matrices are swept at once; beyond, LAPACK takes one after the other."""
+"""Up to this size all matrices are swept at once; beyond, LAPACK takes one after the other,"""
+MANY = 4
+"""as it does where there are not so many matrices for each row."""
 
 
 def inverse_and_log_det(matrices: Matrix) -> tuple[Matrix, Vector]:
     """(K, D, D) inverses and (K,) logarithms of determinants."""
     d = matrices.shape[1]
-    if d > SMALL:
+    if d > SMALL or len(matrices) < MANY * d:
         lower, log_det = lower_inverses(matrices)
         return np.matmul(lower.transpose(0, 2, 1), lower), log_det
     # Beaton's sweep of each row in turn, the matrices last, so that each step is one pass over memory.

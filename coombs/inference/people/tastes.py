@@ -23,14 +23,12 @@ if TYPE_CHECKING:
     from coombs.inference.people.coordinates import Coordinates
     from coombs.inference.people.population_prior import PopulationPrior
 
-NEW_PASSES = 12
+NEW_PASSES = 8
 """Passes over the answers of somebody new."""
 ALIKE = 1e-3
 """Share of their deviation that weights keep where nobody has anything of their own."""
 NO_ITEMS = np.zeros(0, dtype=np.intp)
 """Of somebody whose answers are about nothing."""
-SETTLED = 1e-6
-"""Or until the log evidence changes by less."""
 
 
 class Seen(NamedTuple):
@@ -178,14 +176,8 @@ class Tastes:
         """Of somebody new, given their answers about these items."""
         (block,) = blocks_of(winners, losers, weights, np.zeros(len(winners), dtype=np.intp), 1)
         prior, view = self.fit.prior, View.of(self.fit.prior, seen.phi)
-        sites, before = tuple(Sites.empty(block) for _ in prior.shares), -np.inf
-        for _ in range(NEW_PASSES):
-            used, found = sites, pass_over(block, sites, prior, view)
-            sites = found.sites
-            if abs(found.sums.log_evidence - before) < SETTLED:
-                break
-            before = found.sums.log_evidence
-        taste = self._taste(block, used, seen.phi, found.members[0])
+        found = pass_over(block, tuple(Sites.empty(block) for _ in prior.shares), prior, view, NEW_PASSES)
+        taste = self._taste(block, found.sites, seen.phi, found.members[0])
         return replace(taste, items=seen.known[taste.items]) if len(taste.items) else taste
 
     def _taste(
@@ -255,12 +247,9 @@ def people_left_out(
     """
     view, total, predicted = View.of(prior, coordinates), 0.0, []
     for block in blocks:
-        sites = tuple(Sites.empty(block) for _ in prior.shares)
-        for _ in range(NEW_PASSES):
-            used, found = sites, pass_over(block, sites, prior, view)
-            sites = found.sites
+        found = pass_over(block, tuple(Sites.empty(block) for _ in prior.shares), prior, view, NEW_PASSES)
         total += found.sums.log_evidence
-        predicted.append(_left_out(block, used, prior, view)[block.rows >= 0])
+        predicted.append(_left_out(block, found.sites, prior, view)[block.rows >= 0])
     return total, np.concatenate(predicted)
 
 

@@ -20,6 +20,11 @@ SHARES = (0.060952632540323015, 0.37418873726656715, 0.45835853830469486, 0.1065
 SCALES = (0.3210660622821051, 0.4751287190430338, 0.6987742362109864, 1.0231338107629027)
 """s_i, per logit."""
 
+TAIL_SCALE = 0.3275911 / math.sqrt(2)
+"""1 - Phi(z) is exp(-z^2 / 2) times a polynomial in 1 / (1 + TAIL_SCALE z),"""
+TAIL = (0.127414796, -0.142248368, 0.7107068705, -0.7265760135, 0.5307027145)
+"""whose coefficients these are, from the first power."""
+
 
 class Tilted(NamedTuple):
     """The mean probability of each answer; the slope and minus the curvature of its logarithm along m."""
@@ -41,24 +46,44 @@ def mean_probability(mean: Vector, variance: Vector, lapse: float) -> Vector:
 def tilt(mean: Vector, variance: Vector, lapse: float) -> Tilted:
     """What an answer says of a normal margin."""
     total, first, second = np.zeros((3, *mean.shape))
-    at, height = np.empty((2, *mean.shape))
     for share, scale in zip(SHARES, SCALES, strict=True):
         # a = s / sqrt(1 + s^2 v), z = a m: p has the parts Phi(z), a phi(z), -a^2 z phi(z).
-        np.multiply(variance, scale**2, out=at)
+        at = variance * scale**2
         at += 1.0
         np.sqrt(at, out=at)
         np.divide(scale, at, out=at)
         z = at * mean
-        total += share * ndtr(z)
-        np.multiply(z, z, out=height)
+        height = z * z
         height *= -0.5
         np.exp(height, out=height)
+        part = tail(z, height)
+        part *= share
+        total += part
         height *= at
         height *= share / math.sqrt(2 * math.pi)
         first += height
         height *= at
         height *= z
         second -= height
+    # Phi(z) is 1 - tail(z) where z > 0, which is where the mean is.
+    total = np.where(mean > 0, 1 - total, total)
     p = lapse / 2 + (1 - lapse) * total
     slope = (1 - lapse) * first / p
     return Tilted(p, slope, slope**2 - (1 - lapse) * second / p)
+
+
+def tail(z: Vector, height: Vector) -> Vector:
+    """1 - Phi(|z|), given height = exp(-z^2 / 2), to within 8e-8 (Abramowitz and Stegun, 1964, 7.1.26).
+
+    Not a third as much work as `ndtr`, as the exponential is needed anyway.
+    """
+    place = np.abs(z)
+    place *= TAIL_SCALE
+    place += 1.0
+    np.divide(1.0, place, out=place)
+    result = place * TAIL[-1]
+    for coefficient in TAIL[-2::-1]:
+        result += coefficient
+        result *= place
+    result *= height
+    return result
