@@ -383,3 +383,23 @@ def test_own_items_are_numbered_by_person():
         place = int(np.flatnonzero(block.rows[0] == k)[0])
         row[local.items[0]] = local.incidence[0, place]
         assert row[winners[k]] == 1 and row[losers[k]] == -1 and np.abs(row).sum() == 2
+
+
+def test_what_is_said_of_trust_is_of_people_left_out():
+    """Also where one kind alone is tried; of one person, nothing is known."""
+    items, _, _, _, answers = simulated(150, 8, spread=2.0)
+    told = learn_people(PeopleAnswers(items, NO_LEVELS, *answers, 150), ("none",)).trial
+    assert len(told.predicted) == 1200 and told.gain > 3 and 0.5 < told.accuracy < 1
+    one = PeopleAnswers(items, NO_LEVELS, *(part[:8] for part in answers), 1)
+    assert np.isnan(learn_people(one, ("none",)).trial.accuracy)
+
+
+def test_coins_have_no_pattern():
+    """Of ten populations of coin-tossers, hardly any is said to have one."""
+    rng, found = np.random.default_rng(0), 0
+    items = rng.standard_normal((20, 3))
+    for _ in range(10):
+        pairs = rng.permuted(np.tile(np.arange(20), (200, 1)), axis=1)[:, :2]
+        answers = PeopleAnswers(items, NO_LEVELS, *pairs.T, np.ones(200), np.repeat(np.arange(20), 10), 20)
+        found += learn_people(answers, ("none",)).trial.gain > 3
+    assert found <= 1

@@ -174,7 +174,7 @@ def learn_people(
     """The average of these kinds, each with everybody's taste."""
     tried = candidates(answers, kinds)
     weights, trial = np.ones(1), Trial(float("nan"), np.zeros(0), np.zeros(0))
-    if len(tried) > 1:
+    if answers.n_people > 1:
         scores, predicted, counted = try_out(answers, tried, advance)
         weights = softmax(scores / TEMPERATURE)
         chance = float(counted.sum()) * np.log(2)
