@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from coombs.data.directions import Directions
     from coombs.data.graph import Index, Matrix, Vector
-    from coombs.data.rival_sets import RivalSets
+    from coombs.data.rival_sets import Choices, RivalSets
 
 
 LAPSE_ODDS = math.log(0.01)
@@ -145,6 +145,17 @@ class Answers:
             return self.winners, self.losers
         winners, losers = (self.sets.items_of(rows, len(self.items)) for rows in (self.winners, self.losers))
         return winners, losers
+
+    @cached_property
+    def pair_rows(self) -> Index:
+        """Answers about two things."""
+        n_sets = 0 if self.sets is None else self.sets.n_sets
+        return np.flatnonzero(np.maximum(*self.ends) < self.n_rows - n_sets)
+
+    @cached_property
+    def choices(self) -> tuple[Choices, ...]:
+        """The other answers, by the number of things."""
+        return () if self.sets is None else self.sets.choices(*self.ends, self.n_rows - self.sets.n_sets)
 
     @cached_property
     def log_chance(self) -> float:

@@ -158,7 +158,8 @@ class _Questions:
     def _shifts(self, e: int, one: Choices, blocks: Matrix) -> Matrix:
         """The shifts of the sites of some choices in one of the posteriors."""
         at, design = self.scores[e][one.members], self.designs[e]
-        moments = expect_choices(at, covariances(self.across[e], one.members), one, self.found[e].lapse)
+        spread = covariances(self.across[e : e + 1], one.members)[0]
+        moments = expect_choices(at, spread, one, self.found[e].lapse)
         weights = design.answers.weights[one.rows]
         shifts: Matrix = weights[:, None] * moments.slope + np.einsum("pkl,pl->pk", blocks, at)
         return shifts

@@ -24,7 +24,8 @@ from coombs.inference.obeying import obeying
 from coombs.inference.process import ALONE, EFFECT, LAPSE, LINEAR, TOGETHER, Process, head_start_at, root_of
 from coombs.inference.questions_left_out import left_out
 from coombs.inference.set_design import SetDesign, design_of, with_anchors
-from coombs.inference.variational import Design, Settled, Sites, settle, squared_lengths
+from coombs.inference.settling import settle
+from coombs.inference.variational import Design, Settled, Sites, squared_lengths
 from coombs.programs.program import Status
 
 if TYPE_CHECKING:
