@@ -28,6 +28,8 @@ ANCHOR_WIDTH = 3.0
 """Prior deviation of the score of an anchor (a threshold of a scale, "none of these", ties), in logits."""
 WIDEST = 60.0
 """Scores that differ by less, in logits, have odds that can be added up in single precision."""
+WIDEST_DOUBLE = 600.0
+"""The same in double precision."""
 NO_ROWS = np.zeros(0, dtype=np.intp)
 """Where nothing is tied."""
 
@@ -104,8 +106,15 @@ class RivalSets:
             scores = np.concatenate([scores, ahead if head_start is None else ahead - head_start])
         if not self.n_sets:
             return scores, Shares(scores[:0], None)
-        if np.ptp(scores, axis=0).max() < WIDEST:
-            return self._extended_at_once(scores)
+        lowest, highest = scores.min(axis=0), scores.max(axis=0)
+        widest = float((highest - lowest).max())
+        if widest < WIDEST:
+            return self._extended_at_once(scores, lowest, highest)
+        if widest < WIDEST_DOUBLE:
+            whole, shares = self._extended_at_once(
+                *(part.astype(float) for part in (scores, lowest, highest))
+            )
+            return whole.astype(scores.dtype), shares
         sign = np.repeat(self.signs, self.sizes).astype(scores.dtype)[:, None]
         values = -sign * scores.take(self.members, axis=0)
         highest = np.maximum.reduceat(values, self.starts, axis=0)
@@ -117,16 +126,19 @@ class RivalSets:
         own = -self.signs.astype(scores.dtype)[:, None] * (np.log(totals) + highest)
         return np.concatenate([scores, own]), Shares(values, None)
 
-    def _extended_at_once(self, scores: Matrix) -> tuple[Matrix, Shares]:
+    def _extended_at_once(self, scores: Matrix, lowest: Vector, highest: Vector) -> tuple[Matrix, Shares]:
         """The same where no score is so far from another that its odds vanish: sums of the items' odds."""
-        ends, signs = scores.min(axis=0), self.signs.astype(scores.dtype)[:, None]
-        odds = np.exp(ends - scores)
-        own = np.broadcast_to(ends, (self.n_sets, scores.shape[1]))
+        odds = np.exp(lowest - scores)
         if self._has_worst:
-            highest = scores.max(axis=0)
-            odds, own = np.concatenate([odds, np.exp(scores - highest)]), np.where(signs > 0, ends, highest)
+            odds = np.concatenate([odds, np.exp(scores - highest)])
         totals = self._of_sets(len(scores), scores.dtype) @ odds
-        return np.concatenate([scores, own - signs * np.log(totals)]), Shares(odds, totals)
+        own = np.log(totals)
+        if self._has_worst:
+            signs = self.signs.astype(scores.dtype)[:, None]
+            own = np.where(signs > 0, lowest, highest) - signs * own
+        else:
+            np.subtract(lowest, own, out=own)
+        return np.concatenate([scores, own]), Shares(odds, totals)
 
     @cached_property
     def _has_worst(self) -> bool:
@@ -148,7 +160,10 @@ class RivalSets:
         """Slopes along the scores of items and anchors, from those along all rows: the transpose."""
         n, result = len(slopes) - self.n_sets, slopes
         if self.n_sets and shares.totals is not None:
-            of_odds = shares.odds * (self._of_sets(n, slopes.dtype).T @ (slopes[n:] / shares.totals))
+            members = self._of_sets(n, shares.totals.dtype).T
+            of_odds = (shares.odds * (members @ (slopes[n:] / shares.totals))).astype(
+                slopes.dtype, copy=False
+            )
             result = slopes[:n] + of_odds[:n]
             if self._has_worst:
                 result += of_odds[n:]

@@ -310,10 +310,16 @@ def test_scores_far_apart_have_the_same_density(shape: str, monkeypatch: pytest.
     target = Target.about(answers, KINDS["full"], effects=True)
     y = np.random.default_rng(0).normal(0, 0.6, (3, target.n))
     one = target.density(y)
-    monkeypatch.setattr("coombs.data.rival_sets.WIDEST", 0.0)
-    other = target.density(y)
-    assert one.value == pytest.approx(other.value, rel=1e-9)
-    assert one.gradient == pytest.approx(other.gradient, abs=1e-9)
+    single = target.single()
+    for name in ("WIDEST", "WIDEST_DOUBLE"):
+        monkeypatch.setattr(f"coombs.data.rival_sets.{name}", 0.0)
+        other = target.density(y)
+        assert one.value == pytest.approx(other.value, rel=1e-9)
+        assert one.gradient == pytest.approx(other.gradient, abs=1e-9)
+        rough = single.density(y.astype(np.float32))
+        assert rough.value == pytest.approx(one.value, rel=1e-4)
+        assert rough.gradient.dtype == np.float32
+        assert rough.gradient == pytest.approx(one.gradient, rel=1e-3, abs=1e-2)
 
 
 def test_points_of_a_choice_have_the_moments_of_a_normal() -> None:
