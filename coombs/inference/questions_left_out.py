@@ -104,10 +104,19 @@ class _Questions:
         """Write the probabilities of choices among as many things, whose means and covariances are given."""
         places, means, spreads = (np.array(part) for part in zip(*some, strict=True))
         signs = np.array([self.choices[int(k)][1] for k in places])
-        shape = means[:, 0].shape
-        asked = Choices(places, np.zeros(shape, dtype=np.intp), np.ones(shape, dtype=bool), signs)
-        for e, one in enumerate(self.found):
-            p[e, places] = expect_choices(means[:, e], positive(spreads[:, e]), asked, one.lapse).p
+        n_choices, n_found, k = means.shape
+        asked = (np.zeros((n_choices, k), dtype=np.intp), np.ones((n_choices, k), dtype=bool), signs)
+        every, lapses = self._repeated(Choices(places, *asked))
+        means, spreads = means.swapaxes(0, 1).reshape(-1, k), spreads.swapaxes(0, 1).reshape(-1, k, k)
+        found = expect_choices(means, positive(spreads), every, lapses)
+        p[:, places] = found.p.reshape(n_found, n_choices)
+
+    def _repeated(self, choices: Choices) -> tuple[Choices, Matrix]:
+        """The same choices once for each of the posteriors, and a column of those posteriors' lapses."""
+        count = len(self.found)
+        present, signs = np.tile(choices.present, (count, 1)), np.tile(choices.signs, count)
+        lapses = np.repeat([one.lapse for one in self.found], len(choices.rows))[:, None]
+        return choices._replace(present=present, signs=signs), lapses
 
     def _about(self, k: int) -> Index:
         """The items and anchors that a row is about: the chosen first, or the loser before the winner."""
@@ -149,17 +158,18 @@ class _Questions:
             result[k] = sizes[:, i, None, None] * np.outer(side, side), pulls[:, i, None] * side
         for place, one in enumerate(first.choices):
             blocks = np.array([found.sites.blocks[place] for found in self.found])
-            shifts = np.array([self._shifts(e, one, blocks[e]) for e in range(len(self.found))])
+            shifts = self._shifts(one, blocks)
             for i, k in enumerate(one.rows.tolist()):
                 there = np.flatnonzero(one.present[i])
                 result[k] = blocks[:, i, there[:, None], there], shifts[:, i, there]
         return result
 
-    def _shifts(self, e: int, one: Choices, blocks: Matrix) -> Matrix:
-        """The shifts of the sites of some choices in one of the posteriors."""
-        at, design = self.scores[e][one.members], self.designs[e]
-        spread = covariances(self.across[e : e + 1], one.members)[0]
-        moments = expect_choices(at, spread, one, self.found[e].lapse)
-        weights = design.answers.weights[one.rows]
-        shifts: Matrix = weights[:, None] * moments.slope + np.einsum("pkl,pl->pk", blocks, at)
+    def _shifts(self, one: Choices, blocks: Matrix) -> Matrix:
+        """The shifts of the sites of some choices in each of the posteriors."""
+        at, k = self.scores[:, one.members], one.members.shape[1]
+        spread = covariances(self.across, one.members).reshape(-1, k, k)
+        moments = expect_choices(at.reshape(-1, k), spread, *self._repeated(one))
+        weights = self.designs[0].answers.weights[one.rows]
+        slope = moments.slope.reshape(at.shape)
+        shifts: Matrix = weights[:, None] * slope + np.einsum("epkl,epl->epk", blocks, at)
         return shifts

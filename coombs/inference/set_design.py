@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 POINTS = 32
 """Points that expectations of a choice are taken over, at least."""
+CACHED = 40_000
+"""Numbers of an array that stays in a processor's cache."""
 JITTER = 1e-10
 """Share of one more than the largest variance that is added to all, so that a covariance has a root."""
 BLOCK = 4_000_000
@@ -92,47 +94,74 @@ def expect_choices(
 
     The lapse is one for all, or a column.
     """
+    count, k = mean.shape
+    size = max(1, CACHED // (k * max(POINTS, 4 * k)))
+    if count <= size:
+        return _expect_choices(mean, covariance, choices, lapse)
+    lapses, parts = np.broadcast_to(np.asarray(lapse), (count, 1)), []
+    for begin in range(0, count, size):
+        part = slice(begin, begin + size)
+        some = choices._replace(present=choices.present[part], signs=choices.signs[part])
+        parts.append(_expect_choices(mean[part], covariance[part], some, lapses[part]))
+    return ChoiceMoments(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+
+def _expect_choices(
+    mean: Matrix, covariance: Matrix, choices: Choices, lapse: Matrix | float
+) -> ChoiceMoments:
+    """The same of so few that what is computed on the way stays in the processor's cache."""
     k = mean.shape[1]
     points = _points(k - 1) if covariance.any() else np.zeros((1, k - 1))
-    # Only how much each is away from the chosen one counts.
-    spread = covariance[:, 1:, 1:] - covariance[:, 1:, :1] - covariance[:, :1, 1:] + covariance[:, :1, :1]
-    largest = 1 + spread.diagonal(axis1=1, axis2=2).max(axis=1)
-    roots = np.linalg.cholesky(spread + JITTER * largest[:, None, None] * np.eye(k - 1))
-    away = np.where(choices.present[:, 1:], choices.signs[:, None] * (mean[:, :1] - mean[:, 1:]), -np.inf)
-    # Things by choices by points: sums over things are of whole arrays.
+    # Things by choices by points: sums over things are of whole arrays. Of each point there is the mirror
+    # image as well, so the sign of what is added to the means does not matter.
     share = np.zeros((k, len(mean), len(points)))
-    np.matmul((-choices.signs[:, None, None] * roots).transpose(1, 0, 2), points.T, out=share[1:])
-    share[1:] += away.T[:, :, None]
+    np.matmul(_roots(covariance).transpose(1, 0, 2), points.T, out=share[1:])
+    away = choices.signs[:, None] * (mean[:, :1] - mean[:, 1:])
+    share[1:] += np.where(choices.present[:, 1:], away, -np.inf).T[:, :, None]
     share -= share.max(axis=0)
     np.exp(share, out=share)
     share /= share.sum(axis=0)
     q, chance = share[0], 1 / choices.present.sum(axis=1, keepdims=True)
     p = np.maximum(lapse * chance + (1 - lapse) * q, 1e-300)
     careful = (1 - lapse) * q / p
-    slope, curvature = _derivatives(share, careful)
-    # With D = diag r - r r', a is D e_0 / q, so D - (1 - c) a a' is positive where (1 - c) (1 - q) <= q.
-    is_concave = ((1 - careful) * (1 - q) <= q).all(axis=1)
-    slope *= -choices.signs[:, None]
-    to_lapse = ((chance - q) / p).mean(axis=1)
-    return ChoiceMoments(p.mean(axis=1), np.log(p).mean(axis=1), slope, curvature, to_lapse, is_concave)
+    of_points = np.stack([p, np.log(p), (chance - q) / p, careful, careful * (1 - careful)])
+    means = of_points.mean(axis=2)
+    slope, curvature = _derivatives(share, of_points[3:], means[3:])
+    slope = -choices.signs[:, None] * slope
+    # With D = diag r - r r', a is D e_0 / q, so D - (1 - c) a a' is positive where (1 - c) (1 - q) <= q; and
+    # 1 - c = lapse chance / p falls with q.
+    least = q.min(axis=1, keepdims=True)
+    is_concave = lapse * chance * (1 - least) <= least * (lapse * chance + (1 - lapse) * least)
+    return ChoiceMoments(means[0], means[1], slope, curvature, means[2], is_concave[:, 0])
 
 
-def _derivatives(share: Matrix, careful: Matrix) -> tuple[Matrix, Matrix]:
+def _roots(covariance: Matrix) -> Matrix:
+    """Lower roots of the covariances of how much each thing is away from the first: only that counts."""
+    away = covariance - covariance[:, :1]
+    spread = away[:, 1:, 1:] - away[:, 1:, :1]
+    variances: Matrix = np.einsum("pkk->pk", spread)
+    variances += JITTER * (1 + variances.max(axis=1, keepdims=True))
+    result: Matrix = np.linalg.cholesky(spread).astype(float, copy=False)
+    return result
+
+
+def _derivatives(share: Matrix, careful: Matrix, means: Matrix) -> tuple[Matrix, Matrix]:
     """Means over points of the slopes of log p along -s, and of minus its curvature.
 
     With r the shares (K, P, points), c how likely an answer was careful and a = e_0 - r, the slope is c a and
-    minus the curvature c (diag r - r r') - c (1 - c) a a'.
+    minus the curvature c (diag r - r r') - c (1 - c) a a'. `careful` has c and c (1 - c), and `means` theirs.
     """
-    k, _, count = share.shape
-    of_choices, doubtful = share.transpose(1, 0, 2), careful * (1 - careful)
-    sums = of_choices @ np.stack([careful, doubtful], axis=2) / count
-    curvature = -((of_choices * (careful + doubtful)[:, None, :]) @ share.transpose(1, 2, 0)) / count
-    curvature[:, np.arange(k), np.arange(k)] += sums[:, :, 0]
+    of_choices, count = share.transpose(1, 0, 2), share.shape[2]
+    sums = of_choices @ careful.transpose(1, 2, 0) / count
+    curvature = (of_choices * careful.sum(axis=0)[:, None, :]) @ share.transpose(1, 2, 0)
+    curvature /= -count
+    diagonal: Matrix = np.einsum("pkk->pk", curvature)
+    diagonal += sums[:, :, 0]
     curvature[:, 0] += sums[:, :, 1]
     curvature[:, :, 0] += sums[:, :, 1]
-    curvature[:, 0, 0] -= doubtful.mean(axis=1)
+    curvature[:, 0, 0] -= means[1]
     slope = -sums[:, :, 0]
-    slope[:, 0] += careful.mean(axis=1)
+    slope[:, 0] += means[0]
     return slope, curvature
 
 
