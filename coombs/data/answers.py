@@ -11,6 +11,7 @@ import numpy as np
 
 from coombs.data.graph import ComparisonGraph
 from coombs.data.held_out import GRID, HeldOut, held_out_of
+from coombs.data.rankings import Rankings, in_rankings
 from coombs.data.rival_sets import ANCHOR_WIDTH
 from coombs.data.tables import NO_LEVELS, Levels
 
@@ -156,6 +157,11 @@ class Answers:
     def choices(self) -> tuple[Choices, ...]:
         """The other answers, by the number of things."""
         return () if self.sets is None else self.sets.choices(*self.ends, self.n_rows - self.sets.n_sets)
+
+    @cached_property
+    def in_rankings(self) -> tuple[tuple[Choices, ...], tuple[Rankings, ...]]:
+        """The choices that stand alone, and rankings that the others make."""
+        return in_rankings(self.choices)
 
     @cached_property
     def log_chance(self) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from coombs.data.rival_sets import Choices
-from coombs.inference.set_design import SetDesign, covariances, expect_choices, positive
+from coombs.inference.set_design import SetDesign, covariances, expect_choices, mended, positive
 from coombs.inference.variational import Settled, without_pairs
 
 if TYPE_CHECKING:
@@ -156,20 +156,19 @@ class _Questions:
         )
         for i, k in enumerate(first.pair_rows.tolist()):
             result[k] = sizes[:, i, None, None] * np.outer(side, side), pulls[:, i, None] * side
-        for place, one in enumerate(first.choices):
-            blocks = np.array([found.sites.blocks[place] for found in self.found])
-            shifts = self._shifts(one, blocks)
+        for one in first.choices:
+            blocks, shifts = self._sites_of(one)
             for i, k in enumerate(one.rows.tolist()):
                 there = np.flatnonzero(one.present[i])
                 result[k] = blocks[:, i, there[:, None], there], shifts[:, i, there]
         return result
 
-    def _shifts(self, one: Choices, blocks: Matrix) -> Matrix:
-        """The shifts of the sites of some choices in each of the posteriors."""
+    def _sites_of(self, one: Choices) -> tuple[Matrix, Matrix]:
+        """Precisions and shifts of the sites of some choices, in each of the posteriors."""
         at, k = self.scores[:, one.members], one.members.shape[1]
         spread = covariances(self.across, one.members).reshape(-1, k, k)
         moments = expect_choices(at.reshape(-1, k), spread, *self._repeated(one))
         weights = self.designs[0].answers.weights[one.rows]
+        blocks = mended(moments.curvature, moments.is_concave).reshape(*at.shape, k) * weights[:, None, None]
         slope = moments.slope.reshape(at.shape)
-        shifts: Matrix = weights[:, None] * slope + np.einsum("epkl,epl->epk", blocks, at)
-        return shifts
+        return blocks, weights[:, None] * slope + np.einsum("epkl,epl->epk", blocks, at)

@@ -111,11 +111,11 @@ def _expect_choices(
 ) -> ChoiceMoments:
     """The same of so few that what is computed on the way stays in the processor's cache."""
     k = mean.shape[1]
-    points = _points(k - 1) if covariance.any() else np.zeros((1, k - 1))
+    points = points_of(k - 1) if covariance.any() else np.zeros((1, k - 1))
     # Things by choices by points: sums over things are of whole arrays. Of each point there is the mirror
     # image as well, so the sign of what is added to the means does not matter.
     share = np.zeros((k, len(mean), len(points)))
-    np.matmul(_roots(covariance).transpose(1, 0, 2), points.T, out=share[1:])
+    np.matmul(roots_of(covariance).transpose(1, 0, 2), points.T, out=share[1:])
     away = choices.signs[:, None] * (mean[:, :1] - mean[:, 1:])
     share[1:] += np.where(choices.present[:, 1:], away, -np.inf).T[:, :, None]
     share -= share.max(axis=0)
@@ -135,7 +135,7 @@ def _expect_choices(
     return ChoiceMoments(means[0], means[1], slope, curvature, means[2], is_concave[:, 0])
 
 
-def _roots(covariance: Matrix) -> Matrix:
+def roots_of(covariance: Matrix) -> Matrix:
     """Lower roots of the covariances of how much each thing is away from the first: only that counts."""
     away = covariance - covariance[:, :1]
     spread = away[:, 1:, 1:] - away[:, 1:, :1]
@@ -166,7 +166,7 @@ def _derivatives(share: Matrix, careful: Matrix, means: Matrix) -> tuple[Matrix,
 
 
 @cache
-def _points(k: int) -> Matrix:
+def points_of(k: int) -> Matrix:
     """Of a standard normal in k dimensions, always the same, each with its mirror image."""
     base = 2.0
     for _ in range(30):

@@ -14,7 +14,8 @@ from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dtrtri
 from scipy.sparse import csr_array
 
-from coombs.data.rival_sets import Choices
+from coombs.data.rankings import Rankings
+from coombs.inference.ranking_moments import expect_rankings
 from coombs.inference.set_design import SetDesign, covariances, expect_choices, mended
 from coombs.inference.variational import Design, Expectation, Settled, Sites, expected, expected_ties
 
@@ -298,11 +299,12 @@ class _SetStack(_Stack):
 
     def first_sites(self) -> Sites:
         """From nothing."""
-        weights, blocks = self.answers.weights, []
-        for one in self.answers.choices:
-            share = one.present / one.present.sum(axis=1, keepdims=True)
-            about = share[:, :, None] * (np.eye(share.shape[1]) - share[:, None, :])
-            blocks.append(0.4 * weights[one.rows][:, None, None] * about)
+        weights, (choices, rankings) = self.answers.weights, self.answers.in_rankings
+        blocks = [0.4 * weights[one.rows][:, None, None] * _about(one.present) for one in choices]
+        for ranking in rankings:
+            each = (_about(later) for later in _choices_of(ranking.present))
+            of_places = _weights_of(ranking, weights).T[:, :, None, None]
+            blocks.append(0.4 * sum(part * of_place for part, of_place in zip(each, of_places, strict=True)))
         first = Sites(0.1 * weights[self.pair_rows], np.zeros(self.roots.shape[1]), tuple(blocks))
         return _repeated(first, len(self.roots))
 
@@ -313,49 +315,70 @@ class _SetStack(_Stack):
     def parts(self, sites: Sites) -> Iterator[tuple[Index, Matrix]]:
         """Places in the (n, n) precision of the scores, and (E, ...) what the sites add there."""
         yield from super().parts(sites)
-        n = self.roots.shape[1]
-        for one, block in zip(self.answers.choices, sites.blocks, strict=True):
+        n, (choices, rankings) = self.roots.shape[1], self.answers.in_rankings
+        every: tuple[Any, ...] = (*choices, *rankings)
+        for one, block in zip(every, sites.blocks, strict=True):
             yield (n * one.members[:, :, None] + one.members[:, None, :]).ravel(), block
 
     def expect(self, at: _Gaussians, sites: Sites) -> _Expectations:
         """Under these Gaussians, which the sites give."""
         pairs, scores, blocks = super().expect(at, sites), self.scores(at), []
         sums, shift = np.array([pairs.value, pairs.known, pairs.to_lapse]), self.to_scores(pairs.sites.shift)
-        for one, block in zip(self.answers.choices, sites.blocks, strict=True):
-            weights, mean = self.answers.weights[one.rows], scores[:, one.members]
+        choices, rankings = self.answers.in_rankings
+        every: tuple[Any, ...] = (*choices, *rankings)
+        for one, block in zip(every, sites.blocks, strict=True):
+            mean = scores[:, one.members]
             spread = np.zeros((*mean.shape, mean.shape[2]))
             if at.across is not None:
                 spread = covariances(at.across, one.members)
-            log_p, to_lapse, slope, new = self._of_choices(mean, spread, one)
-            new *= weights[:, None, None]
-            sums += [log_p @ weights, np.einsum("epkl,epkl->e", block, spread), to_lapse @ weights]
-            moved = weights[:, None] * slope + (new @ mean[:, :, :, None])[..., 0]
-            shift += self.added(one.members, moved)
+            of_one = self._of_rankings if isinstance(one, Rankings) else self._of_choices
+            log_p, to_lapse, slope, new = of_one(mean, spread, one)
+            sums += [log_p, np.einsum("epkl,epkl->e", block, spread), to_lapse]
+            shift += self.added(one.members, slope + (new @ mean[:, :, :, None])[..., 0])
             blocks.append(new)
         value, known, to_lapse = sums
         best = Sites(pairs.sites.precision, shift, tuple(blocks))
         return pairs._replace(value=value, known=known, to_lapse=to_lapse, sites=best)
 
-    def _of_choices(self, mean: Matrix, spread: Matrix, choices: Choices) -> tuple[Matrix, ...]:
-        """log p, slope along the lapse, slopes and precisions, of choices (E, P, K)."""
+    def _of_choices(self, mean: Matrix, spread: Matrix, choices: Any) -> tuple[Matrix, ...]:
+        """log p and slope along the lapse, (E,), slopes and precisions, of choices (E, P, K)."""
         count, n_choices, k = mean.shape
-        every = Choices(
-            choices.rows,
-            choices.members,
-            np.tile(choices.present, (count, 1)),
-            np.tile(choices.signs, count),
-        )
-        found = expect_choices(
-            mean.reshape(-1, k),
-            spread.reshape(-1, k, k),
-            every,
-            np.repeat(self.lapses, n_choices)[:, None],
-        )
+        weights = self.answers.weights[choices.rows]
+        present, signs = np.tile(choices.present, (count, 1)), np.tile(choices.signs, count)
+        every = choices._replace(present=present, signs=signs)
+        lapses = np.repeat(self.lapses, n_choices)[:, None]
+        found = expect_choices(mean.reshape(-1, k), spread.reshape(-1, k, k), every, lapses)
         precision = mended(found.curvature, found.is_concave).reshape(spread.shape)
-        shape = count, n_choices
-        return (
-            found.log_p.reshape(shape),
-            found.to_lapse.reshape(shape),
-            found.slope.reshape(mean.shape),
-            precision,
+        log_p, to_lapse = (part.reshape(count, n_choices) @ weights for part in (found.log_p, found.to_lapse))
+        slope = weights[:, None] * found.slope.reshape(mean.shape)
+        return log_p, to_lapse, slope, weights[:, None, None] * precision
+
+    def _of_rankings(self, mean: Matrix, spread: Matrix, rankings: Any) -> tuple[Matrix, ...]:
+        """The same of rankings."""
+        count, n_rankings, k = mean.shape
+        weights = np.tile(_weights_of(rankings, self.answers.weights), (count, 1))
+        present, lapses = np.tile(rankings.present, (count, 1)), np.repeat(self.lapses, n_rankings)[:, None]
+        found = expect_rankings(mean.reshape(-1, k), spread.reshape(-1, k, k), present, weights, lapses)
+        precision = mended(found.curvature, found.is_concave).reshape(spread.shape)
+        log_p, to_lapse = (
+            part.reshape(count, n_rankings).sum(axis=1) for part in (found.log_p, found.to_lapse)
         )
+        return log_p, to_lapse, found.slope.reshape(mean.shape), precision
+
+
+def _about(present: NDArray[np.bool_]) -> Matrix:
+    """(P, K, K) the curvature of choices among what is present, all alike."""
+    share = present / np.maximum(present.sum(axis=1, keepdims=True), 1)
+    result: Matrix = share[:, :, None] * (np.eye(share.shape[1]) - share[:, None, :])
+    return result
+
+
+def _choices_of(present: NDArray[np.bool_]) -> Iterator[NDArray[np.bool_]]:
+    """What is present from each place of rankings on."""
+    for place in range(present.shape[1]):
+        yield present & (np.arange(present.shape[1]) >= place)
+
+
+def _weights_of(rankings: Rankings, weights: Vector) -> Matrix:
+    """(R, K) of the choice of each place."""
+    return np.where(rankings.rows >= 0, weights[rankings.rows], 0.0)

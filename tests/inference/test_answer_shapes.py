@@ -324,7 +324,7 @@ def test_scores_far_apart_have_the_same_density(shape: str, monkeypatch: pytest.
 
 def test_points_of_a_choice_have_the_moments_of_a_normal() -> None:
     for k in (2, 3, 5, 9):
-        points = set_design._points(k)
+        points = set_design.points_of(k)
         assert points.mean(axis=0) == pytest.approx(np.zeros(k), abs=1e-12)
         assert points.T @ points / len(points) == pytest.approx(np.eye(k))
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from coombs import Comparisons
 from coombs.data.rival_sets import Choices
 from coombs.inference.process import Process
+from coombs.inference.ranking_moments import expect_rankings
 from coombs.inference.set_design import covariances, expect_choices, mended
 
 SHAPES = ("pairs", "tied pairs", "choices", "rankings", "ratings")
@@ -92,3 +93,71 @@ def test_covariances_of_members_are_the_same_by_either_way() -> None:
     across, members = rng.standard_normal((3, 6, 6)), rng.integers(0, 6, (20, 3))
     few = np.concatenate([covariances(across, members[i : i + 1]) for i in range(len(members))], axis=1)
     assert covariances(across, members) == pytest.approx(few)
+
+
+def ranked(k: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Means, covariances, presence and weights of a few rankings of up to k things."""
+    rng = np.random.default_rng(seed)
+    present = np.arange(k) < rng.integers(3, k + 1, 5)[:, None]
+    mean, root = rng.normal(0, 2, (5, k)), rng.normal(0, 0.7, (5, k, k))
+    filled = np.where(present, np.arange(k), 0)
+    at = np.arange(5)[:, None, None], filled[:, :, None], filled[:, None, :]
+    spread = (root @ root.transpose(0, 2, 1))[at]
+    n_places = rng.integers(1, present.sum(axis=1) - 1)
+    weights = np.where(np.arange(k) < n_places[:, None], rng.uniform(0.5, 2, (5, k)), 0.0)
+    return mean[np.arange(5)[:, None], filled], spread, present, weights
+
+
+@given(st.integers(3, 7), st.floats(0, 0.3), st.integers(0, 10_000))
+def test_a_ranking_without_a_spread_is_its_choices(k: int, lapse: float, seed: int) -> None:
+    mean, spread, present, weights = ranked(k, seed)
+    lapses = np.full((5, 1), lapse)
+    found = expect_rankings(mean, 0 * spread, present, weights, lapses)
+    sums = [np.zeros(5), np.zeros((5, k)), np.zeros((5, k, k)), np.zeros(5)]
+    for place in range(k - 1):
+        # The choice of a place is among what comes after it.
+        things = np.r_[place:k, :place]
+        there = np.r_[present[:, place:].T, np.zeros((place, 5), bool)].T
+        there[:, 0] = True
+        choices = Choices(np.arange(5), np.zeros((5, k), np.intp), there, np.ones(5))
+        one, back = expect_choices(mean[:, things], 0 * spread, choices, lapse), np.argsort(things)
+        w = weights[:, place]
+        sums[0] += w * one.log_p
+        sums[1] += w[:, None] * one.slope[:, back]
+        sums[2] += w[:, None, None] * one.curvature[:, back][:, :, back]
+        sums[3] += w * one.to_lapse
+        assert (one.is_concave | (w == 0) | ~found.is_concave).all()
+    for own, summed in zip(found, sums, strict=False):
+        assert own == pytest.approx(summed, abs=1e-8, rel=1e-6)
+
+
+def test_slopes_and_curvatures_of_a_ranking_are_those_of_its_log_probability() -> None:
+    """By differences, over the same points."""
+    mean, spread, present, weights = ranked(6, 3)
+    lapses, step = np.linspace(0.0, 0.1, 5)[:, None], 1e-5
+    here = expect_rankings(mean, spread, present, weights, lapses)
+    for j, move in enumerate(step * np.eye(6)):
+        ahead, behind = (
+            expect_rankings(mean + way * move, spread, present, weights, lapses) for way in (1, -1)
+        )
+        assert (ahead.log_p - behind.log_p) / (2 * step) == pytest.approx(here.slope[:, j], abs=1e-7)
+        curved = -(ahead.slope - behind.slope) / (2 * step)
+        assert curved == pytest.approx(here.curvature[:, j], abs=1e-7)
+
+
+def test_choices_that_follow_each_other_are_rankings_and_others_are_not() -> None:
+    items = np.random.default_rng(0).standard_normal((6, 2))
+    data = Comparisons.from_rankings(items, [[0, 1, 2, 3], [4, 1, 5, 2, 0], [4, 1, 5, 2, 0]])
+    data = data + Comparisons.from_choices(items, [[0, 3, 5], [1, 2, 4]], [3, 2])
+    answers = data.collected(items)
+    choices, rankings = answers.in_rankings
+    assert sum(len(one.rows) for one in choices) == 2
+    found = {
+        tuple(members[present].tolist()): answers.weights[rows[rows >= 0]].tolist()
+        for one in rankings
+        for rows, members, present in zip(*one, strict=True)
+    }
+    assert {order[:-2]: weights for order, weights in found.items()} == {
+        (0, 1): [1.0, 1.0],
+        (4, 1, 5): [2.0, 2.0, 2.0],
+    }
