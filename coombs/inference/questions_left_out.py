@@ -82,14 +82,15 @@ class _Questions:
         order = np.argsort(held.questions, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(held.questions[order])) + 1):
             members, mean, spread = self._without(rows)
-            for k in rows.tolist():
+            two = rows[pairs[rows]]
+            one, other = (np.searchsorted(members, ends[two]) for ends in self.ends)
+            margin[:, two] = mean[:, other] - mean[:, one]
+            variance[:, two] = spread[:, one, one] + spread[:, other, other] - 2 * spread[:, one, other]
+            for k in rows[~pairs[rows]].tolist():
                 there = np.searchsorted(members, self._about(k))
-                own = spread[:, there[:, None], there]
-                if pairs[k]:
-                    margin[:, k] = mean[:, there[0]] - mean[:, there[1]]
-                    variance[:, k] = own[:, 0, 0] + own[:, 1, 1] - 2 * own[:, 0, 1]
-                else:
-                    others.setdefault(len(there), []).append((k, mean[:, there], own))
+                others.setdefault(len(there), []).append(
+                    (k, mean[:, there], spread[:, there[:, None], there])
+                )
         p = np.array(
             [
                 design.mean_probability(margin[e], np.maximum(variance[e], 1e-12), self.found[e].lapse)
@@ -132,10 +133,13 @@ class _Questions:
 
     def _without(self, rows: Index) -> tuple[Index, Matrix, Matrix]:
         """What a question is about, and mean and covariance of its scores without the question's answers."""
-        members = np.unique(np.concatenate([self._about(int(k)) for k in rows]))
+        own = rows[rows < self.designs[0].answers.held_out.n_answers]
+        two = rows[np.maximum(*self.ends)[rows] < self.scores.shape[1]]
+        chosen = [self.choices[k][0] for k in rows.tolist() if k in self.choices]
+        members = np.unique(np.concatenate([*(ends[two] for ends in self.ends), *chosen]))
         size = len(members)
         precision, shift = np.zeros((len(self.found), size, size)), np.zeros((len(self.found), size, 1))
-        for k in rows[rows < self.designs[0].answers.held_out.n_answers]:
+        for k in own:
             block, moved = self._sites[int(k)]
             there = np.searchsorted(members, self._about(int(k)))
             precision[:, there[:, None], there] += block
