@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from coombs.data.rival_sets import Choices
-from coombs.inference.set_design import SetDesign, covariances, expect_choices, positive
+from coombs.inference.set_design import TO_HALF, BandRatings, SetDesign, covariances, expect_group, positive
 from coombs.inference.variational import Settled, without_pairs
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class _Questions:
     def scores(self) -> Matrix:
         """Means, of items and anchors."""
         return np.array(
-            [design.root @ one.mean for one, design in zip(self.found, self.designs, strict=True)]
+            [design.scores(one.mean) for one, design in zip(self.found, self.designs, strict=True)]
         )
 
     @cached_property
@@ -65,11 +65,11 @@ class _Questions:
         )
 
     @cached_property
-    def choices(self) -> dict[int, tuple[Index, float]]:
-        """Of each answer about more than two things: what it is about, and 1 for a best, -1 for a worst."""
+    def groups(self) -> dict[int, tuple[int, Index]]:
+        """Of each answer about more than two things: the group it is in, and what it is about."""
         return {
-            int(k): (one.members[i][one.present[i]], float(one.signs[i]))
-            for one in self.designs[0].choices
+            int(k): (place, one.members[i][one.present[i]])
+            for place, one in enumerate(self.designs[0].groups)
             for i, k in enumerate(one.rows)
         }
 
@@ -78,7 +78,7 @@ class _Questions:
         held, n = self.designs[0].answers.held_out, self.scores.shape[1]
         pairs = np.maximum(*self.ends) < n
         margin, variance = np.zeros((2, len(self.found), len(pairs)))
-        others: dict[int, list[tuple[int, Matrix, Matrix]]] = {}
+        others: dict[tuple[int, int], list[tuple[int, Matrix, Matrix]]] = {}
         order = np.argsort(held.questions, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(held.questions[order])) + 1):
             members, mean, spread = self._without(rows)
@@ -89,29 +89,45 @@ class _Questions:
                     margin[:, k] = mean[:, there[0]] - mean[:, there[1]]
                     variance[:, k] = own[:, 0, 0] + own[:, 1, 1] - 2 * own[:, 0, 1]
                 else:
-                    others.setdefault(len(there), []).append((k, mean[:, there], own))
+                    key = self.groups[k][0], len(there)
+                    others.setdefault(key, []).append((k, mean[:, there], own))
         p = np.array(
             [
                 design.mean_probability(margin[e], np.maximum(variance[e], 1e-12), self.found[e].lapse)
                 for e, design in enumerate(self.designs)
             ]
         )
-        for some in others.values():
-            self._set_choices(p, some)
+        for (place, _), some in others.items():
+            self._set_group(p, place, some)
         return p
 
-    def _set_choices(self, p: Matrix, some: list[tuple[int, Matrix, Matrix]]) -> None:
-        """Write the probabilities of choices among as many things, whose means and covariances are given."""
-        places, means, spreads = (np.array(part) for part in zip(*some, strict=True))
-        signs = np.array([self.choices[int(k)][1] for k in places])
-        shape = means[:, 0].shape
-        asked = Choices(places, np.zeros(shape, dtype=np.intp), np.ones(shape, dtype=bool), signs)
+    def _set_group(self, p: Matrix, place: int, some: list[tuple[int, Matrix, Matrix]]) -> None:
+        """Write the probabilities of answers about as many things, whose means and covariances are given."""
+        rows, means, spreads = (np.array(part) for part in zip(*some, strict=True))
+        group = self.designs[0].groups[place]
+        own = np.searchsorted(group.rows, rows)
         for e, one in enumerate(self.found):
-            p[e, places] = expect_choices(means[:, e], positive(spreads[:, e]), asked, one.lapse).p
+            if isinstance(group, BandRatings):
+                means[:, e] = self._in_order(means[:, e], self.scores[e][group.members[own]])
+                asked: Choices | BandRatings = group._replace(chance=group.chance[own])
+            else:
+                shape = means[:, e].shape
+                asked = Choices(rows, np.zeros(shape, np.intp), np.ones(shape, bool), group.signs[own])
+            p[e, rows] = expect_group(means[:, e], positive(spreads[:, e]), asked, one.lapse).p
+
+    @staticmethod
+    def _in_order(mean: Matrix, before: Matrix) -> Matrix:
+        """Means of an item and two thresholds, whose gap was taken as linear in its unknown at `before`.
+
+        It is nearly so where it grows, and about exponential where it shrinks.
+        """
+        old, new, middle = before @ TO_HALF, mean @ TO_HALF, (mean[:, 1] + mean[:, 2]) / 2
+        half = np.where(new > old, new, old * np.exp(np.minimum(new / old - 1, 0.0)))
+        return np.column_stack([mean[:, 0], middle + half, middle - half])
 
     def _about(self, k: int) -> Index:
         """The items and anchors that a row is about: the chosen first, or the loser before the winner."""
-        return self.choices[k][0] if k in self.choices else np.array([self.ends[1][k], self.ends[0][k]])
+        return self.groups[k][1] if k in self.groups else np.array([self.ends[1][k], self.ends[0][k]])
 
     @cached_property
     def ends(self) -> tuple[Index, Index]:
@@ -147,7 +163,7 @@ class _Questions:
         )
         for i, k in enumerate(first.pair_rows.tolist()):
             result[k] = sizes[:, i, None, None] * np.outer(side, side), pulls[:, i, None] * side
-        for place, one in enumerate(first.choices):
+        for place, one in enumerate(first.groups):
             blocks = np.array([found.sites.blocks[place] for found in self.found])
             shifts = np.array([self._shifts(e, one, blocks[e]) for e in range(len(self.found))])
             for i, k in enumerate(one.rows.tolist()):
@@ -155,10 +171,10 @@ class _Questions:
                 result[k] = blocks[:, i, there[:, None], there], shifts[:, i, there]
         return result
 
-    def _shifts(self, e: int, one: Choices, blocks: Matrix) -> Matrix:
+    def _shifts(self, e: int, one: Choices | BandRatings, blocks: Matrix) -> Matrix:
         """The shifts of the sites of some choices in one of the posteriors."""
         at, design = self.scores[e][one.members], self.designs[e]
-        moments = expect_choices(at, covariances(self.across[e], one.members), one, self.found[e].lapse)
+        moments = expect_group(at, covariances(self.across[e], one.members), one, self.found[e].lapse)
         weights = design.answers.weights[one.rows]
         shifts: Matrix = weights[:, None] * moments.slope + np.einsum("pkl,pl->pk", blocks, at)
         return shifts

@@ -1,21 +1,24 @@
 """The best Gaussian given answers about more than two things, and about anchors.
 
 A choice is about the scores of all it could have been, so its expectations are taken over a fixed set of
-points of their Gaussian, and its site is a small matrix of precisions.
+points of their Gaussian, and its site is a small matrix of precisions. So is that of a rating between two
+thresholds, which is about them and an item. Thresholds are taken as linear in their unknowns near the mean.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.special import ndtri
+from scipy.special import expit, ndtri
 
-from coombs.data.rival_sets import ANCHOR_WIDTH
+from coombs.data.thresholds import ANCHOR_WIDTH
 from coombs.inference.variational import (
+    NODE_WEIGHTS,
+    NODES,
     Design,
     Expectation,
     Sites,
@@ -23,6 +26,8 @@ from coombs.inference.variational import (
 )
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from coombs.data.answers import Answers
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.data.rival_sets import Choices, RivalSets
@@ -33,17 +38,21 @@ JITTER = 1e-10
 """Share of one more than the largest variance that is added to all, so that a covariance has a root."""
 BLOCK = 4_000_000
 """Numbers of roots that are held at once."""
+LEAST_HALF = 1e-3
+"""Half of the least gap between two thresholds, in logits."""
 
 
 def design_of(root: Matrix, answers: Answers, head_start: float = 0.0) -> Design:
     """Scores of the items as root z, and of anchors by unknowns of their own, which come last."""
     if answers.sets is None or not (answers.sets.n_sets or answers.sets.n_anchors):
         return Design(root, answers, head_start)
-    return SetDesign(with_anchors(root, answers.sets.n_anchors), answers, head_start)
+    n_anchors = answers.sets.n_anchors
+    design = SetDesign(with_anchors(root, n_anchors), answers, head_start)
+    return design.linearised(np.zeros(root.shape[1] + n_anchors))
 
 
 def with_anchors(root: Matrix, n_anchors: int) -> Matrix:
-    """The root of items and anchors, from that of the items."""
+    """The root of items and anchors, from that of the items; the anchors' part is that of single ones."""
     if not n_anchors:
         return root
     n, m = root.shape
@@ -55,7 +64,31 @@ def with_anchors(root: Matrix, n_anchors: int) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class SetDesign(Design):
-    """As `Design`, of items and anchors, where answers may also be about sets of them."""
+    """As `Design`, of items and anchors, where answers may also be about sets of them.
+
+    The scores are root z and, where anchors are linear near some z only, `offsets`.
+    """
+
+    offsets: Vector | float = 0.0
+
+    def linearised(self, mean: Vector) -> SetDesign:
+        """The same with scores of the anchors as they are near this mean."""
+        thresholds, n_anchors = self.sets.thresholds, self.sets.n_anchors
+        if not thresholds.are_gaps.any():
+            return self
+        own, n = mean[-n_anchors:], len(self.answers.items)
+        root, offsets = self.root.copy(), np.zeros(len(self.root))
+        root[n:, -n_anchors:] = thresholds.jacobian(own)
+        offsets[n:] = thresholds.scores(own[None])[0] - root[n:, -n_anchors:] @ own
+        result = replace(self, root=root, offsets=offsets)
+        # What the answers are about stays: cached properties of a frozen record.
+        vars(result).update(pair_rows=self.pair_rows, groups=self.groups)
+        return result
+
+    def scores(self, mean: Vector) -> Vector:
+        """Of items and anchors."""
+        result: Vector = self.root @ mean + self.offsets
+        return result
 
     @property
     def sets(self) -> RivalSets:
@@ -69,9 +102,16 @@ class SetDesign(Design):
         return np.flatnonzero(np.maximum(*self.answers.ends) < len(self.root))
 
     @cached_property
-    def choices(self) -> tuple[Choices, ...]:
-        """The others, by the number of things."""
-        return self.sets.choices(*self.answers.ends, self.answers.n_rows - self.sets.n_sets)
+    def groups(self) -> tuple[Choices | BandRatings, ...]:
+        """The others: choices, by the number of things, and ratings between two thresholds."""
+        choices = self.sets.choices(*self.answers.ends, self.answers.n_rows - self.sets.n_sets)
+        n, (winners, losers) = len(self.answers.items), self.answers.ends
+        rows = np.flatnonzero(self.sets.band_of(losers, n) >= 0)
+        if not len(rows):
+            return choices
+        first = n + self.sets.anchor_of(losers[rows], n)
+        members = np.column_stack([winners[rows], first, first + 1])
+        return (*choices, BandRatings(rows, members, np.ones(members.shape, bool), self.answers.chance[rows]))
 
     @cached_property
     def rows(self) -> Matrix:
@@ -84,7 +124,7 @@ class SetDesign(Design):
         """From nothing."""
         weights = self.answers.weights
         blocks = []
-        for one in self.choices:
+        for one in self.groups:
             share = one.present / one.present.sum(axis=1, keepdims=True)
             about = share[:, :, None] * (np.eye(share.shape[1]) - share[:, None, :])
             blocks.append(0.4 * weights[one.rows][:, None, None] * about)
@@ -98,7 +138,7 @@ class SetDesign(Design):
     def posterior(self, sites: Sites) -> Matrix:
         """The lower root of the posterior's precision, given the sites."""
         gram: Matrix = (self.rows * sites.precision[:, None]).T @ self.rows
-        for one, block in zip(self.choices, sites.blocks, strict=True):
+        for one, block in zip(self.groups, sites.blocks, strict=True):
             size = max(1, BLOCK // max(one.members.shape[1] * gram.shape[0], 1))
             for begin in range(0, len(one.rows), size):
                 part = slice(begin, begin + size)
@@ -110,21 +150,21 @@ class SetDesign(Design):
 
     def expect(self, lower: Matrix, mean: Vector, sites: Sites, lapse: float) -> Expectation:
         """Under the Gaussian with this mean and lower root of the precision, which the sites give."""
-        scores = self.root @ mean
+        scores, offsets = self.scores(mean), np.broadcast_to(self.offsets, len(self.root))
         pairs = self._expect_pairs(lower, scores, sites, lapse)
         across, weights = None, self.answers.weights
         if self.is_weighed:
             across = solve_triangular(lower, self.root.T, lower=True, check_finite=False).T
         sums, shift, blocks = np.array(pairs[:3]), pairs.sites.shift.copy(), []
-        for one, block in zip(self.choices, sites.blocks, strict=True):
+        for one, block in zip(self.groups, sites.blocks, strict=True):
             at, w = scores[one.members], weights[one.rows]
             spread = (
                 np.zeros((*at.shape, at.shape[1])) if across is None else covariances(across, one.members)
             )
-            found = expect_choices(at, spread, one, lapse)
+            found = expect_group(at, spread, one, lapse)
             sums += [w @ found.log_p, (block * spread).sum(), w @ found.to_lapse]
             new = w[:, None, None] * positive(found.curvature)
-            moved = w[:, None] * found.slope + np.einsum("pkl,pl->pk", new, at)
+            moved = w[:, None] * found.slope + np.einsum("pkl,pl->pk", new, at - offsets[one.members])
             shift += np.bincount(one.members.ravel(), moved.ravel(), len(scores))
             blocks.append(new)
         best = Sites(pairs.sites.precision, shift, tuple(blocks))
@@ -140,11 +180,21 @@ class SetDesign(Design):
             variance = squared_lengths(lower, self.rows)
         log_p, slope, curvature, to_lapse, to_head_start = self.of_margins(margin, variance, lapse, own)
         precision = np.maximum(weights * curvature, 1e-6 * weights)
-        shifts = weights * slope + precision * margin
+        offsets = np.broadcast_to(self.offsets, n)
+        shifts = weights * slope + precision * (margin - offsets[losers] + offsets[winners])
         shift = np.zeros(n) + np.bincount(losers, shifts, n) - np.bincount(winners, shifts, n)
         sums = float(weights @ log_p), float(sites.precision @ variance), float(weights @ to_lapse)
         to_start = float(weights @ to_head_start)
         return Expectation(*sums, Sites(precision, shift), margin, variance, weights * slope, to_start)
+
+
+class BandRatings(NamedTuple):
+    """Ratings between two thresholds: the members (P, 3) are the item and the thresholds, all `present`."""
+
+    rows: Index
+    members: Index
+    present: NDArray[np.bool_]
+    chance: Vector
 
 
 class ChoiceMoments(NamedTuple):
@@ -155,6 +205,53 @@ class ChoiceMoments(NamedTuple):
     slope: Matrix
     curvature: Matrix
     to_lapse: Vector
+
+
+def expect_group(
+    mean: Matrix, covariance: Matrix, answers: Choices | BandRatings, lapse: float
+) -> ChoiceMoments:
+    """Of answers whose members' scores have these (P, K) means and (P, K, K) covariances."""
+    if isinstance(answers, BandRatings):
+        return expect_bands(mean, covariance, answers.chance, lapse)
+    return expect_choices(mean, covariance, answers, lapse)
+
+
+TO_MIDDLE = np.array([-1.0, 0.5, 0.5])
+"""From an item and two thresholds to the margin e between the item and their middle."""
+TO_HALF = np.array([0.0, 0.5, -0.5])
+"""The same to h, half of their gap."""
+
+
+def expect_bands(mean: Matrix, covariance: Matrix, chance: Vector, lapse: float) -> ChoiceMoments:
+    """Of ratings between two thresholds; along their gap, which cannot be normal, to second order.
+
+    log q = log sigma(e - h) + log sigma(-e - h) + log(e^2h - 1).
+    """
+    nodes, shares = (NODES, NODE_WEIGHTS) if covariance.any() else (np.zeros(1), np.ones(1))
+    variance = np.maximum(np.einsum("k,pkl,l->p", TO_MIDDLE, covariance, TO_MIDDLE), 0.0)
+    half = np.maximum(mean @ TO_HALF, LEAST_HALF)[:, None]
+    margin = (mean @ TO_MIDDLE)[:, None] + np.sqrt(variance)[:, None] * nodes
+    first, second = expit(margin - half), expit(-margin - half)
+    curved = first * expit(half - margin), second * expit(half + margin)
+    q = np.expm1(2 * half) * first * second
+    p = np.maximum(lapse * chance[:, None] + (1 - lapse) * q, 1e-300)
+    careful = (1 - lapse) * q / p
+    slopes = second - first, first + second + 1 / np.tanh(half) - 1
+    both = curved[0] + curved[1]
+    second_order = {(0, 0): both, (0, 1): curved[1] - curved[0], (1, 1): both + 1 / np.sinh(half) ** 2}
+    along, slope = (TO_MIDDLE, TO_HALF), np.zeros(mean.shape)
+    curvature, beyond = np.zeros(covariance.shape), np.zeros(len(mean))
+    for a in range(2):
+        slope += ((careful * slopes[a]) @ shares)[:, None] * along[a]
+    for (a, b), value in second_order.items():
+        size = (careful * (value - (1 - careful) * slopes[a] * slopes[b])) @ shares
+        block = np.outer(along[a], along[b])
+        block = block if a == b else block + block.T
+        curvature += size[:, None, None] * block
+        if b:
+            beyond += size * (covariance * block).sum(axis=(1, 2))
+    to_lapse = ((chance[:, None] - q) / p) @ shares
+    return ChoiceMoments(p @ shares, np.log(p) @ shares - beyond / 2, slope, curvature, to_lapse)
 
 
 def expect_choices(mean: Matrix, covariance: Matrix, choices: Choices, lapse: float) -> ChoiceMoments:

@@ -90,6 +90,10 @@ class Design:
         weights = self.answers.weights
         return Sites(0.1 * weights, 0 * weights)
 
+    def linearised(self, mean: Vector) -> Design:
+        """The same where scores are not linear in z: as they are near this mean."""
+        return self
+
     def margins(self, whitened: Vector) -> Vector:
         """Of each answer."""
         scores = self.root @ whitened
@@ -137,7 +141,10 @@ class Design:
 
     def mean_probability(self, margin: Vector, variance: Vector, lapse: float) -> Vector:
         """Of all rows held out; margins are normal, of rows about more than two things no matter what."""
-        p, answers = mean_probability(margin, variance, lapse), self.answers
+        answers = self.answers
+        chance = np.full(len(margin), 0.5)
+        chance[: answers.held_out.n_answers] = answers.chance
+        p = mean_probability(margin, variance, lapse, chance)
         if answers.sets is not None and len(answers.sets.ahead):
             held, n = answers.held_out, len(answers.items)
             may = np.flatnonzero(answers.sets.are_ahead(held.losers, n))
@@ -148,7 +155,7 @@ class Design:
 
     def of_margins(self, margin: Vector, variance: Vector, lapse: float, rows: Index) -> tuple[Vector, ...]:
         """What `expected` says of some rows, and the mean slopes of log p along the head start."""
-        found = [*expected(margin, variance, lapse), np.zeros(len(margin))]
+        found = [*expected(margin, variance, lapse, self.answers.chance[rows]), np.zeros(len(margin))]
         sets, n = self.answers.sets, len(self.answers.items)
         if sets is not None and len(sets.ahead):
             may = np.flatnonzero(sets.are_ahead(self.answers.losers[rows], n))
@@ -207,6 +214,7 @@ def settle(
     for count in range(MOST_PASSES):
         lower = design.posterior(sites)
         mean: Vector = cho_solve((lower, True), design.pull(sites), check_finite=False)
+        design = design.linearised(mean)
         here = design.expect(lower, mean, sites, lapse)
         bound = here.value - (float(mean @ mean) - here.known) / 2 - float(np.log(np.diag(lower)).sum())
         # What is returned belongs to these sites.
@@ -219,14 +227,16 @@ def settle(
     return Settled(bound, lower, mean, sites, lapse, here, design)
 
 
-def expected(margin: Vector, variance: Vector, lapse: float) -> tuple[Vector, Vector, Vector, Vector]:
+def expected(
+    margin: Vector, variance: Vector, lapse: float, chance: Vector
+) -> tuple[Vector, Vector, Vector, Vector]:
     """Of log p at a normal margin: its mean, those of its slope and curvature, and of its slope in lapse."""
     nodes, shares = (NODES, NODE_WEIGHTS) if variance.any() else (np.zeros(1), np.ones(1))
     sigma = expit(margin[:, None] + np.sqrt(variance)[:, None] * nodes)
-    p = np.maximum(lapse / 2 + (1 - lapse) * sigma, 1e-300)
+    p = np.maximum(lapse * chance[:, None] + (1 - lapse) * sigma, 1e-300)
     slope = (1 - lapse) * sigma * (1 - sigma) / p
     curvature = slope * (slope - 1 + 2 * sigma)
-    return np.log(p) @ shares, slope @ shares, curvature @ shares, ((0.5 - sigma) / p) @ shares
+    return np.log(p) @ shares, slope @ shares, curvature @ shares, ((chance[:, None] - sigma) / p) @ shares
 
 
 def expected_ties(
@@ -259,13 +269,13 @@ def _win_or_tie(
     return q, a, b, np.where(tied, curved[0] + curved[1], -curved[0])
 
 
-def mean_probability(margin: Vector, variance: Vector, lapse: float) -> Vector:
+def mean_probability(margin: Vector, variance: Vector, lapse: float, chance: Vector) -> Vector:
     """Of an answer about two things whose margin is normal."""
     mean = np.empty(len(margin))
     for begin in range(0, len(margin), BLOCK):
         part = slice(begin, begin + BLOCK)
         mean[part] = expit(margin[part, None] + np.sqrt(variance[part, None]) * NODES) @ NODE_WEIGHTS
-    result: Vector = lapse / 2 + (1 - lapse) * mean
+    result: Vector = lapse * chance + (1 - lapse) * mean
     return result
 
 
