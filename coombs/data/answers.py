@@ -12,8 +12,9 @@ import numpy as np
 from coombs.data.graph import ComparisonGraph
 from coombs.data.held_out import GRID, HeldOut, held_out_of
 from coombs.data.rankings import Rankings, in_rankings
-from coombs.data.rival_sets import ANCHOR_WIDTH
+from coombs.data.rival_sets import BandRatings
 from coombs.data.tables import NO_LEVELS, Levels
+from coombs.data.thresholds import ANCHOR_WIDTH, log_chance_of_ratings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +38,11 @@ NODES = np.linspace(-4.0, 4.0, 17)
 """Points of integrals over the lapse or the head start, in prior deviations."""
 RATED_WITH = 3
 """Ratings before and after it on the same scale that the order of each is tested with."""
+
+
+def _lapse_at(node: float) -> float:
+    """The lapse rate so many prior deviations from its centre."""
+    return float(1 / (1 + np.exp(-LAPSE_ODDS - LAPSE_WIDTH * node)))
 
 
 @dataclass(frozen=True)
@@ -102,17 +108,14 @@ class Answers:
 
     @property
     def n_rows(self) -> int:
-        """The items, the anchors, the items ahead and the sets of rivals."""
+        """The items, the anchors, the items ahead, the bands of rating scales and the sets of rivals."""
         return len(self.items) + (0 if self.sets is None else self.sets.n_rows)
 
     @cached_property
     def chance(self) -> Vector:
         """How likely each answer is if it is given at random: one over the things it is about."""
         if self.sets is not None:
-            count = np.ones(self.n_rows)
-            first = len(self.items) + self.sets.n_anchors
-            count[first : first + len(self.sets.ahead)] = 2
-            count[self.n_rows - self.sets.n_sets :] = self.sets.sizes
+            count = self.sets.counts(len(self.items))
             # Of a tie, both are ahead.
             count = np.where(self.is_tie, 1.0, count[self.winners]) + count[self.losers]
             return 1 / count
@@ -122,7 +125,7 @@ class Answers:
     def total(self) -> float:
         """How many answers there are, by weight; a rating is one, however many thresholds it passes."""
         total = float(self.weights.sum())
-        if self.sets is None or not self.sets.n_anchors:
+        if self.sets is None or not self.sets.n_anchors or self.sets.cumulative:
             return total
         anchor = np.maximum(self.winners, self.losers) - len(self.items)
         inside = (anchor >= 0) & (anchor < self.sets.n_anchors)
@@ -150,18 +153,35 @@ class Answers:
     @cached_property
     def pair_rows(self) -> Index:
         """Answers about two things."""
-        n_sets = 0 if self.sets is None else self.sets.n_sets
-        return np.flatnonzero(np.maximum(*self.ends) < self.n_rows - n_sets)
+        n_anchors = 0 if self.sets is None else self.sets.n_anchors
+        return np.flatnonzero(np.maximum(*self.ends) < len(self.items) + n_anchors)
 
     @cached_property
     def choices(self) -> tuple[Choices, ...]:
-        """The other answers, by the number of things."""
+        """Answers about sets of rivals, by the number of things."""
         return () if self.sets is None else self.sets.choices(*self.ends, self.n_rows - self.sets.n_sets)
 
     @cached_property
     def in_rankings(self) -> tuple[tuple[Choices, ...], tuple[Rankings, ...]]:
         """The choices that stand alone, and rankings that the others make."""
         return in_rankings(self.choices)
+
+    @cached_property
+    def in_bands(self) -> tuple[BandRatings, ...]:
+        """Ratings between two thresholds, if there are any."""
+        if self.sets is None or not len(self.sets.bands):
+            return ()
+        n, (winners, losers) = len(self.items), self.ends
+        rows = np.flatnonzero(self.sets.band_of(losers, n) >= 0)
+        first = n + self.sets.anchor_of(losers[rows], n)
+        members = np.column_stack([winners[rows], first, first + 1])
+        ratings = BandRatings(rows, members, np.ones(members.shape, bool), self.chance[rows])
+        return (ratings,) if len(rows) else ()
+
+    @property
+    def groups(self) -> tuple[Choices | BandRatings, ...]:
+        """All answers that are about more than two things."""
+        return (*self.choices, *self.in_bands)
 
     @cached_property
     def log_chance(self) -> float:
@@ -184,18 +204,36 @@ class Answers:
             for rows in (self.winners, self.losers)
         ]
         anchor = np.maximum(anchor_of[self.winners], anchor_of[self.losers])
+        rated, levels = self._counts_of_levels(self.sets)
+        anchor[rated] = -1
         share, totals = odds[0] / (odds[0] + odds[1]), []
         # Somebody may be careless as well, in which case thresholds hardly matter.
-        plain = (anchor < 0) & ~self.sets.are_ahead(self.losers, n)
-        for node in NODES:
-            lapse = 1 / (1 + np.exp(-LAPSE_ODDS - LAPSE_WIDTH * node))
+        plain = (anchor < 0) & ~self.sets.are_ahead(self.losers, n) & ~rated
+        alone = np.bincount(anchor[anchor >= 0], minlength=self.sets.n_anchors) > 0
+        # Few lapses hardly matter beside thresholds: a few nodes are enough for ratings.
+        few = NODES[[0, 8, 10, 12, 14, 16]]
+        of_ratings = [log_chance_of_ratings(levels, _lapse_at(node)) for node in few]
+        for node, of_levels in zip(NODES, np.interp(NODES, few, of_ratings), strict=True):
+            lapse = _lapse_at(node)
             log_p = self.weights[:, None] * np.log(lapse * self.chance[:, None] + (1 - lapse) * share)
             logs[:] = 0.0
             np.add.at(logs, anchor[anchor >= 0], log_p[anchor >= 0])
-            of_anchors = np.logaddexp.reduce(logs + prior, axis=1) - np.logaddexp.reduce(prior)
+            of_anchors = np.logaddexp.reduce(logs[alone] + prior, axis=1) - np.logaddexp.reduce(prior)
             others = float(of_anchors.sum() + log_p[plain, 0].sum()) + self._log_chance_of_ties(lapse)
-            totals.append(others - node**2 / 2)
+            totals.append(others + float(of_levels) - node**2 / 2)
         return float(np.logaddexp.reduce(totals) - np.logaddexp.reduce(-(NODES**2) / 2))
+
+    def _counts_of_levels(self, sets: RivalSets) -> tuple[NDArray[np.bool_], list[Vector]]:
+        """Which answers are ratings by cumulative models; and the weight of each level of each scale."""
+        n, counts = len(self.items), []
+        high = np.maximum(self.winners, self.losers)
+        scale = sets.scale_of(high, n) if sets.cumulative else np.full(len(high), -1)
+        place = sets.anchor_of(high, n) + (self.winners < n)
+        for one in np.unique(scale[scale >= 0]):
+            own, first = scale == one, int(np.argmax(sets.scales == one))
+            n_levels = int((sets.scales == one).sum()) + 1
+            counts.append(np.bincount(place[own] - first, self.weights[own], n_levels).astype(float))
+        return scale >= 0, counts
 
     def _log_chance_of_ties(self, lapse: float) -> float:
         """The same of answers that could be ties, over all head starts."""
@@ -221,13 +259,13 @@ class Answers:
         if self.sets is None or not (self.sets.n_sets or self.sets.n_anchors):
             return np.unique(low * self.n_rows + high, return_inverse=True)[1]
         n, base, sets = len(self.items), self.n_rows - self.sets.n_sets, self.sets
-        ends = np.append(sets.starts, len(sets.members))
+        ends, of_scale = np.append(sets.starts, len(sets.members)), sets.scale_of(np.arange(self.n_rows), n)
 
         def things(one: int, other: int) -> tuple[int, ...]:
             if other >= base:
                 return tuple(sorted([one, *sets.members[ends[other - base] : ends[other - base + 1]]]))
-            scale = sets.scales[other - n] if other >= n else -1
-            return (one, other) if scale < 0 else (one, -1 - int(scale))
+            scale = int(of_scale[other])
+            return (one, other) if scale < 0 else (one, -1 - scale)
 
         keys = [things(one, other) for one, other in zip(low.tolist(), high.tolist(), strict=True)]
         known = {key: i for i, key in enumerate(dict.fromkeys(keys))}
@@ -273,19 +311,23 @@ class Answers:
         more = self._rated_pairs(sets)
         return tuple(np.concatenate([a[real], b]) for a, b in zip((winners, losers, of), more, strict=True))  # type: ignore[return-value]
 
-    def ratings(self, sets: RivalSets) -> tuple[Index, Index, Index, Index]:
+    def ratings(self, sets: RivalSets) -> tuple[Index, Index, Vector, Index]:
         """Item, scale, level and one answer of each rating, those of a scale together."""
         n = len(self.items)
-        anchor = np.maximum(self.winners, self.losers) - n
-        is_rating = (anchor >= 0) & (anchor < sets.n_anchors)
-        is_rating &= sets.scales[np.clip(anchor, 0, sets.n_anchors - 1)] >= 0 if sets.n_anchors else False
-        rows = np.flatnonzero(is_rating)
+        high = np.maximum(self.winners, self.losers)
+        scale, place = sets.scale_of(high, n), sets.anchor_of(high, n) + (self.winners < n)
+        rows = np.flatnonzero(scale >= 0)
         # A rating is one more than the thresholds that its item has passed: the last answer of each tells.
-        item, scale = np.minimum(self.winners, self.losers)[rows], sets.scales[anchor[rows]]
-        place = anchor[rows] + (self.winners[rows] < n)
+        item, scale, place = np.minimum(self.winners, self.losers)[rows], scale[rows], place[rows]
+        if sets.cumulative:
+            # Of more than one rating of an item on the same scale, the mean.
+            pairs, of, place_of = np.unique(scale * n + item, return_index=True, return_inverse=True)
+            mass = np.bincount(place_of, self.weights[rows], len(pairs))
+            mean = np.bincount(place_of, self.weights[rows] * place, len(pairs)) / mass
+            return item[of], scale[of], mean, rows[of]
         order = np.lexsort((place, item, scale))
         last = order[np.flatnonzero(np.diff(scale[order] * n + item[order], append=-1))]
-        return item[last], scale[last], place[last], rows[last]
+        return item[last], scale[last], place[last].astype(float), rows[last]
 
     def _rated_pairs(self, sets: RivalSets) -> tuple[Index, Index, Index]:
         """Of each rating and some others on the same scale, the better and the worse item; and its answer."""
@@ -339,7 +381,7 @@ class Answers:
         )
 
     def _only_rows(self, rows: Index, sets: RivalSets) -> Answers:
-        """The same where not all rows are items; anchors stay, whatever is about them."""
+        """The same where not all rows are items; anchors and bands stay, whatever is about them."""
         n, base = len(self.items), self.n_rows - sets.n_sets
         used = np.unique([self.winners[rows], self.losers[rows]])
         kept = used[used >= base] - base
@@ -349,7 +391,7 @@ class Answers:
         place = np.full(self.n_rows, -1, dtype=np.intp)
         place[ends] = np.arange(len(ends))
         single = np.arange(n, base)
-        single = single[(single < n + sets.n_anchors) | np.isin(single, used)]
+        single = single[~sets.are_ahead(single, n) | np.isin(single, used)]
         place[single] = len(ends) + np.arange(len(single))
         place[base + kept] = len(ends) + len(single) + np.arange(len(kept))
         return Answers(

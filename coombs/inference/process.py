@@ -121,14 +121,15 @@ class Process:
         summed = alone.sum(axis=0)
         root = root_of(linear + together + summed, math.exp(2 * place[EFFECT]))
         design = design_of(root, self.answers, self.head_start(place))
-        root, found = design.root, settle(design, float(expit(place[LAPSE])), start)
-        eye = np.eye(len(root))
-        b = solve_triangular(root, found.mean, lower=True, trans=1, check_finite=False)
-        inverse = solve_triangular(found.lower, eye, lower=True, check_finite=False)
-        inner = solve_triangular(root, eye - inverse.T @ inverse, lower=True, trans=1, check_finite=False)
+        found = settle(design, float(expit(place[LAPSE])), start)
+        # Unknowns of anchors, which come last, are not of the items.
+        n = len(root)
+        b = solve_triangular(root, found.mean[:n], lower=True, trans=1, check_finite=False)
+        inverse = solve_triangular(found.lower, np.eye(len(found.lower)), lower=True, check_finite=False)
+        gained = np.eye(n) - (inverse.T @ inverse)[:n, :n]
+        inner = solve_triangular(root, gained, lower=True, trans=1, check_finite=False)
         inner = solve_triangular(root, inner.T, lower=True, trans=1, check_finite=False)
-        n = len(self.answers.items)
-        along = ((np.outer(b, b) - inner) / 2)[:n, :n]
+        along = (np.outer(b, b) - inner) / 2
         slope = np.empty(len(place))
         slope[LINEAR] = 2 * np.vdot(along, linear)
         slope[TOGETHER] = 2 * np.vdot(along, together)

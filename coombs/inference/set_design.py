@@ -1,12 +1,14 @@
 """The best Gaussian given answers about more than two things, and about anchors.
 
 A choice is about the scores of all it could have been, so its expectations are taken over a fixed set of
-points of their Gaussian, and its site is a small matrix of precisions.
+points of their Gaussian, and its site is a small matrix of precisions. So is that of a rating between two
+thresholds, which is about them and an item (band_moments.py). Thresholds are taken as linear in their
+unknowns near the mean.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +16,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import ndtri
 
-from coombs.data.rival_sets import ANCHOR_WIDTH
+from coombs.data.thresholds import ANCHOR_WIDTH
 from coombs.inference.variational import Design
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from coombs.data.answers import Answers
     from coombs.data.graph import Index, Matrix, Vector
-    from coombs.data.rival_sets import Choices, RivalSets
+    from coombs.data.rival_sets import BandRatings, Choices, RivalSets
 
 POINTS = 32
 """Points that expectations of a choice are taken over, at least."""
@@ -38,11 +40,13 @@ def design_of(root: Matrix, answers: Answers, head_start: float = 0.0) -> Design
     """Scores of the items as root z, and of anchors by unknowns of their own, which come last."""
     if answers.sets is None or not (answers.sets.n_sets or answers.sets.n_anchors):
         return Design(root, answers, head_start)
-    return SetDesign(with_anchors(root, answers.sets.n_anchors), answers, head_start)
+    n_anchors = answers.sets.n_anchors
+    design = SetDesign(with_anchors(root, n_anchors), answers, head_start)
+    return design.linearised(np.zeros(root.shape[1] + n_anchors))
 
 
 def with_anchors(root: Matrix, n_anchors: int) -> Matrix:
-    """The root of items and anchors, from that of the items."""
+    """The root of items and anchors, from that of the items; the anchors' part is that of single ones."""
     if not n_anchors:
         return root
     n, m = root.shape
@@ -54,7 +58,24 @@ def with_anchors(root: Matrix, n_anchors: int) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class SetDesign(Design):
-    """As `Design`, of items and anchors, where answers may also be about sets of them."""
+    """As `Design`, of items and anchors, where answers may also be about sets of them.
+
+    The scores are root z and, where anchors are linear near some z only, `offsets`.
+    """
+
+    offsets: Vector | None = None
+
+    def linearised(self, mean: Vector) -> SetDesign:
+        """The same with scores of the anchors as they are near this mean."""
+        if not self.sets.has_gaps:
+            return self
+        root, offsets = linearised(self.root[None], self.sets, mean[None])
+        return replace(self, root=root[0], offsets=offsets[0])
+
+    def scores(self, mean: Vector) -> Vector:
+        """Of items and anchors."""
+        result: Vector = self.root @ mean
+        return result if self.offsets is None else result + self.offsets
 
     @property
     def sets(self) -> RivalSets:
@@ -68,9 +89,19 @@ class SetDesign(Design):
         return self.answers.pair_rows
 
     @property
-    def choices(self) -> tuple[Choices, ...]:
-        """The others, by the number of things."""
-        return self.answers.choices
+    def groups(self) -> tuple[Choices | BandRatings, ...]:
+        """The others: choices, by the number of things, and ratings between two thresholds."""
+        return self.answers.groups
+
+
+def linearised(roots: Matrix, sets: RivalSets, means: Matrix) -> tuple[Matrix, Matrix]:
+    """(E, n, m) roots and (E, n) offsets of the scores, with the anchors' as they are near (E, m) means."""
+    first, own = roots.shape[1] - sets.n_anchors, means[:, means.shape[1] - sets.n_anchors :]
+    slopes, scores = sets.thresholds.jacobian(own), sets.thresholds.scores(own)
+    roots, offsets = roots.copy(), np.zeros(roots.shape[:2])
+    roots[:, first:, roots.shape[2] - sets.n_anchors :] = slopes
+    offsets[:, first:] = scores - (slopes @ own[:, :, None])[:, :, 0]
+    return roots, offsets
 
 
 class ChoiceMoments(NamedTuple):

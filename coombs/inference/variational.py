@@ -48,12 +48,11 @@ class Sites(NamedTuple):
 class Expectation(NamedTuple):
     """Under some Gaussian: the mean log likelihood, its slope along the lapse, and the best sites for it.
 
-    `known` is the sum of the present sites' precisions times variances; `slope` is that of each answer's mean
-    log probability along its margin; `to_head_start` that of all along the head start.
+    `slope` is that of each answer's mean log probability along its margin; `to_head_start` that of all along
+    the head start.
     """
 
     value: float
-    known: float
     to_lapse: float
     sites: Sites
     margin: Vector
@@ -73,6 +72,10 @@ class Design:
     answers: Answers
     head_start: float = 0.0
 
+    def linearised(self, mean: Vector) -> Design:
+        """The same where scores are not linear in z: as they are near this mean."""
+        return self
+
     @cached_property
     def rows(self) -> Matrix:
         """Each answer's margin as a function of z."""
@@ -82,7 +85,10 @@ class Design:
 
     def mean_probability(self, margin: Vector, variance: Vector, lapse: float) -> Vector:
         """Of all rows held out; margins are normal, of rows about more than two things no matter what."""
-        p, answers = mean_probability(margin, variance, lapse), self.answers
+        answers = self.answers
+        chance = np.full(len(margin), 0.5)
+        chance[: answers.held_out.n_answers] = answers.chance
+        p = mean_probability(margin, variance, lapse, chance)
         if answers.sets is not None and len(answers.sets.ahead):
             held, n = answers.held_out, len(answers.items)
             may = np.flatnonzero(answers.sets.are_ahead(held.losers, n))
@@ -122,18 +128,18 @@ class Settled(NamedTuple):
 
 
 def expected(
-    margin: Vector, variance: Vector, lapse: Matrix | float
+    margin: Vector, variance: Vector, lapse: Matrix | float, chance: Matrix | float = 0.5
 ) -> tuple[Vector, Vector, Vector, Vector]:
     """Of log p at a normal margin: its mean, those of its slope and curvature, and of its slope in lapse.
 
-    The lapse is one for all, or a column.
+    The lapse and the chance of an answer are one for all, or a column.
     """
     nodes, shares = (NODES, NODE_WEIGHTS) if variance.any() else (np.zeros(1), np.ones(1))
     sigma = expit(margin[:, None] + np.sqrt(variance)[:, None] * nodes)
-    p = np.maximum(lapse / 2 + (1 - lapse) * sigma, 1e-300)
+    p = np.maximum(lapse * chance + (1 - lapse) * sigma, 1e-300)
     slope = (1 - lapse) * sigma * (1 - sigma) / p
     curvature = slope * (slope - 1 + 2 * sigma)
-    return np.log(p) @ shares, slope @ shares, curvature @ shares, ((0.5 - sigma) / p) @ shares
+    return np.log(p) @ shares, slope @ shares, curvature @ shares, ((chance - sigma) / p) @ shares
 
 
 def expected_ties(
@@ -166,13 +172,13 @@ def _win_or_tie(
     return q, a, b, np.where(tied, curved[0] + curved[1], -curved[0])
 
 
-def mean_probability(margin: Vector, variance: Vector, lapse: float) -> Vector:
+def mean_probability(margin: Vector, variance: Vector, lapse: float, chance: Vector) -> Vector:
     """Of an answer about two things whose margin is normal."""
     mean = np.empty(len(margin))
     for begin in range(0, len(margin), BLOCK):
         part = slice(begin, begin + BLOCK)
         mean[part] = expit(margin[part, None] + np.sqrt(variance[part, None]) * NODES) @ NODE_WEIGHTS
-    result: Vector = lapse / 2 + (1 - lapse) * mean
+    result: Vector = lapse * chance + (1 - lapse) * mean
     return result
 
 
