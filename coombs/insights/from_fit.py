@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coombs.data import tables
-from coombs.data.encoding import LOG, NUMBER, YES_NO, FeatureColumn
+from coombs.data.encoding import ANSWERS, LOG, NUMBER, YES_NO, FeatureColumn
 from coombs.estimators.taste import TasteEstimator
 from coombs.insights import diagnostics
 from coombs.insights.case import Case, case_of
@@ -19,6 +19,7 @@ from coombs.insights.explanation import FIT, Explanation
 from coombs.insights.selection import names_of
 from coombs.insights.statements import (
     NOT_KNOWN,
+    ChosenScale,
     FeatureRange,
     FeatureVerdict,
     Ranked,
@@ -110,6 +111,11 @@ def explain(
         ranking=tuple(_ranked(case, int(top))),
         tied=tuple(_tied(case)),
         wishes=tuple(declared_wishes(case, trust.accuracy)),
+        scales=tuple(
+            ChosenScale(one.name, one.column.role == LOG)
+            for one in case.columns
+            if one.column.scale_by == ANSWERS
+        ),
     )
     return told.without_claims() if told.has_pattern is False else told
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 
-from coombs.data.encoding import DATE, LOG, NUMBER, ORDERED, YES_NO, date_text
+from coombs.data.dates import date_text
+from coombs.data.encoding import DATE, LOG, NUMBER, ORDERED, YES_NO
 from coombs.words import ordinal, percent, plain, short, weighted_sum, within
 
 MORE = "more is better"
@@ -389,6 +390,21 @@ class Trust:
     surprises: tuple[SurprisingAnswer, ...] = ()
     warnings: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ChosenScale:
+    """A number that is on a log scale, or on none, because that predicts the answers better."""
+
+    feature: str
+    is_log: bool
+
+    @property
+    def text(self) -> str:
+        """As price: number, on a log scale, as that predicts these answers better."""
+        scale, other = ("on a log scale", NUMBER) if self.is_log else ("not on a log scale", LOG)
+        better = "as that predicts these answers better"
+        return f"{self.feature}: number, {scale}, {better} (the role {other} keeps it otherwise)."
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,7 @@ def sections(told: Explanation, missing: str | None = None) -> list[Section]:
         Section(NO_PATTERN, list(_no_pattern(told))),
         Section("What matters" if told.features else "Which is best", list(_matters(told))),
         Section("Trade-offs", list(_trade_offs(told))),
+        Section("Scales", [Points([one.text for one in told.scales])] if told.scales else []),
         Section("What is not known", list(_unknowns(told, absent))),
         Section("How far to trust it", list(_trust(told))),
         Section("Ranking", list(_ranking(told))),
