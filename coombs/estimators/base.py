@@ -366,7 +366,8 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
     def _table(self, items: TableLike) -> ItemTable:
         """These items, or the fitted ones, checked, their features in the order of the fit."""
         given, model = self._given(items), self.model_
-        return table_for(given, model.feature_names, len(model.ideal_point), model.encoding)
+        means = self._scaler.centre if self.standardize else None
+        return table_for(given, model.feature_names, len(model.ideal_point), model.encoding, means)
 
     def _given(self, items: TableLike) -> TableLike:
         """These items, or the fitted ones."""
