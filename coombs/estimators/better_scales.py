@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from coombs.data.checking import Positions
     from coombs.data.tables import FloatArray, ItemTable
 
-MORE_LIKELY = math.log(10)
+MORE_LIKELY = math.log(5)
 """Nats of evidence by which the answers must speak against what the column alone suggests."""
+FEWEST_ANSWERS = 30
+"""Answers, at least, of which pairs are: with fewer, columns alone decide."""
 MOST_PAIRS = 4_000
 """Distinct pairs that the evidence is taken of, at most."""
 MOST_RATINGS = 20_000
@@ -33,7 +35,10 @@ def on_better_scales(data: Comparisons) -> Comparisons:
     found = undecided(data.item_table)
     if not found:
         return data
-    better = better_scales(data.item_table, found, won_pairs(data))
+    pairs = won_pairs(data)
+    if pairs.weights.sum() < FEWEST_ANSWERS:
+        return data
+    better = better_scales(data.item_table, found, pairs)
     changed = {name: on_log for name, on_log in better.items() if on_log != found[name]}
     return about(data, with_scales(data.item_table, changed)) if changed else data
 

@@ -8,10 +8,10 @@ from types import NoneType
 from typing import Any
 
 from coombs.data.tables import InputError
+from coombs.insights.chosen_scales import ChosenScale
 from coombs.insights.statements import (
     KINDS,
     NOT_KNOWN,
-    ChosenScale,
     Combination,
     DeclaredWish,
     FeatureRange,

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coombs.data import tables
-from coombs.data.encoding import ANSWERS, LOG, NUMBER, YES_NO, FeatureColumn
+from coombs.data.encoding import LOG, NUMBER, YES_NO, FeatureColumn
 from coombs.estimators.taste import TasteEstimator
 from coombs.insights import diagnostics
 from coombs.insights.case import Case, case_of
+from coombs.insights.chosen_scales import chosen_scales
 from coombs.insights.columns import cells_of, range_of
 from coombs.insights.curves import thinned
 from coombs.insights.declared import declared_wishes
 from coombs.insights.explanation import FIT, Explanation
+from coombs.insights.level_trade_offs import level_trade_offs
 from coombs.insights.selection import names_of
 from coombs.insights.statements import (
+    BY_LEVEL,
     NOT_KNOWN,
-    ChosenScale,
     FeatureRange,
     FeatureVerdict,
     Ranked,
@@ -28,7 +30,7 @@ from coombs.insights.statements import (
     TradeOff,
 )
 from coombs.insights.surface import combinations, shares_of
-from coombs.insights.trade_offs import Slopes, trade_offs_at
+from coombs.insights.trade_offs import Slopes, known_slopes, trade_offs_at
 from coombs.insights.verdicts import judged
 from coombs.insights.what_matters import ranking_data
 
@@ -111,11 +113,7 @@ def explain(
         ranking=tuple(_ranked(case, int(top))),
         tied=tuple(_tied(case)),
         wishes=tuple(declared_wishes(case, trust.accuracy)),
-        scales=tuple(
-            ChosenScale(one.name, one.column.role == LOG)
-            for one in case.columns
-            if one.column.scale_by == ANSWERS
-        ),
+        scales=tuple(chosen_scales(case.columns)),
     )
     return told.without_claims() if told.has_pattern is False else told
 
@@ -151,10 +149,26 @@ def _trade_offs(
     posterior = None if est.posterior_ is None else thinned(est.posterior_, MOST_DRAWS)
     at = [Slopes.at(case.table.matrix[i], est.model_, posterior, scales) for i in order]
     features, wanted = _exchanged(case, verdicts)
-    found = [trade_offs_at(one, scales, features, wanted, case.level) for one in at]
+    categories = [one for one, said in zip(case.columns, verdicts, strict=True) if said.verdict == BY_LEVEL]
+    found = []
+    for one in at:
+        numbers = [(j, features[j]) for j in known_slopes(one, scales, features, wanted)]
+        amounts = [(j, feature) for j, feature in numbers if feature.distinct != 2]
+        of_levels = level_trade_offs(one, posterior, categories, amounts, case.level)
+        found.append((*trade_offs_at(one, scales, features, wanted, case.level), *of_levels))
+    found = [tuple(_as_yes_or_no(case, one) for one in told) for told in found]
     place = max(range(len(order)), key=lambda k: min(len(found[k]), ENOUGH_TRADE_OFFS))
     logs = {one.name: at[place].x[one.block[0]] for one in case.columns if one.column.role == LOG}
     return case.labels[order[place]], tuple(one.from_logs(logs) for one in found[place])
+
+
+def _as_yes_or_no(case: Case, told: TradeOff) -> TradeOff:
+    """Of a feature that is yes or no, a trade-off that says so."""
+    roles = {one.name: one.column.role for one in case.columns}
+    if roles.get(told.feature) != YES_NO:
+        return told
+    yes, no = ("yes", "no") if told.change > 0 else ("no", "yes")
+    return replace(told, level=yes, from_level=no)
 
 
 def _exchanged(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from coombs.data.dates import date_text
@@ -260,6 +260,7 @@ class TradeOff:
 
     `low` and `high` are the ends of the latter's interval, the smaller change first, or None. Of a model
     alone with an ideal point, `kind` is "goes with": the best value of the other feature changes by that.
+    Of a category, or of yes and no, `level` is the better one, instead of `from_level`.
     """
 
     feature: str
@@ -269,6 +270,8 @@ class TradeOff:
     low: float | None = None
     high: float | None = None
     kind: str = WORTH
+    level: str = ""
+    from_level: str = ""
 
     def from_logs(self, values: Mapping[str, float]) -> TradeOff:
         """The same in the user's numbers: changes of some features are of logarithms, from these on."""
@@ -278,9 +281,9 @@ class TradeOff:
                 return change
             return math.exp(values[name]) * math.expm1(change)
 
-        ends = (back(self.other, self.low), back(self.other, self.high))
-        changes = (back(self.feature, self.change) or 0.0, back(self.other, self.other_change) or 0.0)
-        return TradeOff(self.feature, changes[0], self.other, changes[1], *ends, self.kind)
+        low, high = back(self.other, self.low), back(self.other, self.high)
+        change, other = back(self.feature, self.change) or 0.0, back(self.other, self.other_change) or 0.0
+        return replace(self, change=change, other_change=other, low=low, high=high)
 
     @property
     def text(self) -> str:
@@ -293,6 +296,8 @@ class TradeOff:
                 f"{side} its own"
             )
         one, other = _amount(self.change, self.feature), _amount(self.other_change, self.other)
+        if self.level:
+            one = f"{self.feature}: {self.level} instead of {self.from_level}"
         if self.low is None or self.high is None:
             return f"{one} is worth about {other}"
         return f"{one} is worth about {other} ({short(abs(self.low))} to {short(abs(self.high))})"
@@ -390,21 +395,6 @@ class Trust:
     surprises: tuple[SurprisingAnswer, ...] = ()
     warnings: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class ChosenScale:
-    """A number that is on a log scale, or on none, because that predicts the answers better."""
-
-    feature: str
-    is_log: bool
-
-    @property
-    def text(self) -> str:
-        """As price: number, on a log scale, as that predicts these answers better."""
-        scale, other = ("on a log scale", NUMBER) if self.is_log else ("not on a log scale", LOG)
-        better = "as that predicts these answers better"
-        return f"{self.feature}: number, {scale}, {better} (the role {other} keeps it otherwise)."
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def test_the_scale_that_predicts_better_is_taken_whatever_the_column_suggests(on
 def test_few_answers_leave_the_scale_as_the_column_suggests():
     flats = _flats()
     for seed in range(20):
-        data = Comparisons(flats, _answers(flats, 8, True, seed))
+        data = Comparisons(flats, _answers(flats, 25, True, seed))
         assert on_better_scales(data) is data
 
 
