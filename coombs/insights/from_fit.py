@@ -124,12 +124,14 @@ def _slopes(case: Case) -> tuple[Slope, ...]:
         return ()
     # The score falls, which is better.
     gains = -case.surface.gradient(case.surface.model.centre) * case.surface.scales  # type: ignore[arg-type]
-    numbers = [(case.features[k], gains[case.columns[k].block[0]]) for k in case.numbers]
-    shares = shares_of(np.array([gain for _, gain in numbers]))
-    return tuple(
-        Slope(numbers[i][0].name, numbers[i][0].deviation, float(numbers[i][1]), float(shares[i]))
-        for i in np.argsort(-shares, kind="stable")
-    )
+    places = [case.columns[k].block[0] for k in case.numbers]
+    shares = shares_of(gains[places])
+    found = []
+    for k, j, share in zip(case.numbers, places, shares, strict=True):
+        is_log = case.columns[k].column.role == LOG
+        size = float(np.exp(case.surface.scales[j])) if is_log else case.features[k].deviation
+        found.append(Slope(case.features[k].name, size, float(gains[j]), float(share), is_log))
+    return tuple(found[i] for i in np.argsort(-shares, kind="stable"))
 
 
 def _trade_offs(

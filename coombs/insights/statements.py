@@ -141,12 +141,16 @@ class Combination:
 
 @dataclass(frozen=True)
 class Slope:
-    """How much better one standard deviation more of a feature is: log-odds of being chosen."""
+    """How much better one standard deviation more of a feature is: log-odds of being chosen.
+
+    On a log scale, `is_factor`, so many times as much.
+    """
 
     feature: str
     deviation: float
     gain: float
     share: float
+    is_factor: bool = False
 
 
 @dataclass(frozen=True)

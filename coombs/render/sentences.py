@@ -149,7 +149,10 @@ def _matters(told: Explanation) -> Iterator[Block]:
         yield Points([f"{one.text}." for one in told.shapes])
     yield from _levels(told)
     if told.slopes:
-        rows = [(one.feature, short(one.deviation), f"{one.gain:+.2f}") for one in told.slopes]
+        rows = [
+            (one.feature, f"{'times ' * one.is_factor}{short(one.deviation)}", f"{one.gain:+.2f}")
+            for one in told.slopes
+        ]
         yield TableBlock("lrr", ("feature", "standard deviation", "log-odds for one more"), rows)
     if told.source == MODEL and told.directions:
         yield from _directions(told)

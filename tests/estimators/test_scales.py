@@ -159,3 +159,12 @@ def test_a_study_stays_on_its_scale():
     for winner, loser in _answers(flats, 120, True):
         study.tell((winner, loser))
     assert study.result().model.model_.encoding is None
+
+
+def test_a_slope_on_a_log_scale_is_for_so_many_times_as_much():
+    flats = _flats()
+    data = Comparisons(flats, _answers(flats, 200, True), roles={"price": LOG})
+    told = IdealPoint(metric="none").fit(data).explain()
+    (slope,) = [one for one in told.slopes if one.feature == "price"]
+    assert slope.is_factor and slope.deviation == pytest.approx(np.exp(np.log(flats["price"]).std(ddof=0)))
+    assert f"times {slope.deviation:.2g}" in str(told)
