@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coombs.data.answer_chance import log_chance_of
 from coombs.data.graph import ComparisonGraph
-from coombs.data.held_out import GRID, HeldOut, held_out_of
+from coombs.data.held_out import HeldOut, held_out_of
 from coombs.data.rankings import Rankings, in_rankings
 from coombs.data.rival_sets import BandRatings
 from coombs.data.tables import NO_LEVELS, Levels
-from coombs.data.thresholds import ANCHOR_WIDTH, log_chance_of_ratings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,23 +25,8 @@ if TYPE_CHECKING:
     from coombs.data.rival_sets import Choices, RivalSets
 
 
-LAPSE_ODDS = math.log(0.01)
-"""Prior centre of the log odds of a lapse, an answer given at random."""
-LAPSE_WIDTH = 1.5
-"""Its prior deviation."""
-HEAD_START = math.log(0.5)
-"""Prior centre of the logarithm of the head start that ties come from, in logits."""
-HEAD_START_WIDTH = 1.0
-"""Its prior deviation."""
-NODES = np.linspace(-4.0, 4.0, 17)
-"""Points of integrals over the lapse or the head start, in prior deviations."""
 RATED_WITH = 3
 """Ratings before and after it on the same scale that the order of each is tested with."""
-
-
-def _lapse_at(node: float) -> float:
-    """The lapse rate so many prior deviations from its centre."""
-    return float(1 / (1 + np.exp(-LAPSE_ODDS - LAPSE_WIDTH * node)))
 
 
 @dataclass(frozen=True)
@@ -186,64 +170,7 @@ class Answers:
     @cached_property
     def log_chance(self) -> float:
         """log of how likely all answers are at random, over all scores of the anchors and head starts."""
-        if self.sets is None or not self.sets.n_single:
-            return float(self.weights @ np.log(self.chance))
-        n, base = len(self.items), self.n_rows - self.sets.n_sets
-        at = np.linspace(-4 * ANCHOR_WIDTH, 4 * ANCHOR_WIDTH, GRID)
-        prior = -((at / ANCHOR_WIDTH) ** 2) / 2
-        logs = np.zeros((self.sets.n_anchors, GRID))
-        # Items all have the score 0: an answer is about one anchor, or about none.
-        inside = self.sets.members >= n
-        anchor_of, count = np.full(self.n_rows, -1), np.ones(self.n_rows)
-        anchor_of[n : n + self.sets.n_anchors] = np.arange(self.sets.n_anchors)
-        anchor_of[base + self.sets.owners[inside]] = self.sets.members[inside] - n
-        count[base:] = self.sets.sizes
-        count[anchor_of >= 0] -= 1
-        odds = [
-            np.where((anchor_of[rows] >= 0)[:, None], np.exp(-at), 0.0) + count[rows][:, None]
-            for rows in (self.winners, self.losers)
-        ]
-        anchor = np.maximum(anchor_of[self.winners], anchor_of[self.losers])
-        rated, levels = self._counts_of_levels(self.sets)
-        anchor[rated] = -1
-        share, totals = odds[0] / (odds[0] + odds[1]), []
-        # Somebody may be careless as well, in which case thresholds hardly matter.
-        plain = (anchor < 0) & ~self.sets.are_ahead(self.losers, n) & ~rated
-        alone = np.bincount(anchor[anchor >= 0], minlength=self.sets.n_anchors) > 0
-        # Few lapses hardly matter beside thresholds: a few nodes are enough for ratings.
-        few = NODES[[0, 8, 10, 12, 14, 16]]
-        of_ratings = [log_chance_of_ratings(levels, _lapse_at(node)) for node in few]
-        for node, of_levels in zip(NODES, np.interp(NODES, few, of_ratings), strict=True):
-            lapse = _lapse_at(node)
-            log_p = self.weights[:, None] * np.log(lapse * self.chance[:, None] + (1 - lapse) * share)
-            logs[:] = 0.0
-            np.add.at(logs, anchor[anchor >= 0], log_p[anchor >= 0])
-            of_anchors = np.logaddexp.reduce(logs[alone] + prior, axis=1) - np.logaddexp.reduce(prior)
-            others = float(of_anchors.sum() + log_p[plain, 0].sum()) + self._log_chance_of_ties(lapse)
-            totals.append(others + float(of_levels) - node**2 / 2)
-        return float(np.logaddexp.reduce(totals) - np.logaddexp.reduce(-(NODES**2) / 2))
-
-    def _counts_of_levels(self, sets: RivalSets) -> tuple[NDArray[np.bool_], list[Vector]]:
-        """Which answers are ratings by cumulative models; and the weight of each level of each scale."""
-        n, counts = len(self.items), []
-        high = np.maximum(self.winners, self.losers)
-        scale = sets.scale_of(high, n) if sets.cumulative else np.full(len(high), -1)
-        place = sets.anchor_of(high, n) + (self.winners < n)
-        for one in np.unique(scale[scale >= 0]):
-            own, first = scale == one, int(np.argmax(sets.scales == one))
-            n_levels = int((sets.scales == one).sum()) + 1
-            counts.append(np.bincount(place[own] - first, self.weights[own], n_levels).astype(float))
-        return scale >= 0, counts
-
-    def _log_chance_of_ties(self, lapse: float) -> float:
-        """The same of answers that could be ties, over all head starts."""
-        assert self.sets is not None
-        decided = self.sets.are_ahead(self.losers, len(self.items)) & ~self.is_tie
-        n_tied, n_decided = (float(self.weights[some].sum()) for some in (self.is_tie, decided))
-        wins = 1 / (1 + np.exp(np.exp(HEAD_START + HEAD_START_WIDTH * NODES)))
-        logs = n_tied * np.log(lapse / 3 + (1 - lapse) * (1 - 2 * wins))
-        logs += n_decided * np.log(lapse / 3 + (1 - lapse) * wins)
-        return float(np.logaddexp.reduce(logs - NODES**2 / 2) - np.logaddexp.reduce(-(NODES**2) / 2))
+        return log_chance_of(self)
 
     @cached_property
     def questions(self) -> Index:

@@ -118,7 +118,8 @@ class DesignStack:
         value, to_lapse, best, margin, variance, slope, to_start = found
         sums = float(value[e]), float(to_lapse[e])
         own = Expectation(*sums, best.only(e), margin[e], variance[e], slope[e], float(to_start[e]))
-        return Settled(bound, at.lower[e], at.mean[e], sites.only(e), float(self.lapses[e]), own, self.design)
+        near = sites.only(e)._replace(near=at.mean[e])
+        return Settled(bound, at.lower[e], at.mean[e], near, float(self.lapses[e]), own, self.design)
 
     def linearised(self, means: Matrix) -> DesignStack:
         """The same where scores are not linear in the unknowns: as they are near these means."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit, softmax
 
-from coombs.data.answers import HEAD_START_WIDTH, LAPSE_WIDTH
+from coombs.data.answer_chance import HEAD_START_WIDTH, LAPSE_WIDTH
 from coombs.data.graph import ComparisonGraph
 
 if TYPE_CHECKING:

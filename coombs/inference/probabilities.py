@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
 if TYPE_CHECKING:
     from coombs.data.graph import Matrix
     from coombs.data.rival_sets import Shares
+
+MOST = 80.0
+"""Logits beyond which a probability is one, in single precision."""
 
 
 class AnswerProbabilities(NamedTuple):
@@ -28,9 +30,14 @@ class AnswerProbabilities(NamedTuple):
 def tied(margin: Matrix, half: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     """q that a win is by less than half either way, q'/q along the margin, and q's slope along half.
 
-    q = 1 - sigma(e - h) - sigma(-e - h) = (e^2h - 1) sigma(e - h) sigma(-e - h).
+    q = 1 - sigma(e - h) - sigma(-e - h) = (1 - e^-2h) sigma(h - e) sigma(h + e).
     """
-    first, second = expit(margin - half), expit(-margin - half)
-    q = np.expm1(2 * half) * first * second
-    to_half = first * expit(half - margin) + second * expit(half + margin)
-    return q, second - first, to_half
+    # e^(e - h) and e^(-e - h), neither so large that it could not be divided by.
+    first, second = margin - half, -margin - half
+    for way in (first, second):
+        np.exp(np.minimum(way, MOST, out=way), out=way)
+    one, other = 1 / (1 + first), 1 / (1 + second)
+    q = -np.expm1(-2 * half) * one * other
+    first *= one
+    second *= other
+    return q, second - first, first * one + second * other

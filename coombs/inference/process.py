@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import block_diag, cholesky, solve_triangular
 from scipy.special import expit, ndtri
 
-from coombs.data.answers import HEAD_START, HEAD_START_WIDTH
+from coombs.data.answer_chance import HEAD_START, HEAD_START_WIDTH
 from coombs.inference.kernel import features_of
 from coombs.inference.questions_left_out import left_out_each
 from coombs.inference.set_design import SetDesign, design_of

@@ -61,6 +61,8 @@ def _settled(stack: DesignStack, start: Sites | None, tolerance: float) -> list[
     """
     count = len(stack.roots)
     sites = stack.first_sites() if start is None else repeated(start, count)
+    if start is not None and start.near is not None:
+        stack = stack.linearised(np.tile(start.near, (count, 1)))
     lengths, highest, place = np.ones(count), np.full(count, -np.inf), np.arange(count)
     here, best, found = sites, sites, dict[int, Settled]()
     for _ in range(MOST_PASSES):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from coombs.data.answers import HEAD_START, HEAD_START_WIDTH, LAPSE_ODDS, LAPSE_WIDTH
+from coombs.data.answer_chance import HEAD_START, HEAD_START_WIDTH, LAPSE_ODDS, LAPSE_WIDTH
 from coombs.data.graph import ComparisonGraph
 from coombs.inference.forms import forms_of
 from coombs.inference.kind import HALF_LOG_2_PI

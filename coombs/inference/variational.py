@@ -33,12 +33,14 @@ class Sites(NamedTuple):
     """What each answer says of its margin: a Gaussian of this precision, and precision times place.
 
     Where answers are about more than two things, the precisions are those of the others, `shift` is along the
-    scores of items and anchors, and `blocks` are the precisions of what such answers are about.
+    scores of items and anchors, and `blocks` are the precisions of what such answers are about. Scores that
+    are not linear in the unknowns z are to be taken as they are `near` some z.
     """
 
     precision: Vector
     shift: Vector
     blocks: tuple[Matrix, ...] = ()
+    near: Vector | None = None
 
     def only(self, chosen: Any) -> Sites:
         """Those of one, or of some, of several designs."""

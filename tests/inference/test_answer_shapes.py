@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
 from coombs import Comparisons, IdealPoint
-from coombs.data.answers import HEAD_START, HEAD_START_WIDTH, LAPSE_ODDS, LAPSE_WIDTH, Answers
+from coombs.data.answer_chance import HEAD_START, HEAD_START_WIDTH, LAPSE_ODDS, LAPSE_WIDTH
+from coombs.data.answers import Answers
 from coombs.data.rival_sets import Choices
 from coombs.inference import set_design
 from coombs.inference.band_moments import expect_bands
