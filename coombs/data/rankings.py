@@ -26,8 +26,14 @@ class Rankings(NamedTuple):
 
 
 def in_rankings(choices: tuple[Choices, ...]) -> tuple[tuple[Choices, ...], tuple[Rankings, ...]]:
-    """The choices that stand alone, and rankings of two or more of the others."""
+    """The choices that stand alone, and rankings of two or more of the others.
+
+    Where only a few choices happen to follow each other, all stand alone: arrays of their own would cost more
+    than they save.
+    """
     chains = [chain for chain in _chains(choices) if len(chain) > 1]
+    if 2 * sum(map(len, chains)) < sum(len(one.rows) for one in choices):
+        return choices, ()
     used = np.array([row for chain in chains for row, _ in chain], dtype=np.intp)
     left = [_only(one, ~np.isin(one.rows, used)) for one in choices]
     ranks = np.array([np.ceil(np.log2(len(chain[0][1]))) for chain in chains])
