@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,17 +27,24 @@ class AnswerProbabilities(NamedTuple):
     of_bands: Matrix | None = None
 
 
-def tied(margin: Matrix, half: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+def tied(margin: Matrix, half: Matrix, of: Any = ...) -> tuple[Matrix, Matrix, Matrix]:
     """q that a win is by less than half either way, q'/q along the margin, and q's slope along half.
+
+    `of` says which row of half each margin has, if not its own.
 
     q = 1 - sigma(e - h) - sigma(-e - h) = (1 - e^-2h) sigma(h - e) sigma(h + e).
     """
-    # e^(e - h) and e^(-e - h), neither so large that it could not be divided by.
-    first, second = margin - half, -margin - half
-    for way in (first, second):
-        np.exp(np.minimum(way, MOST, out=way), out=way)
+    # e^(e - h) and e^(-e - h).
+    small, second = np.exp(-half)[of], np.exp(np.clip(margin, -MOST, MOST))
+    first = small * second
+    np.divide(small, second, out=second)
     one, other = 1 / (1 + first), 1 / (1 + second)
-    q = -np.expm1(-2 * half) * one * other
+    q = one * other
+    q *= -np.expm1(-2 * half)[of]
     first *= one
     second *= other
-    return q, second - first, first * one + second * other
+    slopes = second - first
+    first *= one
+    second *= other
+    first += second
+    return q, slopes, first

@@ -358,16 +358,16 @@ class Target:
             of_ties = self._set_tied(self._ties, scores.head_start, s, scores.lapse, p, sigma)
         if self.sets is not None and len(self._in_bands[0]):
             rows, bands = self._in_bands
-            half = self.sets.half_gaps(s, len(self.items))[bands]
-            of_bands = self._set_tied(rows, half, s, scores.lapse, p, sigma)
+            half = self.sets.half_gaps(s, len(self.items))
+            of_bands = self._set_tied(rows, half, s, scores.lapse, p, sigma, bands)
         p += scores.lapse * self.chance
         return AnswerProbabilities(p, sigma, shares, of_ties, of_bands)
 
     def _set_tied(
-        self, rows: Index, half: Matrix, s: Matrix, lapse: Vector, p: Matrix, sigma: Matrix
+        self, rows: Index, half: Matrix, s: Matrix, lapse: Vector, p: Matrix, sigma: Matrix, of: Any = ...
     ) -> Matrix:
         """Write rows that win by less than half either way: (1 - lapse) q, 1 + q'(e) / q for sigma."""
-        q, slopes, to_half = tied(s[self.graph.losers[rows]] - s[self.graph.winners[rows]], half)
+        q, slopes, to_half = tied(s[self.graph.losers[rows]] - s[self.graph.winners[rows]], half, of)
         p[rows], sigma[rows] = (1 - lapse) * q, 1 - slopes
         return to_half
 
