@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from coombs import Comparisons
 from coombs.data.rival_sets import Choices
+from coombs.inference import settling
 from coombs.inference.process import Process
 from coombs.inference.ranking_moments import expect_rankings
 from coombs.inference.set_design import covariances, expect_choices, mended
@@ -26,7 +27,8 @@ def answered(shape: str) -> Comparisons:
     if shape == "rankings":
         return Comparisons.from_rankings(items, orders)
     if shape == "ratings":
-        return Comparisons.from_ratings(items, np.arange(9), rng.integers(0, 3, 9))
+        levels, users = rng.integers(0, 4, 18), np.repeat(["a", "b"], 9)
+        return Comparisons.from_ratings(items, np.tile(np.arange(9), 2), levels, users=users)
     results = np.tile([1, -1, 0], 4) if shape == "tied pairs" else None
     return Comparisons(items, [one[:2] for one in orders], y=results)
 
@@ -55,6 +57,30 @@ def test_a_longer_search_finds_no_lower_bound(shape: str) -> None:
     points = list(np.random.default_rng(2).normal(0, 1.0, (6, len(process.centre))))
     rough, fine = (process.settle_each(points, None, tolerance) for tolerance in (1e-1, 1e-6))
     assert all(one.bound <= other.bound for one, other in zip(rough, fine, strict=True))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_bound_s_slope_is_that_of_differences(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to how thresholds are taken as linear, and how expectations are integrated."""
+    monkeypatch.setattr(settling, "SETTLED", 1e-10)
+    data = answered(shape)
+    process = Process(data.collected(data.items), lapse=1e-6)
+    u = np.random.default_rng(3).normal(0, 0.5, len(process.centre))
+    _, slope, found = process.bound(u, None)
+    moves = 1e-3 * np.eye(len(u))
+    ends = ([process.bound(u + way * move, found.sites)[0] for move in moves] for way in (1, -1))
+    ahead, behind = map(np.array, ends)
+    assert slope == pytest.approx((ahead - behind) / 2e-3, rel=0.1, abs=0.05)
+
+
+def test_a_few_choices_that_happen_to_follow_each_other_are_no_ranking() -> None:
+    items = np.random.default_rng(0).standard_normal((6, 2))
+    apart = [[0, 1, 2, 3], [2, 3, 4, 5], [0, 3, 4, 5], [1, 2, 4, 5]]
+    for options, n_rankings in (([[1, 2, 3], apart[0]], 1), ([[1, 2, 3], *apart], 0)):
+        data = Comparisons.from_choices(items, options, [one[0] for one in options])
+        choices, rankings = data.collected(items).in_rankings
+        assert sum(len(one.rows) for one in rankings) == n_rankings
+        assert sum(len(one.rows) for one in choices) == len(options) - 2 * n_rankings
 
 
 @given(st.integers(2, 6), st.floats(0, 0.5), st.floats(0.01, 30), st.integers(0, 10_000))
