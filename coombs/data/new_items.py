@@ -60,18 +60,23 @@ def table_for(
         if encoding is None:
             numbers = {name: NUMBER for name in features or () if name in table.columns}
             return item_table(table, roles=numbers).in_order(features, n_features)
-        wanted = [one.name for one in encoding.columns if one.name in table.columns]
-        found = item_columns(table, wanted)
-        columns = {
-            one.name: (table.columns if one.role == YES_NO else table.typed)[one.name]
-            for one in encoding.columns
-            if one.name in table.columns and not one.gaps_of
-        }
-        held = (table.columns[one.name] for one in found if one.role == "names")
-        names, where = next(held, table.index), table.where
+        return _by_encoding(table, encoding)
     if encoding is None:
         return tables.assemble(names, columns, where).in_order(features, n_features)
     return _encoded(names, columns, where, encoding)
+
+
+def _by_encoding(table: NamedColumns, encoding: Encoding) -> ItemTable:
+    """Items with named columns, whose cells must be known unless the encoding says what stands for them."""
+    wanted = [one.name for one in encoding.columns if one.name in table.columns]
+    found = item_columns(table, wanted)
+    columns = {
+        one.name: (table.columns if one.role == YES_NO else table.typed)[one.name]
+        for one in encoding.columns
+        if one.name in table.columns and not one.gaps_of
+    }
+    held = (table.columns[one.name] for one in found if one.role == "names")
+    return _encoded(next(held, table.index), columns, table.where, encoding)
 
 
 def _has_gaps(table: NamedColumns, features: Sequence[str] | None, encoding: Encoding | None) -> bool:
@@ -116,7 +121,7 @@ def filled_table(table: NamedColumns, encoding: Encoding, means: FloatArray | No
                 one = replace(one, fill=float(mean))
         columns.append(one)
     filled = replace(encoding, columns=tuple(columns))
-    checked = table_for(table, list(encoding.names), len(encoding.names), filled)
+    checked = _by_encoding(table, filled)
     return checked._replace(encoding=None if encoding.is_plain else encoding), gaps
 
 
