@@ -3,9 +3,10 @@
     python -m benchmarks.answer_coverage --people 200
 
 People have an ideal point and a metric of their own, and answer by Luce's rule (a best-worst answer: best
-first, then the worst of the rest; ratings: logistic noise and thresholds of their own, which is not quite the
-model that they are fitted with). Held: the share of random pairs of items whose true difference of scores
-lies in the 90 % interval, scores being told up to the scale of each draw, and of items whose true rank does.
+first, then the worst of the rest; ratings: one logistic noise and thresholds of their own, which is the model
+that they are fitted with, or noise of its own at each threshold, which is not). Held: the share of random
+pairs of items whose true difference of scores lies in the 90 % interval, scores being told up to the scale of
+each draw, and of items whose true rank does.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def tied_pairs(person: Person) -> Comparisons:
 
 
 def ratings(person: Person) -> Comparisons:
-    """Three judges of the same taste, each with a scale of their own, rate all items."""
+    """Three judges of the same taste, each with a scale of their own, rate all items, as it is fitted."""
     rated, levels, users = [], [], []
     for judge in "abc":
         worth = -person.scores + person.rng.logistic(size=N_ITEMS)
@@ -140,7 +141,7 @@ def ratings(person: Person) -> Comparisons:
 
 
 def stepwise_ratings(person: Person) -> Comparisons:
-    """The same by passing one threshold after the other, each with noise of its own, as it is fitted."""
+    """The same by passing one threshold after the other, each with noise of its own: not as it is fitted."""
     rated, levels, users = [], [], []
     for judge in "abc":
         cuts = np.quantile(-person.scores, [0.2, 0.45, 0.7, 0.9]) + person.rng.normal(0, 0.7)
@@ -149,6 +150,13 @@ def stepwise_ratings(person: Person) -> Comparisons:
         rated += list(range(N_ITEMS))
         users += [judge] * N_ITEMS
     return Comparisons.from_ratings(person.items, rated, levels, users=users)
+
+
+def fine_ratings(person: Person) -> Comparisons:
+    """One judge rates all items three times from 0 to 100, which is learned from as five levels."""
+    worth = np.tile(-person.scores, 3) + person.rng.logistic(size=3 * N_ITEMS)
+    given = np.clip(np.round(50 + 5 * (worth + np.median(person.scores))), 0, 100)
+    return Comparisons.from_ratings(person.items, np.tile(np.arange(N_ITEMS), 3), given)
 
 
 SHAPES: dict[str, Callable[[Person], Comparisons]] = {
@@ -162,6 +170,7 @@ SHAPES: dict[str, Callable[[Person], Comparisons]] = {
     "60 pairs with ties after Davidson": davidson_pairs,
     "60 ratings by 3 judges": ratings,
     "60 ratings, step by step": stepwise_ratings,
+    "60 ratings from 0 to 100 by 1 judge": fine_ratings,
 }
 
 

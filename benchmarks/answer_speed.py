@@ -23,6 +23,7 @@ from benchmarks.answer_coverage import (
     tied_pairs,
 )
 from coombs import Comparisons, IdealPoint
+from coombs.data.orders import Ratings
 from coombs.inference.information import information_pairs
 from coombs.inference.kinds import KINDS
 from coombs.inference.target import Target
@@ -34,12 +35,14 @@ SHAPES = {
     "36 best and worst of 4": (best_worst, 36),
     "12 rankings of 10": (rankings, 12),
     "100 pairs with ties": (tied_pairs, 100),
-    "120 ratings by 6 judges": (ratings, 120),
+    "120 ratings by 3 judges": (ratings, 120),
 }
 
 
 def told(data: Comparisons) -> float:
     """How much answers tell about the scores of the items."""
+    if data.ratings is not None:
+        return told_by_ratings(data.ratings)
     answers = data.collected(data.items)
     target = Target.about(answers, KINDS["none"], lapse=0.0)
     n = len(answers.items)
@@ -47,6 +50,24 @@ def told(data: Comparisons) -> float:
     whole = np.asarray(pairs.laplacian(n + target.n_anchors))
     items, across, anchors = whole[:n, :n], whole[:n, n:], whole[n:, n:]
     return float(np.trace(items - across @ np.linalg.pinv(anchors) @ across.T))
+
+
+def told_by_ratings(ratings: Ratings) -> float:
+    """The same of ratings alone, with thresholds that make a judge's levels as frequent as they are.
+
+    A rating of level k has (f_k - f_(k-1))^2 / p_k in the mean, f being the density at the thresholds beside
+    it; where thresholds are unknown, n ratings of which m are of an item lose m^2 / n of them.
+    """
+    total = 0.0
+    for scale in np.unique(ratings.scales):
+        own = ratings.scales == scale
+        share = np.bincount(ratings.levels[own], ratings.weights[own])
+        below = np.concatenate([[0.0], np.cumsum(share / share.sum())])
+        density, share = below * (1 - below), np.diff(below)
+        each = (np.diff(density)[share > 0] ** 2 / share[share > 0]).sum()
+        of_items = np.bincount(ratings.items[own], ratings.weights[own])
+        total += float(each * (of_items.sum() - (of_items**2).sum() / of_items.sum()))
+    return total
 
 
 def seconds(data: Comparisons) -> float:

@@ -312,7 +312,7 @@ class Model:
 
     def _table(self, items: TableLike) -> ItemTable:
         """The same, with the items' names."""
-        return table_for(items, self.feature_names, len(self.ideal_point), self.encoding)
+        return table_for(items, self.feature_names, len(self.ideal_point), self.encoding, self.centre)
 
     def to_json(self) -> str:
         """Return the model as JSON text, which `from_json` reads.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 Gaps: TypeAlias = "Sequence[tuple[str, NDArray[np.bool_]]]"
 """Columns with cells that are not known, and (n,) which these are."""
-MOST_NAMED = 3
-"""Items with such cells that a sentence names."""
 MOST_ITEMS = 20
 """Items on the screen unless `--top` says otherwise."""
 
@@ -85,17 +83,14 @@ def _read_items(path: str, model: Model) -> tuple[ItemTable, Gaps]:
     from coombs.data.catalogue import catalogue
     from coombs.data.encoding import Encoding, FeatureColumn
     from coombs.data.files import read_table
-    from coombs.data.new_items import filled_table
+    from coombs.data.new_items import filled_table, gap_sentences
 
     if model.encoding is None and not model.feature_names:
         return catalogue(path, model.feature_names).table, []
     plain = Encoding(tuple(map(FeatureColumn, model.feature_names or ())))
     table, gaps = filled_table(read_table(path), model.encoding or plain, model.centre)
-    whose = "the items in this file" if model.centre is None else "the items that were learned from"
-    for name, rows in gaps:
-        which = ", ".join(table.where(i) for i in rows.nonzero()[0][:MOST_NAMED])
-        more = f" and {rows.sum() - MOST_NAMED} more" if rows.sum() > MOST_NAMED else ""
-        show.careful(f"Feature {name!r} of {which}{more} is not known: the mean of {whose} stands for it.")
+    for sentence in gap_sentences(table, gaps, model.centre is not None):
+        show.careful(sentence)
     return table, gaps
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coombs.data.answer_chance import log_chance_of
 from coombs.data.graph import ComparisonGraph
-from coombs.data.held_out import GRID, HeldOut, held_out_of
-from coombs.data.rival_sets import ANCHOR_WIDTH
+from coombs.data.held_out import HeldOut, held_out_of
+from coombs.data.rankings import Rankings, in_rankings
+from coombs.data.rival_sets import BandRatings
 from coombs.data.tables import NO_LEVELS, Levels
 
 if TYPE_CHECKING:
@@ -21,19 +22,9 @@ if TYPE_CHECKING:
 
     from coombs.data.directions import Directions
     from coombs.data.graph import Index, Matrix, Vector
-    from coombs.data.rival_sets import RivalSets
+    from coombs.data.rival_sets import Choices, RivalSets
 
 
-LAPSE_ODDS = math.log(0.01)
-"""Prior centre of the log odds of a lapse, an answer given at random."""
-LAPSE_WIDTH = 1.5
-"""Its prior deviation."""
-HEAD_START = math.log(0.5)
-"""Prior centre of the logarithm of the head start that ties come from, in logits."""
-HEAD_START_WIDTH = 1.0
-"""Its prior deviation."""
-NODES = np.linspace(-4.0, 4.0, 17)
-"""Points of integrals over the lapse or the head start, in prior deviations."""
 RATED_WITH = 3
 """Ratings before and after it on the same scale that the order of each is tested with."""
 
@@ -101,17 +92,14 @@ class Answers:
 
     @property
     def n_rows(self) -> int:
-        """The items, the anchors, the items ahead and the sets of rivals."""
+        """The items, the anchors, the items ahead, the bands of rating scales and the sets of rivals."""
         return len(self.items) + (0 if self.sets is None else self.sets.n_rows)
 
     @cached_property
     def chance(self) -> Vector:
         """How likely each answer is if it is given at random: one over the things it is about."""
         if self.sets is not None:
-            count = np.ones(self.n_rows)
-            first = len(self.items) + self.sets.n_anchors
-            count[first : first + len(self.sets.ahead)] = 2
-            count[self.n_rows - self.sets.n_sets :] = self.sets.sizes
+            count = self.sets.counts(len(self.items))
             # Of a tie, both are ahead.
             count = np.where(self.is_tie, 1.0, count[self.winners]) + count[self.losers]
             return 1 / count
@@ -121,7 +109,7 @@ class Answers:
     def total(self) -> float:
         """How many answers there are, by weight; a rating is one, however many thresholds it passes."""
         total = float(self.weights.sum())
-        if self.sets is None or not self.sets.n_anchors:
+        if self.sets is None or not self.sets.n_anchors or self.sets.cumulative:
             return total
         anchor = np.maximum(self.winners, self.losers) - len(self.items)
         inside = (anchor >= 0) & (anchor < self.sets.n_anchors)
@@ -147,48 +135,42 @@ class Answers:
         return winners, losers
 
     @cached_property
+    def pair_rows(self) -> Index:
+        """Answers about two things."""
+        n_anchors = 0 if self.sets is None else self.sets.n_anchors
+        return np.flatnonzero(np.maximum(*self.ends) < len(self.items) + n_anchors)
+
+    @cached_property
+    def choices(self) -> tuple[Choices, ...]:
+        """Answers about sets of rivals, by the number of things."""
+        return () if self.sets is None else self.sets.choices(*self.ends, self.n_rows - self.sets.n_sets)
+
+    @cached_property
+    def in_rankings(self) -> tuple[tuple[Choices, ...], tuple[Rankings, ...]]:
+        """The choices that stand alone, and rankings that the others make."""
+        return in_rankings(self.choices)
+
+    @cached_property
+    def in_bands(self) -> tuple[BandRatings, ...]:
+        """Ratings between two thresholds, if there are any."""
+        if self.sets is None or not len(self.sets.bands):
+            return ()
+        n, (winners, losers) = len(self.items), self.ends
+        rows = np.flatnonzero(self.sets.band_of(losers, n) >= 0)
+        first = n + self.sets.anchor_of(losers[rows], n)
+        members = np.column_stack([winners[rows], first, first + 1])
+        ratings = BandRatings(rows, members, np.ones(members.shape, bool), self.chance[rows])
+        return (ratings,) if len(rows) else ()
+
+    @property
+    def groups(self) -> tuple[Choices | BandRatings, ...]:
+        """All answers that are about more than two things."""
+        return (*self.choices, *self.in_bands)
+
+    @cached_property
     def log_chance(self) -> float:
         """log of how likely all answers are at random, over all scores of the anchors and head starts."""
-        if self.sets is None or not self.sets.n_single:
-            return float(self.weights @ np.log(self.chance))
-        n, base = len(self.items), self.n_rows - self.sets.n_sets
-        at = np.linspace(-4 * ANCHOR_WIDTH, 4 * ANCHOR_WIDTH, GRID)
-        prior = -((at / ANCHOR_WIDTH) ** 2) / 2
-        logs = np.zeros((self.sets.n_anchors, GRID))
-        # Items all have the score 0: an answer is about one anchor, or about none.
-        inside = self.sets.members >= n
-        anchor_of, count = np.full(self.n_rows, -1), np.ones(self.n_rows)
-        anchor_of[n : n + self.sets.n_anchors] = np.arange(self.sets.n_anchors)
-        anchor_of[base + self.sets.owners[inside]] = self.sets.members[inside] - n
-        count[base:] = self.sets.sizes
-        count[anchor_of >= 0] -= 1
-        odds = [
-            np.where((anchor_of[rows] >= 0)[:, None], np.exp(-at), 0.0) + count[rows][:, None]
-            for rows in (self.winners, self.losers)
-        ]
-        anchor = np.maximum(anchor_of[self.winners], anchor_of[self.losers])
-        share, totals = odds[0] / (odds[0] + odds[1]), []
-        # Somebody may be careless as well, in which case thresholds hardly matter.
-        plain = (anchor < 0) & ~self.sets.are_ahead(self.losers, n)
-        for node in NODES:
-            lapse = 1 / (1 + np.exp(-LAPSE_ODDS - LAPSE_WIDTH * node))
-            log_p = self.weights[:, None] * np.log(lapse * self.chance[:, None] + (1 - lapse) * share)
-            logs[:] = 0.0
-            np.add.at(logs, anchor[anchor >= 0], log_p[anchor >= 0])
-            of_anchors = np.logaddexp.reduce(logs + prior, axis=1) - np.logaddexp.reduce(prior)
-            others = float(of_anchors.sum() + log_p[plain, 0].sum()) + self._log_chance_of_ties(lapse)
-            totals.append(others - node**2 / 2)
-        return float(np.logaddexp.reduce(totals) - np.logaddexp.reduce(-(NODES**2) / 2))
-
-    def _log_chance_of_ties(self, lapse: float) -> float:
-        """The same of answers that could be ties, over all head starts."""
-        assert self.sets is not None
-        decided = self.sets.are_ahead(self.losers, len(self.items)) & ~self.is_tie
-        n_tied, n_decided = (float(self.weights[some].sum()) for some in (self.is_tie, decided))
-        wins = 1 / (1 + np.exp(np.exp(HEAD_START + HEAD_START_WIDTH * NODES)))
-        logs = n_tied * np.log(lapse / 3 + (1 - lapse) * (1 - 2 * wins))
-        logs += n_decided * np.log(lapse / 3 + (1 - lapse) * wins)
-        return float(np.logaddexp.reduce(logs - NODES**2 / 2) - np.logaddexp.reduce(-(NODES**2) / 2))
+        return log_chance_of(self)
 
     @cached_property
     def questions(self) -> Index:
@@ -204,13 +186,13 @@ class Answers:
         if self.sets is None or not (self.sets.n_sets or self.sets.n_anchors):
             return np.unique(low * self.n_rows + high, return_inverse=True)[1]
         n, base, sets = len(self.items), self.n_rows - self.sets.n_sets, self.sets
-        ends = np.append(sets.starts, len(sets.members))
+        ends, of_scale = np.append(sets.starts, len(sets.members)), sets.scale_of(np.arange(self.n_rows), n)
 
         def things(one: int, other: int) -> tuple[int, ...]:
             if other >= base:
                 return tuple(sorted([one, *sets.members[ends[other - base] : ends[other - base + 1]]]))
-            scale = sets.scales[other - n] if other >= n else -1
-            return (one, other) if scale < 0 else (one, -1 - int(scale))
+            scale = int(of_scale[other])
+            return (one, other) if scale < 0 else (one, -1 - scale)
 
         keys = [things(one, other) for one, other in zip(low.tolist(), high.tolist(), strict=True)]
         known = {key: i for i, key in enumerate(dict.fromkeys(keys))}
@@ -256,19 +238,23 @@ class Answers:
         more = self._rated_pairs(sets)
         return tuple(np.concatenate([a[real], b]) for a, b in zip((winners, losers, of), more, strict=True))  # type: ignore[return-value]
 
-    def ratings(self, sets: RivalSets) -> tuple[Index, Index, Index, Index]:
+    def ratings(self, sets: RivalSets) -> tuple[Index, Index, Vector, Index]:
         """Item, scale, level and one answer of each rating, those of a scale together."""
         n = len(self.items)
-        anchor = np.maximum(self.winners, self.losers) - n
-        is_rating = (anchor >= 0) & (anchor < sets.n_anchors)
-        is_rating &= sets.scales[np.clip(anchor, 0, sets.n_anchors - 1)] >= 0 if sets.n_anchors else False
-        rows = np.flatnonzero(is_rating)
+        high = np.maximum(self.winners, self.losers)
+        scale, place = sets.scale_of(high, n), sets.anchor_of(high, n) + (self.winners < n)
+        rows = np.flatnonzero(scale >= 0)
         # A rating is one more than the thresholds that its item has passed: the last answer of each tells.
-        item, scale = np.minimum(self.winners, self.losers)[rows], sets.scales[anchor[rows]]
-        place = anchor[rows] + (self.winners[rows] < n)
+        item, scale, place = np.minimum(self.winners, self.losers)[rows], scale[rows], place[rows]
+        if sets.cumulative:
+            # Of more than one rating of an item on the same scale, the mean.
+            pairs, of, place_of = np.unique(scale * n + item, return_index=True, return_inverse=True)
+            mass = np.bincount(place_of, self.weights[rows], len(pairs))
+            mean = np.bincount(place_of, self.weights[rows] * place, len(pairs)) / mass
+            return item[of], scale[of], mean, rows[of]
         order = np.lexsort((place, item, scale))
         last = order[np.flatnonzero(np.diff(scale[order] * n + item[order], append=-1))]
-        return item[last], scale[last], place[last], rows[last]
+        return item[last], scale[last], place[last].astype(float), rows[last]
 
     def _rated_pairs(self, sets: RivalSets) -> tuple[Index, Index, Index]:
         """Of each rating and some others on the same scale, the better and the worse item; and its answer."""
@@ -322,7 +308,7 @@ class Answers:
         )
 
     def _only_rows(self, rows: Index, sets: RivalSets) -> Answers:
-        """The same where not all rows are items; anchors stay, whatever is about them."""
+        """The same where not all rows are items; anchors and bands stay, whatever is about them."""
         n, base = len(self.items), self.n_rows - sets.n_sets
         used = np.unique([self.winners[rows], self.losers[rows]])
         kept = used[used >= base] - base
@@ -332,7 +318,7 @@ class Answers:
         place = np.full(self.n_rows, -1, dtype=np.intp)
         place[ends] = np.arange(len(ends))
         single = np.arange(n, base)
-        single = single[(single < n + sets.n_anchors) | np.isin(single, used)]
+        single = single[~sets.are_ahead(single, n) | np.isin(single, used)]
         place[single] = len(ends) + np.arange(len(single))
         place[base + kept] = len(ends) + len(single) + np.arange(len(kept))
         return Answers(

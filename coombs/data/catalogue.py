@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from coombs.data import files, naming, tables
 from coombs.data.cells import yes_no
-from coombs.data.column_roles import MOST_LEVELS, ItemColumn, Roles, item_columns
+from coombs.data.column_roles import MOST_LEVELS, ItemColumn, Roles, has_two_scales, item_columns
 from coombs.data.encoding import (
     CATEGORY,
     LOG,
     NOT_KNOWN,
     NUMBER,
+    SAID,
     YES_NO,
     Encoding,
     FeatureColumn,
@@ -367,6 +368,8 @@ def _learned(column: ItemColumn, cells: NDArray[Any], unit: str, where: Where) -
             )
     gaps = int(is_gap(cells).sum())
     found = FeatureColumn(column.name, column.learned_as, levels, unit, gaps)
+    if column.is_said and found.role in (NUMBER, LOG) and has_two_scales(cells):
+        found = replace(found, scale_by=SAID)
     if not gaps or column.learned_as == CATEGORY:
         return found
     if gaps == len(cells):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,6 +16,7 @@ Signs: TypeAlias = NDArray[np.int8]
 # The last four fields of Comparisons: pairs, y, weights, users.
 Checked: TypeAlias = tuple[Positions, Signs, FloatArray, Names | None]
 
+_RATING = re.compile(r"-?\d+([.,]\d+)?")
 _SKIP = 2
 """The sign of a question that was not answered."""
 _NEITHER = 3
@@ -177,7 +179,22 @@ def answer_columns(columns: Columns, where: Where) -> AnswerColumns:
     if "ranking" in columns:
         said = naming.text(columns["ranking"][0])
         raise InputError(f"The ranking of {where(0)} is {said!r}; it must be like a > b = c > d.")
-    raise InputError(f"The answers have the columns {', '.join(columns)}; needed are {_NEEDED}.")
+    raise InputError(
+        f"The answers have the columns {', '.join(columns)}; needed are {_NEEDED}.{_wide_hint(columns)}"
+    )
+
+
+def _wide_hint(columns: Columns) -> str:
+    """What is to be done with a table of ratings that has a column for each person."""
+    names = [name for name in columns if name not in ("item", "name", "id")]
+    cells = [naming.text(cell).strip() for name in names for cell in columns[name]]
+    filled = [cell for cell in cells if cell]
+    if len(names) == len(columns) or not filled or not all(map(_RATING.fullmatch, filled)):
+        return ""
+    return (
+        f" Ratings with a column for each person ({', '.join(names[:3])}) need a row for each rating: "
+        "in pandas, frame.melt('item', var_name='user', value_name='rating')."
+    )
 
 
 def gives_probabilities(columns: Columns) -> bool:

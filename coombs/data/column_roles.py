@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data import cells, naming
+from coombs.data.dates import is_date
 from coombs.data.encoding import (
     CATEGORY,
     DATE,
@@ -27,7 +28,6 @@ from coombs.data.encoding import (
     NUMBER,
     ORDERED,
     YES_NO,
-    is_date,
     is_gap,
     level_texts,
 )
@@ -62,6 +62,10 @@ DECADES = 100.0
 """The largest of positive numbers over the smallest, from which on a log scale is thought of."""
 FEWEST_ON_LOG = 8
 """Numbers of which it is thought of, at least."""
+DECADE = 10.0
+"""The same ratio, from which on answers may tell whether a log scale predicts them better."""
+FEWEST_VALUES = 5
+"""Different numbers of which they may, at least."""
 
 FEWEST_COUNTED = 5
 """Rows from which on 1, 2, 3, ... is taken for a count of them, whatever the column is called."""
@@ -81,7 +85,7 @@ class ItemColumn:
 
     A feature is learned from as `learned_as` says, a category or an ordered column with these `levels`.
     `reason` is what the sentence says of the cells, where that decided: "is text"; `against` says in a few
-    words what is against learning from text.
+    words what is against learning from text. `is_said`: the user said what it is.
     """
 
     name: str
@@ -93,6 +97,7 @@ class ItemColumn:
     levels: tuple[str, ...] = ()
     reason: str = ""
     against: str = ""
+    is_said: bool = False
 
 
 def item_columns(
@@ -135,7 +140,7 @@ def item_columns(
         if role != "feature":
             learned_as, levels = "", ()
         what = (f"Column {name!r} {reason}{then}.", numbers_items, learned_as, levels, then and reason)
-        found.append(ItemColumn(name, kind, role, *what, against))
+        found.append(ItemColumn(name, kind, role, *what, against, name in roles))
     return tuple(found)
 
 
@@ -231,11 +236,33 @@ def _repeats(column: NDArray[Any]) -> bool:
 
 def _spans_decades(column: NDArray[Any]) -> bool:
     """Whether numbers are positive, over two decades or more, and less lopsided on a log scale."""
-    values = np.array([float(cell) for cell in column if not naming.is_missing(cell)])
-    values = values[np.isfinite(values)]
-    if len(values) < FEWEST_ON_LOG or values.min() <= 0 or values.max() < DECADES * values.min():
+    values = _numbers(column)
+    if len(values) < FEWEST_ON_LOG or not _spans(values, DECADES):
         return False
     return abs(_skewness(np.log(values))) < abs(_skewness(values))
+
+
+def has_two_scales(column: NDArray[Any]) -> bool:
+    """Whether answers may tell if a column of numbers predicts them better on a log scale.
+
+    Examples
+    --------
+    >>> has_two_scales(np.array([1, 2, 4, 9, 20, 40, 90])), has_two_scales(np.array([1, 2, 3, 4, 5]))
+    (True, False)
+    """
+    values = _numbers(column)
+    return len(np.unique(values)) >= FEWEST_VALUES and _spans(values, DECADE)
+
+
+def _numbers(column: NDArray[Any]) -> NDArray[np.float64]:
+    """The finite numbers among the cells."""
+    values = np.array([float(cell) for cell in column if _is_finite(cell)])
+    return values
+
+
+def _spans(values: NDArray[np.float64], ratio: float) -> bool:
+    """Whether numbers are positive, the largest so many times the smallest."""
+    return bool(values.min() > 0 and values.max() >= ratio * values.min())
 
 
 def _skewness(values: NDArray[np.float64]) -> float:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from datetime import UTC, datetime, time
-from typing import NamedTuple
+from datetime import UTC, date, datetime, time
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
 _CLOCK = r"(?:[T,]? ?(?P<clock>\d{1,2}:\d{2}(?::\d{2})?))?"
@@ -104,3 +105,29 @@ def _date(cell: str, day_first: bool) -> datetime:
     clock = match["clock"] or "0:00"
     text = f"{match['year']} {month} {day} {clock if clock.count(':') == 2 else f'{clock}:00'}"
     return datetime.strptime(text, "%Y %m %d %H:%M:%S")
+
+
+def from_days(values: NDArray[np.float64]) -> NDArray[Any]:
+    """Numbers of days since 1970 as dates; as times, to the second, where they are not whole."""
+    whole = np.isclose(values, np.round(values))
+    if whole.all():
+        return np.round(values).astype(np.int64).astype("datetime64[D]")
+    return np.round(values * 86_400).astype(np.int64).astype("datetime64[s]")
+
+
+def date_text(value: float) -> str:
+    """A number of days since 1970 as a date."""
+    return str(np.datetime64(int(np.clip(round(value), -700_000, 2_900_000)), "D"))
+
+
+def is_date(cell: Any) -> bool:
+    """Whether a cell is a date, or text that is one as ISO 8601 writes it."""
+    if isinstance(cell, date | np.datetime64):
+        return True
+    if not isinstance(cell, str) or len(cell.strip()) < len("2026-01-31"):
+        return False
+    try:
+        datetime.fromisoformat(cell.strip())
+    except ValueError:
+        return False
+    return True

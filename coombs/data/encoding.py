@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import date, datetime
+from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from coombs.data import cells as reading
 from coombs.data import naming, tables
+from coombs.data.dates import from_days
 from coombs.data.tables import Columns, FloatArray, InputError, Levels, Names, Where
 
 NUMBER = "number"
@@ -25,6 +26,10 @@ YES_NO = "yes/no"
 DATE = "date"
 LEARNED = (NUMBER, LOG, CATEGORY, ORDERED, YES_NO, DATE)
 """What a column may be learned from as: the whole list."""
+SAID = "said"
+"""What decided on which scale a number is: the user."""
+ANSWERS = "answers"
+"""The same: the answers, which it predicts better so."""
 NOT_KNOWN = "not known"
 """The level of a category's cells that are blank."""
 DAY = np.timedelta64(1, "D")
@@ -46,6 +51,7 @@ class FeatureColumn:
     gaps : how many cells were not known
     fill : what stands, as a number, for a cell that is not known; None where every cell must be
     gaps_of : the column of which this one says, as yes or no, that a cell is not known; or empty
+    scale_by : of a number, what decided on a log scale or none: `SAID`, `ANSWERS`, or empty, the column
 
     Examples
     --------
@@ -61,6 +67,7 @@ class FeatureColumn:
     gaps: int = 0
     fill: float | None = None
     gaps_of: str = ""
+    scale_by: str = ""
 
     @property
     def source(self) -> str:
@@ -77,7 +84,7 @@ class FeatureColumn:
     @property
     def is_plain(self) -> bool:
         """Whether its cells are the numbers that are learned from."""
-        return self.role == NUMBER and self.fill is None and not self.unit
+        return self.role == NUMBER and self.fill is None and not self.unit and not self.scale_by
 
     def encode(self, cells: NDArray[Any], where: Where) -> FloatArray:
         """(n, k) numbers of these cells; a level that is not among those known is 0 in all columns."""
@@ -145,7 +152,7 @@ class FeatureColumn:
             last = len(self.levels) - 1
             return _objects(self.levels[int(np.clip(round(value), 0, last))] for value in values[:, 0])
         if self.role == DATE:
-            return _dates(values[:, 0])
+            return from_days(values[:, 0])
         result: NDArray[Any] = self.shown(values[:, 0])
         return result
 
@@ -176,6 +183,8 @@ class FeatureColumn:
         }.get(self.role, NUMBER if self.role == LOG else self.role)
         unit = f" in {self.unit}" if self.unit else ""
         scale = ", on a log scale" if self.role == LOG else ""
+        if self.scale_by == ANSWERS:
+            scale = f"{scale or ', not on a log scale'}, as that predicts these answers better"
         return f"{what}{unit}{scale}"
 
     def axis_name(self, name: str) -> str:
@@ -382,31 +391,6 @@ def _day(cell: Any, name: str, where: Where, i: int) -> float:
         ) from error
 
 
-def _dates(values: FloatArray) -> NDArray[Any]:
-    whole = np.isclose(values, np.round(values))
-    if whole.all():
-        return np.round(values).astype(np.int64).astype("datetime64[D]")
-    return np.round(values * 86_400).astype(np.int64).astype("datetime64[s]")
-
-
-def date_text(value: float) -> str:
-    """A number of days since 1970 as a date."""
-    return str(np.datetime64(int(np.clip(round(value), -700_000, 2_900_000)), "D"))
-
-
-def is_date(cell: Any) -> bool:
-    """Whether a cell is a date, or text that is one as ISO 8601 writes it."""
-    if isinstance(cell, date | np.datetime64):
-        return True
-    if not isinstance(cell, str) or len(cell.strip()) < len("2026-01-31"):
-        return False
-    try:
-        datetime.fromisoformat(cell.strip())
-    except ValueError:
-        return False
-    return True
-
-
 def _rounded(values: Any) -> Any:
     """Numbers with 13 digits."""
     sizes = 10.0 ** (12 - np.floor(np.log10(values)))
@@ -436,13 +420,15 @@ def _column(data: Mapping[str, Any]) -> FeatureColumn:
     given = dict(data)
     levels = given.pop("levels", [])
     one = FeatureColumn(levels=tuple(levels), **given)
-    texts = (one.name, one.role, one.unit, one.gaps_of, *one.levels)
+    texts = (one.name, one.role, one.unit, one.gaps_of, one.scale_by, *one.levels)
     if not isinstance(levels, list) or not all(isinstance(text, str) for text in texts):
         raise ValueError("names, roles, units and levels must be texts")
     if one.role not in LEARNED or (one.role in (CATEGORY, ORDERED)) != bool(levels):
         raise ValueError(f"column {one.name!r} is {one.role!r} with {len(levels)} levels")
     if one.fill is not None and not (isinstance(one.fill, float | int) and math.isfinite(one.fill)):
         raise ValueError(f"fill of column {one.name!r} is {one.fill!r}")
+    if one.scale_by not in ("", *([SAID, ANSWERS] if one.role in (NUMBER, LOG) else [])):
+        raise ValueError(f"scale_by of column {one.name!r} is {one.scale_by!r}")
     if type(one.gaps) is not int or one.gaps < 0:
         raise ValueError(f"gaps of column {one.name!r} is {one.gaps!r}")
     return one

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import betaln
+from scipy.special import betaln, gammaln
 
-from coombs.data.rival_sets import ANCHOR_WIDTH, RivalSets
+from coombs.data.thresholds import ANCHOR_WIDTH
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from coombs.data.answers import Answers
     from coombs.data.graph import Index, Vector
+    from coombs.data.rival_sets import RivalSets
 
 GRID = 121
 """Points of integrals over an anchor's score."""
@@ -76,13 +79,42 @@ def held_out_of(answers: Answers) -> HeldOut:
 
 
 def _base_rates(answers: Answers, sets: RivalSets) -> Vector:
-    """The chance of each answer; of thresholds and ties, by how many of the others pass and are tied."""
+    """The chance of each answer; of ratings and ties, by how many of the others are such."""
     result, n = answers.chance.copy(), len(answers.items)
-    anchor = np.maximum(answers.winners, answers.losers) - n
-    rated = np.flatnonzero((anchor >= 0) & (anchor < sets.n_anchors))
-    rated = rated[sets.scales[anchor[rated]] >= 0]
-    at, passed, weights = anchor[rated], answers.winners[rated] < n, answers.weights[rated]
-    counts = np.array([np.bincount(at, weights * way, sets.n_anchors) for way in (passed, ~passed)])
+    high, passed = np.maximum(answers.winners, answers.losers), answers.winners < n
+    rated = np.flatnonzero(sets.scale_of(high, n) >= 0)
+    anchor, passed, weights = sets.anchor_of(high[rated], n), passed[rated], answers.weights[rated]
+    if sets.cumulative:
+        result[rated] = _level_rates(anchor + passed, sets.scales[anchor], sets.scales, weights)
+    else:
+        result[rated] = _passing_rates(anchor, passed, sets.n_anchors, weights)
+    # Where a tie was possible: by how many of the other such answers are ties.
+    tied = answers.is_tie
+    decided = sets.are_ahead(answers.losers, n) & ~tied
+    yes, no = (float(answers.weights[some].sum()) + 0.5 for some in (tied, decided))
+    for some, rest, other, ways in ((tied, yes, no, 1), (decided, no, yes, 2)):
+        w = answers.weights[some]
+        result[some] = np.exp((betaln(rest, other) - betaln(rest - w, other)) / w) / ways
+    return result
+
+
+def _level_rates(place: Index, scale: Index, scales: Index, weights: Vector) -> Vector:
+    """Of each rating, by how many others on its scale are of its level; no level is impossible.
+
+    `place` is one more than the last threshold passed.
+    """
+    # Levels of a scale follow those of the one before it, one more than it has thresholds.
+    at = place + scale
+    n_levels = (np.bincount(scales[scales >= 0]) + 1)[scale]
+    own, whole = np.bincount(at, weights)[at] + 0.5, np.bincount(scale, weights)[scale] + n_levels / 2
+    logs = gammaln(own) - gammaln(own - weights) - gammaln(whole) + gammaln(whole - weights)
+    result: Vector = np.exp(logs / weights)
+    return result
+
+
+def _passing_rates(at: Index, passed: NDArray[np.bool_], n_anchors: int, weights: Vector) -> Vector:
+    """Of each threshold passed or not, by how many others pass it."""
+    counts = np.array([np.bincount(at, weights * way, n_anchors) for way in (passed, ~passed)])
     grid = np.linspace(-4 * ANCHOR_WIDTH, 4 * ANCHOR_WIDTH, GRID)
     sides = -np.logaddexp(0, grid), -np.logaddexp(0, -grid)
     prior = -((grid / ANCHOR_WIDTH) ** 2) / 2
@@ -95,12 +127,5 @@ def _base_rates(answers: Answers, sets: RivalSets) -> Vector:
 
     whole = evidence(counts[0][at], counts[1][at])
     without = evidence(counts[0][at] - weights * passed, counts[1][at] - weights * ~passed)
-    result[rated] = np.exp((whole - without) / weights)
-    # Where a tie was possible: by how many of the other such answers are ties.
-    tied = answers.is_tie
-    decided = sets.are_ahead(answers.losers, n) & ~tied
-    yes, no = (float(answers.weights[some].sum()) + 0.5 for some in (tied, decided))
-    for some, rest, other, ways in ((tied, yes, no, 1), (decided, no, yes, 2)):
-        w = answers.weights[some]
-        result[some] = np.exp((betaln(rest, other) - betaln(rest - w, other)) / w) / ways
+    result: Vector = np.exp((whole - without) / weights)
     return result

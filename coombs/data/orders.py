@@ -2,9 +2,9 @@
 
 What each says of the items is compiled here into answers about two rows (rival_sets.py): a choice is better
 than the best of its rivals, a ranking is one choice after the other (Plackett and Luce), the worst of a set
-is worse than the worst of the rest, and a rating passes one threshold after the other of its person's scale
-until it does not (a sequential ordinal model). Where pairs are tied, who wins does so
-against a head start.
+is worse than the worst of the rest, and a rating is the number of thresholds of its person's scale that the
+item passes, all with one noise (a cumulative ordinal model). Where pairs are tied, who wins does so against a
+head start.
 """
 
 from __future__ import annotations
@@ -284,21 +284,18 @@ class Ratings:
             levels[rows] = np.searchsorted(ends, given[rows])
         return replace(self, levels=levels, values=np.arange(float(GROUPS)))
 
-    def thresholds(self, first: int) -> tuple[Index, Index, Vector, Index]:
-        """Winners, losers and weights of the thresholds passed and not; and the scale of each threshold.
+    def thresholds(self) -> tuple[Index, Index, Index]:
+        """The scale of each threshold, and of each rating the row it is about and whether the item wins.
 
-        Thresholds are rows from `first` on.
+        Rows are thresholds, counted from 0, and then the bands between those of a scale. The lowest rating
+        does not pass the first threshold, the highest passes the last, and others are in a band.
         """
         scales, n_steps = self.scales, len(self.values) - 1
         n_scales = int(scales.max(initial=-1)) + 1
-        steps = np.minimum(self.levels + 1, n_steps)
-        of = np.repeat(np.arange(len(self)), steps)
-        step = np.arange(len(of)) - np.repeat(np.cumsum(steps) - steps, steps)
-        anchor = first + scales[of] * n_steps + step
-        passed = step < self.levels[of]
-        winners = np.where(passed, self.items[of], anchor)
-        losers = np.where(passed, anchor, self.items[of])
-        return winners, losers, self.weights[of], np.repeat(np.arange(n_scales), n_steps)
+        is_low, is_high = self.levels == 0, self.levels == n_steps
+        band = n_scales * n_steps + scales * (n_steps - 1) + self.levels - 1
+        rows = np.where(is_low | is_high, scales * n_steps + is_high * (n_steps - 1), band)
+        return np.repeat(np.arange(n_scales), n_steps), rows, ~is_low
 
 
 Pairs: TypeAlias = "tuple[Index, Index, Vector]"
@@ -311,14 +308,25 @@ def events(pairs: Pairs, ties: Pairs, orders: Orders | None, ratings: Ratings | 
     has_none = any(chosen == NONE or NONE in rivals for chosen, rivals, _, _ in choices)
     scales = np.full(int(has_none), -1)
     parts = []
+    ahead, of_scale, n_bands = NO_ROWS, NO_ROWS, 0
+    if ratings is not None and len(ratings.values) == 1:
+        # One rating for everything says nothing.
+        ratings = None
     if ratings is not None:
-        won, lost, mass, of_scale = ratings.in_few_levels().thresholds(n_items + len(scales))
+        few = ratings.in_few_levels()
+        of_scale, rated, wins = few.thresholds()
+        n_bands = len(of_scale) - len(np.unique(of_scale))
         scales = np.concatenate([scales, of_scale])
-        parts.append((won, lost, mass))
-    ahead, first = NO_ROWS, n_items + len(scales)
+    first = n_items + len(scales)
     if len(ties[0]):
         ahead, pairs = _with_ties(pairs, ties, first)
         first += len(ahead)
+    if ratings is not None:
+        # Bands come after the items ahead.
+        rows = n_items + len(scales) - len(of_scale) + rated + len(ahead) * (rated >= len(of_scale))
+        ends = np.where(wins, few.items, rows), np.where(wins, rows, few.items)
+        parts.append((*ends, few.weights))
+        first += n_bands
     known = dict[tuple[float, tuple[int, ...]], int]()
     winners, losers, weights = [], [], []
     for chosen, rivals, sign, weight in choices:
@@ -336,7 +344,7 @@ def events(pairs: Pairs, ties: Pairs, orders: Orders | None, ratings: Ratings | 
     members = [member for _, some in known for member in some]
     sizes = np.array([len(some) for _, some in known], dtype=np.intp)
     signs = np.array([sign for sign, _ in known], dtype=float)
-    sets = RivalSets(scales, np.array(members, dtype=np.intp), np.cumsum(sizes) - sizes, signs, ahead)
+    sets = RivalSets(scales, np.array(members, dtype=np.intp), np.cumsum(sizes) - sizes, signs, ahead, True)
     all_winners, all_losers, all_weights = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return Events(all_winners, all_losers, all_weights, sets)
 

@@ -7,6 +7,10 @@ pair, c and a row for all of R (Plackett and Luce). The worst of a set has s_R =
 Where ties are possible, i is said to be better than j if it is so even with a head start h > 0 of j (Rao and
 Kupper, 1967): with probability sigma(s_j - h - s_i), an answer about i and a row for j ahead. Of a tie both
 rows are of items ahead, and its probability is what remains. h is learned.
+
+A rating is between two thresholds t > t' of its person's scale with probability sigma(t - s) - sigma(t' - s):
+a tie of the item and a row half-way between the two, the head start being half of the gap. The lowest and the
+highest rating are answers about the item and one threshold (thresholds.py).
 """
 
 from __future__ import annotations
@@ -17,6 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from coombs.data.thresholds import Thresholds
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
@@ -24,10 +30,10 @@ if TYPE_CHECKING:
     from coombs.data.graph import Index, Matrix, Vector
 
 
-ANCHOR_WIDTH = 3.0
-"""Prior deviation of the score of an anchor (a threshold of a scale, "none of these", ties), in logits."""
 WIDEST = 60.0
 """Scores that differ by less, in logits, have odds that can be added up in single precision."""
+WIDEST_DOUBLE = 600.0
+"""The same in double precision."""
 NO_ROWS = np.zeros(0, dtype=np.intp)
 """Where nothing is tied."""
 
@@ -44,6 +50,15 @@ class Choices(NamedTuple):
     signs: Vector
 
 
+class BandRatings(NamedTuple):
+    """Ratings between two thresholds: the members (P, 3) are the item and the thresholds, all `present`."""
+
+    rows: Index
+    members: Index
+    present: NDArray[np.bool_]
+    chance: Vector
+
+
 class Shares(NamedTuple):
     """Of sets of rivals: each row's odds and the sets' totals; without totals, the shares of the members."""
 
@@ -56,9 +71,11 @@ class RivalSets:
     """Sets of rows, one after the other in `members`, set q from `starts[q]` on; and rows beyond the items.
 
     Rows are the items, then anchors (a threshold of somebody's rating scale, or "none of these"), then the
-    items that are once more there with a head start, which are `ahead`, then the sets themselves. `scales`
-    says of each anchor which rating scale it belongs to, -1 if none. `signs` are 1 for a set that stands for
-    its best, -1 for one that stands for its worst.
+    items that are once more there with a head start, which are `ahead`, then the bands between neighbouring
+    thresholds, then the sets themselves. `scales` says of each anchor which rating scale it belongs to, -1 if
+    none. `signs` are 1 for a set that stands for its best, -1 for one that stands for its worst. Where
+    ratings are not `cumulative`, as in older fits, an item passes one threshold after the other, each with
+    noise of its own, and there are no bands.
     """
 
     scales: Index
@@ -66,6 +83,7 @@ class RivalSets:
     starts: Index
     signs: Vector
     ahead: Index = field(default_factory=NO_ROWS.copy)
+    cumulative: bool = False
 
     @property
     def n_anchors(self) -> int:
@@ -79,13 +97,30 @@ class RivalSets:
 
     @property
     def n_single(self) -> int:
-        """How many rows are neither items nor sets: the anchors and the items ahead."""
-        return len(self.scales) + len(self.ahead)
+        """How many rows are neither items nor sets: the anchors, the items ahead and the bands."""
+        return len(self.scales) + len(self.ahead) + len(self.bands)
 
     @property
     def n_rows(self) -> int:
         """How many rows are no items."""
         return self.n_single + self.n_sets
+
+    @cached_property
+    def bands(self) -> Index:
+        """The first of the two anchors that each band is between."""
+        if not self.cumulative:
+            return NO_ROWS
+        return np.flatnonzero((self.scales[:-1] == self.scales[1:]) & (self.scales[1:] >= 0))
+
+    @cached_property
+    def thresholds(self) -> Thresholds:
+        """How the anchors' scores come from unknowns."""
+        return Thresholds.of(self.scales, self.cumulative)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether there are anchors whose scores are not linear in their unknowns."""
+        return bool(len(self.bands))
 
     @cached_property
     def sizes(self) -> Index:
@@ -99,13 +134,23 @@ class RivalSets:
 
     def extended(self, scores: Matrix, head_start: Vector | None = None) -> tuple[Matrix, Shares]:
         """Scores of all rows, from (n, C) those of items and anchors; and each member's share of its set."""
+        n = len(scores) - self.n_anchors
         if len(self.ahead):
             ahead = scores.take(self.ahead, axis=0)
             scores = np.concatenate([scores, ahead if head_start is None else ahead - head_start])
+        if len(self.bands):
+            scores = np.concatenate([scores, self.middles(scores, n)])
         if not self.n_sets:
             return scores, Shares(scores[:0], None)
-        if np.ptp(scores, axis=0).max() < WIDEST:
-            return self._extended_at_once(scores)
+        lowest, highest = scores.min(axis=0), scores.max(axis=0)
+        widest = float((highest - lowest).max())
+        if widest < WIDEST:
+            return self._extended_at_once(scores, lowest, highest)
+        if widest < WIDEST_DOUBLE:
+            whole, shares = self._extended_at_once(
+                *(part.astype(float) for part in (scores, lowest, highest))
+            )
+            return whole.astype(scores.dtype), shares
         sign = np.repeat(self.signs, self.sizes).astype(scores.dtype)[:, None]
         values = -sign * scores.take(self.members, axis=0)
         highest = np.maximum.reduceat(values, self.starts, axis=0)
@@ -117,16 +162,19 @@ class RivalSets:
         own = -self.signs.astype(scores.dtype)[:, None] * (np.log(totals) + highest)
         return np.concatenate([scores, own]), Shares(values, None)
 
-    def _extended_at_once(self, scores: Matrix) -> tuple[Matrix, Shares]:
+    def _extended_at_once(self, scores: Matrix, lowest: Vector, highest: Vector) -> tuple[Matrix, Shares]:
         """The same where no score is so far from another that its odds vanish: sums of the items' odds."""
-        ends, signs = scores.min(axis=0), self.signs.astype(scores.dtype)[:, None]
-        odds = np.exp(ends - scores)
-        own = np.broadcast_to(ends, (self.n_sets, scores.shape[1]))
+        odds = np.exp(lowest - scores)
         if self._has_worst:
-            highest = scores.max(axis=0)
-            odds, own = np.concatenate([odds, np.exp(scores - highest)]), np.where(signs > 0, ends, highest)
+            odds = np.concatenate([odds, np.exp(scores - highest)])
         totals = self._of_sets(len(scores), scores.dtype) @ odds
-        return np.concatenate([scores, own - signs * np.log(totals)]), Shares(odds, totals)
+        own = np.log(totals)
+        if self._has_worst:
+            signs = self.signs.astype(scores.dtype)[:, None]
+            own = np.where(signs > 0, lowest, highest) - signs * own
+        else:
+            np.subtract(lowest, own, out=own)
+        return np.concatenate([scores, own]), Shares(odds, totals)
 
     @cached_property
     def _has_worst(self) -> bool:
@@ -148,17 +196,62 @@ class RivalSets:
         """Slopes along the scores of items and anchors, from those along all rows: the transpose."""
         n, result = len(slopes) - self.n_sets, slopes
         if self.n_sets and shares.totals is not None:
-            of_odds = shares.odds * (self._of_sets(n, slopes.dtype).T @ (slopes[n:] / shares.totals))
+            members = self._of_sets(n, shares.totals.dtype).T
+            of_odds = (shares.odds * (members @ (slopes[n:] / shares.totals))).astype(
+                slopes.dtype, copy=False
+            )
             result = slopes[:n] + of_odds[:n]
             if self._has_worst:
                 result += of_odds[n:]
         elif self.n_sets:
             of_members = shares.odds * slopes[n:].take(self.owners, axis=0)
             result = slopes[:n] + self._incidence(n, slopes.dtype) @ of_members
+        if len(self.bands):
+            n -= len(self.bands)
+            half, result = result[n:] / 2, result[:n].copy()
+            first = n - len(self.ahead) - self.n_anchors + self.bands
+            # No two bands have the same first threshold.
+            result[first] += half
+            result[first + 1] += half
         if len(self.ahead):
             n -= len(self.ahead)
             again, result = result[n:], result[:n].copy()
             result[self.ahead] += again
+        return result
+
+    def middles(self, scores: Matrix, n: int) -> Matrix:
+        """Scores half-way between the two thresholds of each band; n rows are items."""
+        result: Matrix = (scores[n + self.bands] + scores[n + self.bands + 1]) / 2
+        return result
+
+    def half_gaps(self, scores: Matrix, n: int) -> Matrix:
+        """Half of the gap of each band; n rows are items."""
+        result: Matrix = (scores[n + self.bands] - scores[n + self.bands + 1]) / 2
+        return result
+
+    def band_of(self, rows: Index, n: int) -> Index:
+        """The band that each row is, -1 if it is none; n rows are items."""
+        at = rows - (n + self.n_anchors + len(self.ahead))
+        return np.where((at >= 0) & (at < len(self.bands)), at, -1)
+
+    def anchor_of(self, rows: Index, n: int) -> Index:
+        """The anchor that each row is, of a band the first of its two, -1 if it is none; n rows are items."""
+        anchor, band = rows - n, self.band_of(rows, n)
+        found = np.where((anchor >= 0) & (anchor < self.n_anchors), anchor, -1)
+        return np.where(band >= 0, np.append(self.bands, -1)[band], found)
+
+    def scale_of(self, rows: Index, n: int) -> Index:
+        """The rating scale that each row is of, -1 if it is of none; n rows are items."""
+        return np.append(self.scales, -1)[self.anchor_of(rows, n)]
+
+    def counts(self, n: int) -> Vector:
+        """How many things each row stands for where somebody answers at random; n rows are items."""
+        result, rows = np.ones(n + self.n_rows), np.arange(n + self.n_rows)
+        result[self.are_ahead(rows, n)] = 2
+        result[n + self.n_single :] = self.sizes
+        if self.cumulative:
+            scale = self.scale_of(rows, n)
+            result[scale >= 0] = np.bincount(self.scales[self.scales >= 0])[scale[scale >= 0]]
         return result
 
     def items_of(self, rows: Index, n: int) -> Index:

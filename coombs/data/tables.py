@@ -48,6 +48,10 @@ class InputError(ValueError):
     """
 
 
+class UnknownItemError(InputError):
+    """A name that no item has."""
+
+
 class Levels(NamedTuple):
     """Columns that are 0 but for one value: blocks of them, and the value that each block has.
 
@@ -412,7 +416,7 @@ def _unknown(texts: list[str], rows: NDArray[np.intp], names: list[str], where: 
     hint = f"did you mean {close[0]!r}?" if close else f"the items are {known}."
     unknown = len({texts[i] for i in rows})
     total = f" ({unknown} unknown names in all)" if unknown > 1 else ""
-    return InputError(f"Unknown item {first!r} in {where(int(rows[0]))}{total}; {hint}")
+    return UnknownItemError(f"Unknown item {first!r} in {where(int(rows[0]))}{total}; {hint}")
 
 
 def refuse_repeats(names: list[str], noun: str) -> None:

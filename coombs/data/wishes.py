@@ -99,12 +99,12 @@ class Wishes(NamedTuple):
 def parse(text: str, features: Sequence[str]) -> Wish:
     """A wish as somebody writes it; InputError where it is none."""
     written = naming.text(text).strip().translate(_SIGNS)
-    # The longest first: "size of kitchen" is not "size".
-    name = next((one for one in sorted(features, key=len, reverse=True) if _begins(written, one)), None)
+    name = _feature(written, features)
     if name is None:
         known = ", ".join(features) or "none, as the items have no features"
         raise InputError(
-            f"The wish {written!r} begins with no feature; write it {FORMS}. Features are: {known}."
+            f"The wish {written!r} begins with no feature; write it {FORMS}. Features are: {known}. "
+            "Of a column that is only shown, say first that it is a category, by its role."
         )
     rest = written[len(name) :].strip()
     if (word := rest.removeprefix(":").strip().lower()) in SIGNS:
@@ -116,9 +116,26 @@ def parse(text: str, features: Sequence[str]) -> Wish:
     return Wish(name, form, value)
 
 
+def _feature(written: str, features: Sequence[str]) -> str | None:
+    """The feature that a wish begins with; capital letters count only where they tell two features apart."""
+    # The longest first: "size of kitchen" is not "size".
+    longest = sorted(features, key=len, reverse=True)
+    exact = next((one for one in longest if _begins(written, one)), None)
+    if exact is not None:
+        return exact
+    lowered = written[: max(map(len, features), default=0)].lower()
+    alike = [one for one in longest if lowered.startswith(one.lower()) and _goes_on(written[len(one) :])]
+    alike = [one for one in alike if len(one) == len(alike[0])]
+    return alike[0] if len(alike) == 1 else None
+
+
 def _begins(written: str, feature: str) -> bool:
-    rest = written[len(feature) :]
-    return written.startswith(feature) and bool(re.match(r"\s*([:<>=!]|(more|less)\s*$)", rest, re.I))
+    return written.startswith(feature) and _goes_on(written[len(feature) :])
+
+
+def _goes_on(rest: str) -> bool:
+    """Whether a direction or a limit follows."""
+    return bool(re.match(r"\s*([:<>=!]|(more|less)\s*$)", rest, re.I))
 
 
 def wishes_of(given: Sequence[str] | str, table: ItemTable) -> Wishes:
@@ -230,8 +247,12 @@ def _number(wish: Wish, column: FeatureColumn) -> float:
         return value
     common = common_unit(Counter({column.unit: 2, found.unit: 1})) if column.unit else None
     if common is None or common[0] != column.unit:
-        unit = f"in {column.unit}" if column.unit else "a bare number, as the column's cells are"
-        raise InputError(f"The value of the wish '{wish}' must be {unit}.")
+        if not column.unit and found.unit.lower() in re.findall(r"[^\W_]+|[%$€£]", column.name.lower()):
+            # The unit is in the name of the column: "rent (EUR)".
+            return value
+        unit = f"in {column.unit}" if column.unit else "a bare number, as the column's cells are:"
+        bare = "" if column.unit else f" write '{wish.feature} {wish.form} {value:g}'"
+        raise InputError(f"The value of the wish '{wish}' must be {unit}{bare}.")
     return value * common[1][found.unit]
 
 

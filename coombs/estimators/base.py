@@ -110,6 +110,7 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
         if not data.is_decided:
             raise InputError("No answer says of two items which is better; at least one must.")
         standardize = self.standardize or (self._standardizes_categories and any(data.levels.present))
+        data = self._on_better_scales(data)
         scaler = Scaler.of(data.items, standardize, drop_constant=self._drop_constant, levels=data.levels)
         check_alike(data, scaler)
         fit = self._learn(self._collected(data, scaler), scaler)
@@ -119,6 +120,10 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
         if not isinstance(X, Comparisons) and _ndim(X) == 3:
             self.item_table_ = None if self.items is None else item_table(self.items)
         return self
+
+    def _on_better_scales(self, data: Comparisons) -> Comparisons:
+        """The same with numbers on the scales that predict the answers better, if these are looked for."""
+        return data
 
     def _collected(self, data: Comparisons, scaler: Scaler) -> Answers:
         """What is learned from: of choices, rankings and ratings, what they say of every two items."""
@@ -352,7 +357,8 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
     def _table(self, items: TableLike) -> ItemTable:
         """These items, or the fitted ones, checked, their features in the order of the fit."""
         given, model = self._given(items), self.model_
-        return table_for(given, model.feature_names, len(model.ideal_point), model.encoding)
+        means = self._scaler.centre if self.standardize else None
+        return table_for(given, model.feature_names, len(model.ideal_point), model.encoding, means)
 
     def _given(self, items: TableLike) -> TableLike:
         """These items, or the fitted ones."""

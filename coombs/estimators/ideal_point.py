@@ -12,9 +12,11 @@ import numpy as np
 
 from coombs.data.comparisons import Comparisons
 from coombs.data.directions import Directions
+from coombs.data.log_scales import on_scale_of
 from coombs.data.tables import InputError
 from coombs.data.wishes import keeping, wishes_of
 from coombs.estimators.base import Fit
+from coombs.estimators.better_scales import about, on_better_scales
 from coombs.estimators.fitted import TasteFit, estimate
 from coombs.estimators.parameters import check_auto_or_number, check_choice
 from coombs.estimators.taste import KindScore, TasteEstimator
@@ -66,6 +68,8 @@ class IdealPoint(TasteEstimator):
     wishes : what the person declares, which is obeyed: directions, as "price: less" (cheaper is never worse)
         or "size: more", and limits, as "price <= 1500", "town != harbour" or "balcony = yes": items outside
         them come last, and answers that the limits decide are not learned from
+    scales : "auto" puts positive numbers, of which nobody said whether they are on a log scale, on the scale
+        that predicts the answers better, by the evidence; "given" leaves them as they are
     standardize : scale the features inside (results stay in the user's units), as the prior assumes; False
         where their units are already alike and their spreads mean something
     random_state : seed or generator of the sampler
@@ -103,6 +107,7 @@ class IdealPoint(TasteEstimator):
         item_effects: str | bool = "auto",
         lapse: str | float = "auto",
         wishes: Sequence[str] = (),
+        scales: str = "auto",
         standardize: bool = True,
         random_state: Any = 0,
     ) -> None:
@@ -110,6 +115,7 @@ class IdealPoint(TasteEstimator):
         self.metric = metric
         self.item_effects, self.lapse = item_effects, lapse
         self.wishes = wishes
+        self.scales = scales
         self.standardize = standardize
         self.random_state = random_state
 
@@ -117,6 +123,7 @@ class IdealPoint(TasteEstimator):
         super()._check_parameters()
         check_choice(self, "metric", (*METRICS, "smooth", "auto"))
         check_choice(self, "item_effects", ("auto", True, False))
+        check_choice(self, "scales", ("auto", "given"))
         check_auto_or_number(self, "lapse", -1e-300, 1.0, "a number from 0 to less than 1")
 
     def _fit_answers(self, answers: Answers, rng: np.random.Generator) -> TasteFit:
@@ -138,6 +145,9 @@ class IdealPoint(TasteEstimator):
         if not wanted and self.item_effects == "auto" and _lacks_effects(mixture):
             mixture = Mixture((*mixture.parts, part(mixture.described.main.name, True)))
         return estimate(mixture if effort is WHOLE else mixture.extended(rng), answers)
+
+    def _on_better_scales(self, data: Comparisons) -> Comparisons:
+        return data if self.scales == "given" else on_better_scales(data)
 
     @property
     def _lapse(self) -> float | None:
@@ -198,6 +208,7 @@ class IdealPoint(TasteEstimator):
         self._check_parameters()
         old = self._data
         new = self._comparisons(X, y, sample_weight, self.item_table_)
+        new = about(new, on_scale_of(new.item_table, self.model_.encoding))
         if not np.array_equal(new.items, old.items):
             raise InputError("The new answers are about other items; fit to all answers instead.")
         data = Comparisons.concatenate([old, new])

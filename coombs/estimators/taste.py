@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from coombs.data.log_scales import on_scale_of
 from coombs.data.tables import InputError
 from coombs.data.wishes import wishes_of
 from coombs.estimators.base import Fit, PairEstimator
@@ -277,6 +278,7 @@ class TasteEstimator(PairEstimator):
 
     def _distance_of(self, table: ItemTable) -> FloatArray:
         """Of a table's items, the effects of those that are known included."""
+        table = on_scale_of(table, self.model_.encoding)
         distance = self.model_.distance(table)
         # Of items without features, the effects are all that there is.
         effects = self._effects_of(table) if self.n_features_in_ else None

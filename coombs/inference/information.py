@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit, softmax
 
-from coombs.data.answers import HEAD_START_WIDTH, LAPSE_WIDTH
+from coombs.data.answer_chance import HEAD_START_WIDTH, LAPSE_WIDTH
 from coombs.data.graph import ComparisonGraph
 
 if TYPE_CHECKING:
@@ -70,6 +70,10 @@ def information_pairs(target: Target, y: Vector) -> InformationPairs:
     if target.has_ties:
         found = _with_ties(target, found, rows, at)
     parts = []
+    if target.sets.cumulative:
+        rated = target.sets.scale_of(np.maximum(graph.winners, graph.losers), n) >= 0
+        parts = [_of_ratings(target, np.flatnonzero(rated), rows, float(at.lapse[0]))]
+        found = replace(found, size=np.where(rated, 0.0, found.size))
     for some in target.sets.choices(found.one, found.other, base):
         values = np.where(some.present, -some.signs[:, None] * rows[some.members], -np.inf)
         odds = softmax(values, axis=1)
@@ -78,7 +82,34 @@ def information_pairs(target: Target, y: Vector) -> InformationPairs:
         real = size > 0
         one, other, none = some.members[:, a][real], some.members[:, b][real], np.zeros(int(real.sum()))
         parts.append(InformationPairs(one, other, size[real], none, none))
-    return found.only(np.flatnonzero(np.maximum(found.one, found.other) < base)).joined(parts)
+    kept = (np.maximum(found.one, found.other) < base) & (found.size > 0)
+    return found.only(np.flatnonzero(kept)).joined(parts)
+
+
+def _of_ratings(target: Target, rated: Index, rows: Vector, lapse: float) -> InformationPairs:
+    """Of ratings: the curvature of each, as it was given, along the item and the thresholds beside it.
+
+    With margins a to the lower threshold and b to the upper one, log q = log sigma(a) + log sigma(-b) +
+    log(1 - e^(b - a)); with lapses, it counts for as much as the rating is not one.
+    """
+    assert target.sets is not None
+    n, graph, sets = len(target.items), target.graph, target.sets
+    winners, losers, weights = graph.winners[rated], graph.losers[rated], target.weights[rated]
+    high, item = np.maximum(winners, losers), np.minimum(winners, losers)
+    anchor, band = n + sets.anchor_of(high, n), sets.band_of(high, n) >= 0
+    above = np.where(band, anchor + 1, anchor)
+    gap = np.where(band, rows[anchor] - rows[above], 1.0)
+    sigma = expit(rows[[anchor, above]] - rows[item])
+    q = np.where(band, sigma[0] - sigma[1], np.where(winners < n, sigma[0], 1 - sigma[0]))
+    careful = weights * (1 - lapse) * q / (lapse / (1 + sets.counts(n)[high]) + (1 - lapse) * q)
+    curved = careful * sigma * (1 - sigma)
+    of_gap = careful[band] / (4 * np.sinh(gap[band] / 2) ** 2)
+    ends = (
+        np.concatenate([item, item[band], anchor[band]]),
+        np.concatenate([anchor, above[band], above[band]]),
+    )
+    size = np.concatenate([curved[0], curved[1][band], of_gap])
+    return InformationPairs(*ends, size, np.zeros(len(size)), np.zeros(len(size)))
 
 
 def _with_ties(

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
-from scipy.sparse import diags_array
+from scipy.sparse import block_diag, csr_array, diags_array, eye_array
 
-from coombs.data.rival_sets import ANCHOR_WIDTH
 from coombs.inference.information import information_pairs
 from coombs.inference.levels import WithLevels
 from coombs.inference.target import EFFECT_WIDTH, ScoreParameters
@@ -21,8 +20,6 @@ from coombs.programs.program import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.inference.information import InformationPairs
@@ -207,16 +204,20 @@ def with_widths(target: Target, y: Vector, root: Matrix) -> Any:
     """The features' root, then the deviation of each effect and of each anchor given all else."""
     if not target.effects and not target.n_anchors:
         return root
-    sizes = own_sizes(target, y)
-    kept = sizes > 0
-    each = information_pairs(target, y).of_each(len(sizes))
-    return _Blocks(root, 1 / np.sqrt(1 + sizes[kept] ** 2 * each[kept]))
+    slopes = own_slopes(target, y)
+    each = information_pairs(target, y).of_each(slopes.shape[0])
+    return _Blocks(root, 1 / np.sqrt(1 + (slopes**2).T @ each))
 
 
-def own_sizes(target: Target, y: Vector) -> Vector:
-    """What an unknown of its own counts for in the score of each item and anchor; zero if it has none."""
-    size = np.exp(target.effect_size + EFFECT_WIDTH * y[target.n_features]) if target.effects else 0.0
-    return np.concatenate([np.full(len(target.items), size), np.full(target.n_anchors, ANCHOR_WIDTH)])
+def own_slopes(target: Target, y: Vector) -> csr_array:
+    """(rows, unknowns) what unknowns of its own count for in the score of each item and anchor."""
+    effects, anchors = csr_array((len(target.items), 0)), csr_array((0, 0))
+    if target.effects:
+        size = np.exp(target.effect_size + EFFECT_WIDTH * y[target.n_features])
+        effects = size * eye_array(len(target.items), format="csr")
+    if target.sets is not None and target.n_anchors:
+        anchors = csr_array(target.sets.thresholds.jacobian(y[None, target.n - target.n_anchors :])[0])
+    return csr_array(block_diag([effects, anchors], format="csr"))
 
 
 class _Blocks:
@@ -250,10 +251,24 @@ def curvature(target: Target, y: Vector, rng: np.random.Generator) -> Matrix:
     # Single precision is enough: the answers are a sample.
     scaled = rows.astype(np.float32) * np.sqrt(share * pairs.size, dtype=np.float32)[:, None]
     hessian: Matrix = (scaled.T @ scaled).astype(float)
+    if target.sets is not None and target.n_anchors:
+        hessian -= _lost_to_anchors(target, y, pairs, scaled, share)
     hessian += prior_curvature(target, y)
     if target.has_ties:
         hessian[-1, -1] += pairs.of_head_start
     return hessian
+
+
+def _lost_to_anchors(target: Target, y: Vector, pairs: InformationPairs, rows: Any, share: float) -> Matrix:
+    """What `rows`, the roots of the pairs' information, tell less of the features as anchors are unknown."""
+    assert target.sets is not None
+    slopes = np.zeros((len(target.items) + target.n_anchors, target.n_anchors), dtype=np.float32)
+    slopes[len(target.items) :] = target.sets.thresholds.jacobian(y[None, target.n - target.n_anchors :])[0]
+    sizes = np.sqrt(share * pairs.size, dtype=np.float32)[:, None]
+    own = sizes * (slopes[pairs.other] - slopes[pairs.one])
+    across = (own.T @ rows).astype(float)
+    result: Matrix = across.T @ np.linalg.solve((own.T @ own).astype(float) + np.eye(own.shape[1]), across)
+    return result
 
 
 def prior_curvature(target: Target, y: Vector) -> Matrix:
@@ -310,26 +325,25 @@ def draw(
     moves = np.concatenate([half, -half])[:count]
     y[:, : len(root)] += moves if mended is None else mended(moves, root)
     if target.effects or target.n_anchors:
-        sizes, pairs = own_sizes(target, mode), information_pairs(target, mode)
-        kept = sizes > 0
-        told = np.zeros((len(sizes), count))
+        slopes, pairs = own_slopes(target, mode), information_pairs(target, mode)
+        n_rows, n_own = slopes.shape
+        told = np.zeros((n_rows, count))
         told[: len(target.items)] = target.of_items(replace(target.scores(y), effects=None))
         told[: len(target.items)] -= target.of_items(replace(target.scores(mode[None]), effects=None))
-        laplacian = pairs.laplacian(len(sizes))
-        spread = _own_root(laplacian, sizes[kept], kept)
-        answer = -sizes[kept][:, None] * (spread @ (spread.T @ (laplacian @ told)[kept]))
-        first = target.n - int(kept.sum())
-        y[:, first:] += answer.T + rng.standard_normal((count, int(kept.sum()))) @ spread.T
+        laplacian = pairs.laplacian(n_rows)
+        spread = _own_root(slopes.T @ (laplacian @ slopes))
+        answer = -(spread @ (spread.T @ (slopes.T @ (laplacian @ told))))
+        y[:, target.n - n_own :] += answer.T + rng.standard_normal((count, n_own)) @ spread.T
     return y
 
 
-def _own_root(laplacian: Any, sizes: Vector, kept: NDArray[np.bool_]) -> Any:
+def _own_root(information: Any) -> Any:
     """A root of the covariance of effects and anchors; of their variances alone where they are many."""
-    if len(sizes) > MOST_EFFECTS:
-        return diags_array(1 / np.sqrt(1 + sizes**2 * laplacian.diagonal()[kept]))
-    dense = laplacian if isinstance(laplacian, np.ndarray) else laplacian.toarray()
-    scaled = dense[np.ix_(kept, kept)] * np.outer(sizes, sizes)
-    return whitening(scaled + np.eye(len(sizes)))
+    n = information.shape[0]
+    if n > MOST_EFFECTS:
+        return diags_array(1 / np.sqrt(1 + information.diagonal()))
+    dense = information if isinstance(information, np.ndarray) else information.toarray()
+    return whitening(dense + np.eye(n))
 
 
 def _margin_rows(target: Target, y: Vector, pairs: InformationPairs) -> Matrix:

@@ -16,11 +16,12 @@ import numpy as np
 from scipy.linalg import block_diag, cholesky, solve_triangular
 from scipy.special import expit, ndtri
 
-from coombs.data.answers import HEAD_START, HEAD_START_WIDTH
+from coombs.data.answer_chance import HEAD_START, HEAD_START_WIDTH
 from coombs.inference.kernel import features_of
 from coombs.inference.questions_left_out import left_out_each
 from coombs.inference.set_design import SetDesign, design_of
-from coombs.inference.variational import Settled, Sites, settle
+from coombs.inference.settling import settle, settle_each
+from coombs.inference.variational import Settled, Sites
 from coombs.programs.program import Status
 
 if TYPE_CHECKING:
@@ -120,14 +121,15 @@ class Process:
         summed = alone.sum(axis=0)
         root = root_of(linear + together + summed, math.exp(2 * place[EFFECT]))
         design = design_of(root, self.answers, self.head_start(place))
-        root, found = design.root, settle(design, float(expit(place[LAPSE])), start)
-        eye = np.eye(len(root))
-        b = solve_triangular(root, found.mean, lower=True, trans=1, check_finite=False)
-        inverse = solve_triangular(found.lower, eye, lower=True, check_finite=False)
-        inner = solve_triangular(root, eye - inverse.T @ inverse, lower=True, trans=1, check_finite=False)
+        found = settle(design, float(expit(place[LAPSE])), start)
+        # Unknowns of anchors, which come last, are not of the items.
+        n = len(root)
+        b = solve_triangular(root, found.mean[:n], lower=True, trans=1, check_finite=False)
+        inverse = solve_triangular(found.lower, np.eye(len(found.lower)), lower=True, check_finite=False)
+        gained = np.eye(n) - (inverse.T @ inverse)[:n, :n]
+        inner = solve_triangular(root, gained, lower=True, trans=1, check_finite=False)
         inner = solve_triangular(root, inner.T, lower=True, trans=1, check_finite=False)
-        n = len(self.answers.items)
-        along = ((np.outer(b, b) - inner) / 2)[:n, :n]
+        along = (np.outer(b, b) - inner) / 2
         slope = np.empty(len(place))
         slope[LINEAR] = 2 * np.vdot(along, linear)
         slope[TOGETHER] = 2 * np.vdot(along, together)
@@ -144,12 +146,20 @@ class Process:
         return found.bound, self.spread.T @ slope, found
 
     def settle(self, u: Vector, start: Sites | None, tolerance: float | None = None) -> Settled:
-        """The best Gaussian there."""
-        place = self.place(u)
-        linear, together, alone = self.covariances(place)
-        root = root_of(linear + together + alone.sum(axis=0), math.exp(2 * place[EFFECT]))
-        design = design_of(root, self.answers, self.head_start(place))
-        return settle(design, float(expit(place[LAPSE])), start, tolerance)
+        """The best Gaussian at one point u."""
+        return self.settle_each([u], start, tolerance)[0]
+
+    def settle_each(
+        self, points: list[Vector], start: Sites | None, tolerance: float | None = None
+    ) -> list[Settled]:
+        """The best Gaussian at each point u."""
+        designs, lapses = [], []
+        for place in map(self.place, points):
+            linear, together, alone = self.covariances(place)
+            root = root_of(linear + together + alone.sum(axis=0), math.exp(2 * place[EFFECT]))
+            designs.append(design_of(root, self.answers, self.head_start(place)))
+            lapses.append(float(expit(place[LAPSE])))
+        return settle_each(designs, lapses, start, tolerance)
 
     def head_start(self, place: Vector) -> float:
         """That ties come from."""
@@ -245,7 +255,7 @@ class Best:
         points = self.u + ((normal @ vectors) * np.sqrt(values)) @ vectors.T
         # What is left out of sites that are not quite settled is off by more where they are matrices.
         tolerance = ROUGHLY / 10 if isinstance(self.at.design, SetDesign) else ROUGHLY
-        settled = [self.process.settle(point, self.at.sites, tolerance) for point in points]
+        settled = self.process.settle_each(list(points), self.at.sites, tolerance)
         bounds = np.array([one.bound for one in settled])
         logs = bounds - (points**2).sum(axis=1) / 2 + (normal**2).sum(axis=1) / 2
         return logs + float(np.log(values).sum()) / 2 - math.log(len(points)), settled

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from coombs.data.rival_sets import Choices
-from coombs.inference.set_design import SetDesign, covariances, expect_choices, positive
+from coombs.data.rival_sets import BandRatings
+from coombs.inference.band_moments import TO_HALF, expect_group
+from coombs.inference.set_design import SetDesign, covariances, mended, positive
 from coombs.inference.variational import Settled, without_pairs
 
 if TYPE_CHECKING:
     from coombs.data.graph import Index, Matrix, Vector
+    from coombs.data.rival_sets import Choices
 
 
 def left_out(found: Settled) -> tuple[Vector, Vector]:
@@ -51,7 +53,7 @@ class _Questions:
     def scores(self) -> Matrix:
         """Means, of items and anchors."""
         return np.array(
-            [design.root @ one.mean for one, design in zip(self.found, self.designs, strict=True)]
+            [design.scores(one.mean) for one, design in zip(self.found, self.designs, strict=True)]
         )
 
     @cached_property
@@ -65,11 +67,16 @@ class _Questions:
         )
 
     @cached_property
-    def choices(self) -> dict[int, tuple[Index, float]]:
-        """Of each answer about more than two things: what it is about, and 1 for a best, -1 for a worst."""
+    def lapses(self) -> Vector:
+        """Of the posteriors."""
+        return np.array([one.lapse for one in self.found])
+
+    @cached_property
+    def groups(self) -> dict[int, tuple[int, Index]]:
+        """Of each answer about more than two things: the group it is in, and what it is about."""
         return {
-            int(k): (one.members[i][one.present[i]], float(one.signs[i]))
-            for one in self.designs[0].choices
+            int(k): (place, one.members[i][one.present[i]])
+            for place, one in enumerate(self.designs[0].groups)
             for i, k in enumerate(one.rows)
         }
 
@@ -78,40 +85,47 @@ class _Questions:
         held, n = self.designs[0].answers.held_out, self.scores.shape[1]
         pairs = np.maximum(*self.ends) < n
         margin, variance = np.zeros((2, len(self.found), len(pairs)))
-        others: dict[int, list[tuple[int, Matrix, Matrix]]] = {}
+        others: dict[tuple[int, int], list[tuple[int, Matrix, Matrix]]] = {}
         order = np.argsort(held.questions, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(held.questions[order])) + 1):
             members, mean, spread = self._without(rows)
-            for k in rows.tolist():
+            two = rows[pairs[rows]]
+            one, other = (np.searchsorted(members, ends[two]) for ends in self.ends)
+            margin[:, two] = mean[:, other] - mean[:, one]
+            variance[:, two] = spread[:, one, one] + spread[:, other, other] - 2 * spread[:, one, other]
+            for k in rows[~pairs[rows]].tolist():
                 there = np.searchsorted(members, self._about(k))
-                own = spread[:, there[:, None], there]
-                if pairs[k]:
-                    margin[:, k] = mean[:, there[0]] - mean[:, there[1]]
-                    variance[:, k] = own[:, 0, 0] + own[:, 1, 1] - 2 * own[:, 0, 1]
-                else:
-                    others.setdefault(len(there), []).append((k, mean[:, there], own))
+                others.setdefault((self.groups[k][0], len(there)), []).append(
+                    (k, mean[:, there], spread[:, there[:, None], there])
+                )
         p = np.array(
             [
                 design.mean_probability(margin[e], np.maximum(variance[e], 1e-12), self.found[e].lapse)
                 for e, design in enumerate(self.designs)
             ]
         )
-        for some in others.values():
-            self._set_choices(p, some)
+        for (place, _), some in others.items():
+            self._set_group(p, place, some)
         return p
 
-    def _set_choices(self, p: Matrix, some: list[tuple[int, Matrix, Matrix]]) -> None:
-        """Write the probabilities of choices among as many things, whose means and covariances are given."""
-        places, means, spreads = (np.array(part) for part in zip(*some, strict=True))
-        signs = np.array([self.choices[int(k)][1] for k in places])
-        shape = means[:, 0].shape
-        asked = Choices(places, np.zeros(shape, dtype=np.intp), np.ones(shape, dtype=bool), signs)
-        for e, one in enumerate(self.found):
-            p[e, places] = expect_choices(means[:, e], positive(spreads[:, e]), asked, one.lapse).p
+    def _set_group(self, p: Matrix, place: int, some: list[tuple[int, Matrix, Matrix]]) -> None:
+        """Write the probabilities of answers about as many things, whose means and covariances are given."""
+        rows, means, spreads = (np.array(part) for part in zip(*some, strict=True))
+        means, spreads = means.swapaxes(0, 1), spreads.swapaxes(0, 1)
+        group = self.designs[0].groups[place]
+        own, present = np.searchsorted(group.rows, rows), np.ones(means.shape[1:], dtype=bool)
+        if isinstance(group, BandRatings):
+            means = _in_order(means, self.scores[:, group.members[own]])
+            asked: Choices | BandRatings = group._replace(chance=group.chance[own])
+        else:
+            asked = group._replace(present=present, signs=group.signs[own])
+        shape = spreads.shape
+        spreads = positive(spreads.reshape(-1, *shape[2:])).reshape(shape)
+        p[:, rows] = expect_group(means, spreads, asked, self.lapses).p.reshape(len(p), -1)
 
     def _about(self, k: int) -> Index:
         """The items and anchors that a row is about: the chosen first, or the loser before the winner."""
-        return self.choices[k][0] if k in self.choices else np.array([self.ends[1][k], self.ends[0][k]])
+        return self.groups[k][1] if k in self.groups else np.array([self.ends[1][k], self.ends[0][k]])
 
     @cached_property
     def ends(self) -> tuple[Index, Index]:
@@ -123,10 +137,13 @@ class _Questions:
 
     def _without(self, rows: Index) -> tuple[Index, Matrix, Matrix]:
         """What a question is about, and mean and covariance of its scores without the question's answers."""
-        members = np.unique(np.concatenate([self._about(int(k)) for k in rows]))
+        own = rows[rows < self.designs[0].answers.held_out.n_answers]
+        two = rows[np.maximum(*self.ends)[rows] < self.scores.shape[1]]
+        chosen = [self.groups[k][1] for k in rows.tolist() if k in self.groups]
+        members = np.unique(np.concatenate([*(ends[two] for ends in self.ends), *chosen]))
         size = len(members)
         precision, shift = np.zeros((len(self.found), size, size)), np.zeros((len(self.found), size, 1))
-        for k in rows[rows < self.designs[0].answers.held_out.n_answers]:
+        for k in own:
             block, moved = self._sites[int(k)]
             there = np.searchsorted(members, self._about(int(k)))
             precision[:, there[:, None], there] += block
@@ -147,18 +164,28 @@ class _Questions:
         )
         for i, k in enumerate(first.pair_rows.tolist()):
             result[k] = sizes[:, i, None, None] * np.outer(side, side), pulls[:, i, None] * side
-        for place, one in enumerate(first.choices):
-            blocks = np.array([found.sites.blocks[place] for found in self.found])
-            shifts = np.array([self._shifts(e, one, blocks[e]) for e in range(len(self.found))])
+        for one in first.groups:
+            blocks, shifts = self._sites_of(one)
             for i, k in enumerate(one.rows.tolist()):
                 there = np.flatnonzero(one.present[i])
                 result[k] = blocks[:, i, there[:, None], there], shifts[:, i, there]
         return result
 
-    def _shifts(self, e: int, one: Choices, blocks: Matrix) -> Matrix:
-        """The shifts of the sites of some choices in one of the posteriors."""
-        at, design = self.scores[e][one.members], self.designs[e]
-        moments = expect_choices(at, covariances(self.across[e], one.members), one, self.found[e].lapse)
-        weights = design.answers.weights[one.rows]
-        shifts: Matrix = weights[:, None] * moments.slope + np.einsum("pkl,pl->pk", blocks, at)
-        return shifts
+    def _sites_of(self, one: Choices | BandRatings) -> tuple[Matrix, Matrix]:
+        """Precisions and shifts of the sites of some answers, in each of the posteriors."""
+        at, k = self.scores[:, one.members], one.members.shape[1]
+        moments = expect_group(at, covariances(self.across, one.members), one, self.lapses)
+        weights = self.designs[0].answers.weights[one.rows]
+        blocks = mended(moments.curvature, moments.is_concave).reshape(*at.shape, k) * weights[:, None, None]
+        slope = moments.slope.reshape(at.shape)
+        return blocks, weights[:, None] * slope + np.einsum("epkl,epl->epk", blocks, at)
+
+
+def _in_order(mean: Matrix, before: Matrix) -> Matrix:
+    """Means of an item and two thresholds, whose gap was taken as linear in its unknown at `before`.
+
+    It is nearly so where it grows, and about exponential where it shrinks.
+    """
+    old, new, middle = before @ TO_HALF, mean @ TO_HALF, (mean[..., 1] + mean[..., 2]) / 2
+    half = np.where(new > old, new, old * np.exp(np.minimum(new / old - 1, 0.0)))
+    return np.stack([mean[..., 0], middle + half, middle - half], axis=-1)

@@ -17,8 +17,9 @@ from coombs.blas import serial
 from coombs.data.tables import NO_LEVELS, Levels
 from coombs.inference.belief import Belief
 from coombs.inference.set_design import design_of
+from coombs.inference.settling import settle
 from coombs.inference.target import EFFECT_SIZE_ALONE, EFFECT_WIDTH
-from coombs.inference.variational import Settled, settle
+from coombs.inference.variational import Settled
 
 if TYPE_CHECKING:
     from coombs.data.directions import Directions

@@ -24,7 +24,8 @@ from coombs.inference.obeying import obeying
 from coombs.inference.process import ALONE, EFFECT, LAPSE, LINEAR, TOGETHER, Process, head_start_at, root_of
 from coombs.inference.questions_left_out import left_out
 from coombs.inference.set_design import SetDesign, design_of, with_anchors
-from coombs.inference.variational import Design, Settled, Sites, settle, squared_lengths
+from coombs.inference.settling import settle
+from coombs.inference.variational import Design, Settled, Sites, squared_lengths
 from coombs.programs.program import Status
 
 if TYPE_CHECKING:
@@ -305,13 +306,17 @@ def _left_out(found: Settled, rows: Index, answers: Answers, basis: Bumps, size:
     # Nearly all of the answers were not learned from.
     features = np.hstack([size * answers.items, basis(answers.items)])
     assert answers.sets is not None
-    scores = with_anchors(features, answers.sets.n_anchors) @ found.mean
-    every, held = answers.sets.extended(scores[:, None])[0][:, 0], answers.held_out
+    n_anchors, n, held = answers.sets.n_anchors, len(answers.items), answers.held_out
+    design = SetDesign(with_anchors(features, n_anchors), answers, found.design.head_start)
+    scores: Matrix = design.linearised(found.mean).scores(found.mean)[:, None]
+    rated = np.flatnonzero(answers.sets.band_of(held.losers, n) >= 0)
+    every, band = answers.sets.extended(scores)[0][:, 0], answers.sets.band_of(held.losers[rated], n)
     margin = every[held.losers] - every[held.winners]
-    p: Vector = (1 - found.lapse) * expit(margin) + found.lapse * held.chance
-    ties = answers.sets.are_ahead(held.losers, len(answers.items))
-    of_ties = replace(found.design, answers=answers).mean_probability(margin, np.zeros(len(p)), found.lapse)
-    return np.where(ties, of_ties, p)
+    p = design.mean_probability(margin, np.zeros(len(margin)), found.lapse)
+    half = answers.sets.half_gaps(scores, n)[band, 0]
+    q = expit(margin[rated] + half) - expit(margin[rated] - half)
+    p[rated] = found.lapse * answers.chance[rated] + (1 - found.lapse) * q
+    return p
 
 
 def _of_all(found: Settled, rows: Index, answers: Answers, basis: Bumps, size: float) -> Settled:

@@ -6,7 +6,8 @@ kind of preference and t_i an effect of item i that its features miss. The unkno
 the lapse's, (r, t), and the scores of anchors. All is done for many points y at once, (C, n), in
 O(C (P + N d^2)). A choice among k has sets of rivals for losers (rival_sets.py), and lapse / k. Where ties
 are possible, the loser of an answer has a head start h, and a tie the probability that remains,
-1 - sigma(e - h) - sigma(-e - h) = (e^2h - 1) sigma(e - h) sigma(-e - h).
+1 - sigma(e - h) - sigma(-e - h) = (e^2h - 1) sigma(e - h) sigma(-e - h). So has a rating between two
+thresholds, e being the margin to their middle and h half of their gap; one of k levels has lapse / k.
 """
 
 from __future__ import annotations
@@ -19,13 +20,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import expit
 
-from coombs.data.answers import HEAD_START, HEAD_START_WIDTH, LAPSE_ODDS, LAPSE_WIDTH
+from coombs.data.answer_chance import HEAD_START, HEAD_START_WIDTH, LAPSE_ODDS, LAPSE_WIDTH
 from coombs.data.graph import ComparisonGraph
-from coombs.data.rival_sets import ANCHOR_WIDTH
 from coombs.inference.forms import forms_of
 from coombs.inference.kind import HALF_LOG_2_PI
+from coombs.inference.probabilities import AnswerProbabilities, tied
 
 if TYPE_CHECKING:
     from coombs.data.answers import Answers
@@ -72,14 +72,6 @@ class Density(NamedTuple):
     def value(self) -> Vector:
         """The negative log posterior, without its constant."""
         return self.likelihood + self.prior
-
-
-class _Probabilities(NamedTuple):
-    """Of each answer at each point: p and sigma; and each member's share of its set of rivals."""
-
-    p: Matrix
-    sigma: Matrix
-    shares: Shares | None
 
 
 class Target:
@@ -129,11 +121,9 @@ class Target:
     @cached_property
     def chance(self) -> Vector:
         """(P, 1) probability of each answer if it is given at random; one number where all are of pairs."""
-        if self.sets is None or not (self.sets.n_sets or self.has_ties):
+        if self.sets is None or not (self.sets.n_sets or self.has_ties or self.sets.cumulative):
             return np.full((1, 1), 0.5, self.dtype)
-        count, base = np.ones(self.graph.n_items), self.graph.n_items - self.sets.n_sets
-        count[base - len(self.sets.ahead) : base] = 2
-        count[base:] = self.sets.sizes
+        count = self.sets.counts(len(self.items))
         winners = count[self.graph.winners]
         winners[self._ties] = 1
         return (1 / (winners + count[self.graph.losers])).astype(self.dtype)[:, None]
@@ -144,6 +134,24 @@ class Target:
         if self.sets is None:
             return np.zeros(0, dtype=np.intp)
         return np.flatnonzero(self.sets.are_ahead(self.graph.winners, len(self.items)))
+
+    @cached_property
+    def _in_bands(self) -> tuple[Index, Index]:
+        """Answers that are ratings between two thresholds, and the bands they are in."""
+        if self.sets is None:
+            return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
+        band = self.sets.band_of(self.graph.losers, len(self.items))
+        rows = np.flatnonzero(band >= 0)
+        return rows, band[rows]
+
+    @cached_property
+    def _gap_incidence(self) -> csr_array:
+        """Anchors by ratings in bands: 1 for the first threshold of the band, -1 for the second."""
+        assert self.sets is not None
+        count, first = len(self._in_bands[0]), self.sets.bands[self._in_bands[1]]
+        signs = np.repeat(np.array([1, -1], self.dtype), count)
+        at = np.concatenate([first, first + 1]), np.tile(np.arange(count), 2)
+        return csr_array((signs, at), shape=(self.n_anchors, count))
 
     @cached_property
     def _incidence(self) -> csr_array:
@@ -215,7 +223,9 @@ class Target:
 
     def _scores(self, y: Matrix, at: Quadratic) -> ScoreParameters:
         effects = self._size(y) * y[:, self.effects_at] if self.effects else None
-        anchors = ANCHOR_WIDTH * y[:, self.n - self.n_anchors :] if self.n_anchors else None
+        anchors = None
+        if self.sets is not None and self.n_anchors:
+            anchors = self.sets.thresholds.scores(y[:, self.n - self.n_anchors :])
         head_start = self._head_start(y) if self.has_ties else None
         return ScoreParameters(at.metric, at.linear, self._lapse(y), effects, anchors, head_start)
 
@@ -298,7 +308,7 @@ class Target:
             np.zeros(len(y)) if self.directions is None else self.directions.log_weight(at.metric, at.linear)
         )
 
-    def _likelihood(self, scores: ScoreParameters) -> tuple[Vector, _Probabilities]:
+    def _likelihood(self, scores: ScoreParameters) -> tuple[Vector, AnswerProbabilities]:
         """Negative log likelihood, and what it was computed from."""
         found = self._probabilities(scores)
         logs = np.log(found.p, out=self._scratch(len(scores.lapse))[2])
@@ -323,7 +333,7 @@ class Target:
 
     def probabilities_of(self, scores: ScoreParameters) -> tuple[Vector, Vector, float]:
         """The same of one quadratic score."""
-        p, sigma, _ = self._probabilities(scores)
+        p, sigma, *_ = self._probabilities(scores)
         return p[:, 0].copy(), sigma[:, 0].copy(), float(scores.lapse[0])
 
     def log_probabilities(self, y: Matrix) -> Matrix:
@@ -331,7 +341,7 @@ class Target:
         result: Matrix = np.log(self._probabilities(self.scores(y)).p)
         return result
 
-    def _probabilities(self, scores: ScoreParameters) -> _Probabilities:
+    def _probabilities(self, scores: ScoreParameters) -> AnswerProbabilities:
         """Of each answer at each point, (P, C), in arrays that the next call writes over."""
         p, sigma, _ = self._scratch(len(scores.lapse))
         s, shares = self.of_rows(scores)
@@ -343,19 +353,23 @@ class Target:
         sigma += 1
         np.reciprocal(sigma, out=sigma)
         np.multiply(sigma, 1 - scores.lapse, out=p)
+        of_ties = of_bands = None
         if scores.head_start is not None and len(self._ties):
-            self._set_ties(s, scores, p, sigma)
+            of_ties = self._set_tied(self._ties, scores.head_start, s, scores.lapse, p, sigma)
+        if self.sets is not None and len(self._in_bands[0]):
+            rows, bands = self._in_bands
+            half = self.sets.half_gaps(s, len(self.items))
+            of_bands = self._set_tied(rows, half, s, scores.lapse, p, sigma, bands)
         p += scores.lapse * self.chance
-        return _Probabilities(p, sigma, shares)
+        return AnswerProbabilities(p, sigma, shares, of_ties, of_bands)
 
-    def _set_ties(self, s: Matrix, scores: ScoreParameters, p: Matrix, sigma: Matrix) -> None:
-        """Write the rows of ties: (1 - lapse) q, and 1 + q'(e) / q in place of sigma."""
-        ties, head_start = self._ties, scores.head_start
-        assert head_start is not None
-        margin = s[self.graph.losers[ties]] - s[self.graph.winners[ties]]
-        first, second = expit(margin - head_start), expit(-margin - head_start)
-        p[ties] = (1 - scores.lapse) * np.expm1(2 * head_start) * first * second
-        sigma[ties] = 1 + first - second
+    def _set_tied(
+        self, rows: Index, half: Matrix, s: Matrix, lapse: Vector, p: Matrix, sigma: Matrix, of: Any = ...
+    ) -> Matrix:
+        """Write rows that win by less than half either way: (1 - lapse) q, 1 + q'(e) / q for sigma."""
+        q, slopes, to_half = tied(s[self.graph.losers[rows]] - s[self.graph.winners[rows]], half, of)
+        p[rows], sigma[rows] = (1 - lapse) * q, 1 - slopes
+        return to_half
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the scratch space."""
@@ -366,21 +380,18 @@ class Target:
             self._buffers = np.empty((3, self.graph.n_answers, n_points), self.dtype)
         return self._buffers
 
-    def _to_head_start(self, scores: ScoreParameters, found: _Probabilities) -> Vector:
-        """The slope along the head start of what ties are worth: dq/dh = sum of both sigma (1 - sigma)."""
-        p, away = found.p[self._ties], found.sigma[self._ties] - 1
-        decided = 1 - (p - scores.lapse / 3) / (1 - scores.lapse)
-        slope = (1 - scores.lapse) * (decided - (decided**2 + away**2) / 2) / p
-        result: Vector = -(self._weights[self._ties] @ slope)
+    def _to_half(self, rows: Index, slopes: Matrix, scores: ScoreParameters, p: Matrix) -> Matrix:
+        """What is minimised along the head start, or half of the gap, of each of these rows."""
+        result: Matrix = -(1 - scores.lapse) * self._weights[rows][:, None] * slopes / p[rows]
         return result
 
-    def _to_score(self, scores: ScoreParameters, found: _Probabilities) -> tuple[Matrix, Vector]:
+    def _to_score(self, scores: ScoreParameters, found: AnswerProbabilities) -> tuple[Matrix, Vector]:
         """The slope along each row's score, and sum w c / p of each point, c being chance.
 
         p and sigma are used up.
         """
         # (sigma - 1) (1 - lapse) sigma w / p, as (1 - lapse) sigma = p - lapse c.
-        p, sigma, _ = found
+        p, sigma = found.p, found.sigma
         inverse = np.reciprocal(p, out=p)
         if self.chance.size > 1:
             inverse *= self.chance
@@ -393,17 +404,21 @@ class Target:
         inverse *= self._weights[:, None]
         return self._incidence @ inverse, total
 
-    def _pulled(self, to_rows: Matrix, found: _Probabilities) -> Matrix:
+    def _pulled(self, to_rows: Matrix, found: AnswerProbabilities) -> Matrix:
         """The slope along each item's and anchor's score, from that along each row's."""
         if self.sets is None or found.shares is None:
             return to_rows
         return self.sets.pulled(to_rows, found.shares)
 
     def _add_slope(
-        self, gradient: Matrix, y: Matrix, at: Quadratic, scores: ScoreParameters, found: _Probabilities
+        self, gradient: Matrix, y: Matrix, at: Quadratic, scores: ScoreParameters, found: AnswerProbabilities
     ) -> None:
         """Add the likelihood's gradient, from the probabilities, which are used up."""
-        of_ties = None if scores.head_start is None else self._to_head_start(scores, found)
+        to_head_start, to_gaps = np.zeros(len(y)), None
+        if found.of_ties is not None:
+            to_head_start = self._to_half(self._ties, found.of_ties, scores, found.p).sum(axis=0)
+        if found.of_bands is not None:
+            to_gaps = self._to_half(self._in_bands[0], found.of_bands, scores, found.p) / 2
         to_rows, total = self._to_score(scores, found)
         to_all = self._pulled(to_rows, found)
         to_score, own = to_all[: len(self.items)], y[:, : self.own]
@@ -414,10 +429,14 @@ class Target:
         if self.sets is not None and scores.head_start is not None:
             # Losers are ahead by it; of a tie both are.
             first = len(self.items) + self.n_anchors
-            slope = of_ties - to_rows[first : first + len(self.sets.ahead)].sum(axis=0)
+            slope = to_head_start - to_rows[first : first + len(self.sets.ahead)].sum(axis=0)
             gradient[:, self.n_features - 1] += HEAD_START_WIDTH * scores.head_start * slope
         if scores.effects is not None:
             gradient[:, self.n_features] += EFFECT_WIDTH * (to_score.T * scores.effects).sum(axis=1)
             gradient[:, self.effects_at] += self._size(y) * to_score.T
-        if self.n_anchors:
-            gradient[:, self.n - self.n_anchors :] += ANCHOR_WIDTH * to_all[len(self.items) :].T
+        if self.sets is not None and self.n_anchors:
+            to_anchors = to_all[len(self.items) :]
+            if to_gaps is not None:
+                to_anchors = to_anchors + self._gap_incidence @ to_gaps
+            first = self.n - self.n_anchors
+            gradient[:, first:] += self.sets.thresholds.pulled(y[:, first:], to_anchors.T)

@@ -2,70 +2,59 @@
 
 An answer is about one margin, so its expectations are integrals in one dimension, and the best Gaussian
 has one site (precision and shift) an answer (Opper and Archambeau, 2009). The score of a set of rivals is
-taken to second order about its members' mean: see set_design.py.
+taken to second order about its members' mean: see set_design.py. How sites are found is in settling.py.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import solve_triangular
 from scipy.special import expit
-
-from coombs.data.graph import ComparisonGraph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from coombs.data.answers import Answers
-    from coombs.data.graph import Index, Matrix, Vector
+    from coombs.data.graph import Matrix, Vector
 
 
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 """Nodes and weights of integrals over a standard normal."""
 NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
-SETTLED = 1e-4
-"""Sites are settled where a pass changes the bound by less."""
 BLOCK = 20_000
 """Answers that are predicted at once."""
-MOST_PASSES = 60
-"""Passes over the sites, at most."""
-MOST_WEIGHED = 400
-"""Up to this many unknowns an answer's uncertainty enters the bound; beyond, it is Laplace's."""
 
 
 class Sites(NamedTuple):
     """What each answer says of its margin: a Gaussian of this precision, and precision times place.
 
     Where answers are about more than two things, the precisions are those of the others, `shift` is along the
-    scores of items and anchors, and `blocks` are the precisions of what such answers are about.
+    scores of items and anchors, and `blocks` are the precisions of what such answers are about. Scores that
+    are not linear in the unknowns z are to be taken as they are `near` some z.
     """
 
     precision: Vector
     shift: Vector
     blocks: tuple[Matrix, ...] = ()
+    near: Vector | None = None
 
-    def towards(self, other: Sites, length: float) -> Sites:
-        """Part of the way to other sites."""
-        precision = self.precision + length * (other.precision - self.precision)
-        shift = self.shift + length * (other.shift - self.shift)
-        pairs = zip(self.blocks, other.blocks, strict=True)
-        return Sites(precision, shift, tuple(here + length * (there - here) for here, there in pairs))
+    def only(self, chosen: Any) -> Sites:
+        """Those of one, or of some, of several designs."""
+        return Sites(self.precision[chosen], self.shift[chosen], tuple(part[chosen] for part in self.blocks))
 
 
 class Expectation(NamedTuple):
     """Under some Gaussian: the mean log likelihood, its slope along the lapse, and the best sites for it.
 
-    `known` is the sum of the present sites' precisions times variances; `slope` is that of each answer's mean
-    log probability along its margin; `to_head_start` that of all along the head start.
+    `slope` is that of each answer's mean log probability along its margin; `to_head_start` that of all along
+    the head start.
     """
 
     value: float
-    known: float
     to_lapse: float
     sites: Sites
     margin: Vector
@@ -85,23 +74,9 @@ class Design:
     answers: Answers
     head_start: float = 0.0
 
-    def first_sites(self) -> Sites:
-        """From nothing."""
-        weights = self.answers.weights
-        return Sites(0.1 * weights, 0 * weights)
-
-    def margins(self, whitened: Vector) -> Vector:
-        """Of each answer."""
-        scores = self.root @ whitened
-        winners, losers = self.answers.ends
-        result: Vector = scores[losers] - scores[winners]
-        return result
-
-    def pull(self, sites: Sites) -> Vector:
-        """The sites' shifts along the unknowns."""
-        n, (winners, losers) = len(self.root), self.answers.ends
-        to_score = np.bincount(losers, sites.shift, n) - np.bincount(winners, sites.shift, n)
-        return to_score @ self.root
+    def linearised(self, mean: Vector) -> Design:
+        """The same where scores are not linear in z: as they are near this mean."""
+        return self
 
     @cached_property
     def rows(self) -> Matrix:
@@ -110,34 +85,12 @@ class Design:
         result: Matrix = self.root[losers] - self.root[winners]
         return result
 
-    def posterior(self, sites: Sites) -> Matrix:
-        """The lower root of the posterior's precision, given the sites."""
-        n, precision = len(self.root), sites.precision
-        if len(precision) <= 2 * n:
-            gram: Matrix = (self.rows * precision[:, None]).T @ self.rows
-        else:
-            laplacian = ComparisonGraph(*self.answers.ends, n).laplacian(precision)
-            gram = self.root.T @ (laplacian @ self.root)
-        gram[np.diag_indices(len(gram))] += 1.0
-        result: Matrix = cholesky(gram, lower=True, check_finite=False)
-        return result
-
-    def expect(self, lower: Matrix, mean: Vector, sites: Sites, lapse: float) -> Expectation:
-        """Under the Gaussian with this mean and lower root of the precision, which the sites give."""
-        weights, margin = self.answers.weights, self.margins(mean)
-        variance = squared_lengths(lower, self.rows) if self.is_weighed else np.zeros(len(weights))
-        log_p, slope, curvature, to_lapse, to_head_start = self.of_margins(
-            margin, variance, lapse, np.arange(len(weights))
-        )
-        precision = np.maximum(weights * curvature, 1e-6 * weights)
-        best = Sites(precision, weights * slope + precision * margin)
-        sums = float(weights @ log_p), float(sites.precision @ variance), float(weights @ to_lapse)
-        to_start = float(weights @ to_head_start)
-        return Expectation(*sums, best, margin, variance, weights * slope, to_start)
-
     def mean_probability(self, margin: Vector, variance: Vector, lapse: float) -> Vector:
         """Of all rows held out; margins are normal, of rows about more than two things no matter what."""
-        p, answers = mean_probability(margin, variance, lapse), self.answers
+        answers = self.answers
+        chance = np.full(len(margin), 0.5)
+        chance[: answers.held_out.n_answers] = answers.chance
+        p = mean_probability(margin, variance, lapse, chance)
         if answers.sets is not None and len(answers.sets.ahead):
             held, n = answers.held_out, len(answers.items)
             may = np.flatnonzero(answers.sets.are_ahead(held.losers, n))
@@ -145,23 +98,6 @@ class Design:
             at = margin[may, None] + np.sqrt(variance[may, None]) * NODES
             p[may] = lapse / 3 + (1 - lapse) * (_win_or_tie(at, tied, self.head_start)[0] @ NODE_WEIGHTS)
         return p
-
-    def of_margins(self, margin: Vector, variance: Vector, lapse: float, rows: Index) -> tuple[Vector, ...]:
-        """What `expected` says of some rows, and the mean slopes of log p along the head start."""
-        found = [*expected(margin, variance, lapse), np.zeros(len(margin))]
-        sets, n = self.answers.sets, len(self.answers.items)
-        if sets is not None and len(sets.ahead):
-            may = np.flatnonzero(sets.are_ahead(self.answers.losers[rows], n))
-            tied = self.answers.is_tie[rows[may]]
-            of_may = expected_ties(margin[may], variance[may], lapse, tied, self.head_start)
-            for whole, part in zip(found, of_may, strict=True):
-                whole[may] = part
-        return tuple(found)
-
-    @property
-    def is_weighed(self) -> bool:
-        """Whether an answer's uncertainty enters the bound."""
-        return bool(self.root.shape[1] <= MOST_WEIGHED)
 
 
 def squared_lengths(lower: Matrix, rows: Matrix) -> Vector:
@@ -193,44 +129,23 @@ class Settled(NamedTuple):
         return self.expectation.to_head_start * self.design.head_start
 
 
-def settle(
-    design: Design, lapse: float, start: Sites | None = None, tolerance: float | None = None
-) -> Settled:
-    """The best sites, from some that are near or from none.
+def expected(
+    margin: Vector, variance: Vector, lapse: Matrix | float, chance: Matrix | float = 0.5
+) -> tuple[Vector, Vector, Vector, Vector]:
+    """Of log p at a normal margin: its mean, those of its slope and curvature, and of its slope in lapse.
 
-    Each site takes on the mean slope and curvature of its answer's log probability (a natural gradient
-    step), half as far where that did not help. Of many unknowns, those at the mean, which is Laplace's way.
+    The lapse and the chance of an answer are one for all, or a column.
     """
-    tolerance = SETTLED if tolerance is None else tolerance
-    sites = design.first_sites() if start is None else start
-    length, before = 1.0, -np.inf
-    for count in range(MOST_PASSES):
-        lower = design.posterior(sites)
-        mean: Vector = cho_solve((lower, True), design.pull(sites), check_finite=False)
-        here = design.expect(lower, mean, sites, lapse)
-        bound = here.value - (float(mean @ mean) - here.known) / 2 - float(np.log(np.diag(lower)).sum())
-        # What is returned belongs to these sites.
-        if abs(bound - before) < tolerance or count == MOST_PASSES - 1:
-            break
-        if bound < before:
-            length = max(length / 2, 0.1)
-        before = bound
-        sites = sites.towards(here.sites, length)
-    return Settled(bound, lower, mean, sites, lapse, here, design)
-
-
-def expected(margin: Vector, variance: Vector, lapse: float) -> tuple[Vector, Vector, Vector, Vector]:
-    """Of log p at a normal margin: its mean, those of its slope and curvature, and of its slope in lapse."""
     nodes, shares = (NODES, NODE_WEIGHTS) if variance.any() else (np.zeros(1), np.ones(1))
     sigma = expit(margin[:, None] + np.sqrt(variance)[:, None] * nodes)
-    p = np.maximum(lapse / 2 + (1 - lapse) * sigma, 1e-300)
+    p = np.maximum(lapse * chance + (1 - lapse) * sigma, 1e-300)
     slope = (1 - lapse) * sigma * (1 - sigma) / p
     curvature = slope * (slope - 1 + 2 * sigma)
-    return np.log(p) @ shares, slope @ shares, curvature @ shares, ((0.5 - sigma) / p) @ shares
+    return np.log(p) @ shares, slope @ shares, curvature @ shares, ((chance - sigma) / p) @ shares
 
 
 def expected_ties(
-    margin: Vector, variance: Vector, lapse: float, tied: NDArray[np.bool_], head_start: float
+    margin: Vector, variance: Vector, lapse: Matrix, tied: NDArray[np.bool_], head_start: Matrix
 ) -> tuple[Vector, Vector, Vector, Vector, Vector]:
     """The same where ties are possible, and the mean slope of log p along the head start.
 
@@ -248,24 +163,24 @@ def expected_ties(
 
 
 def _win_or_tie(
-    margin: Matrix, tied: NDArray[np.bool_], head_start: float
+    margin: Matrix, tied: NDArray[np.bool_], head_start: Matrix | float
 ) -> tuple[Matrix, Matrix, Matrix, Matrix]:
     """q of a win or a tie; the first and second slope of log q along the margin; q's along the head start."""
     first, second = expit(margin - head_start), expit(-margin - head_start)
     curved = first * (1 - first), second * (1 - second)
-    q = np.where(tied, math.expm1(2 * head_start) * first * second, first)
+    q = np.where(tied, np.expm1(2 * head_start) * first * second, first)
     a = np.where(tied, second - first, 1 - first)
     b = -np.where(tied, curved[0] + curved[1], curved[0])
     return q, a, b, np.where(tied, curved[0] + curved[1], -curved[0])
 
 
-def mean_probability(margin: Vector, variance: Vector, lapse: float) -> Vector:
+def mean_probability(margin: Vector, variance: Vector, lapse: float, chance: Vector) -> Vector:
     """Of an answer about two things whose margin is normal."""
     mean = np.empty(len(margin))
     for begin in range(0, len(margin), BLOCK):
         part = slice(begin, begin + BLOCK)
         mean[part] = expit(margin[part, None] + np.sqrt(variance[part, None]) * NODES) @ NODE_WEIGHTS
-    result: Vector = lapse / 2 + (1 - lapse) * mean
+    result: Vector = lapse * chance + (1 - lapse) * mean
     return result
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri
 
-from coombs.data.encoding import CATEGORY, DATE, LOG, ORDERED, YES_NO, FeatureColumn, date_text
+from coombs.data.dates import date_text
+from coombs.data.encoding import CATEGORY, DATE, LOG, ORDERED, YES_NO, FeatureColumn
 from coombs.insights.statements import BY_LEVEL, HARDLY, NOT_KNOWN, FeatureRange, FeatureVerdict, LevelScore
 from coombs.words import feature_names, plain
 

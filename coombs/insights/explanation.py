@@ -8,6 +8,7 @@ from types import NoneType
 from typing import Any
 
 from coombs.data.tables import InputError
+from coombs.insights.chosen_scales import ChosenScale
 from coombs.insights.statements import (
     KINDS,
     NOT_KNOWN,
@@ -83,6 +84,7 @@ class Explanation:
     ranking : the best items, each with the ranks that it may have
     tied : of items without features, neighbours in the ranking that the answers do not tell apart
     wishes : what was declared before any answer, and what it leaves out
+    scales : numbers that are on a log scale, or on none, because that predicts the answers better
 
     Examples
     --------
@@ -115,6 +117,7 @@ class Explanation:
     ranking: tuple[Ranked, ...] = ()
     tied: tuple[TiedItems, ...] = ()
     wishes: tuple[DeclaredWish, ...] = ()
+    scales: tuple[ChosenScale, ...] = ()
 
     def __str__(self) -> str:
         # Printing is the one thing for which a record knows of what renders it.
@@ -209,8 +212,9 @@ class Explanation:
         'findings'
         """
         try:
-            # Models of earlier versions have no shapes, levels or wishes, and not what is not known.
-            given = {"shapes": [], "levels": [], "unknowns": [], "wishes": [], **found}
+            # Models of earlier versions do not have all of these.
+            later = ("shapes", "levels", "unknowns", "wishes", "scales")
+            given = {**{name: [] for name in later}, **found}
             lists: dict[str, Any] = {
                 name: tuple(_record(kind, one) for one in given[name]) for name, kind in KEPT_LISTS.items()
             }
@@ -259,6 +263,7 @@ KEPT_LISTS: dict[str, Any] = {
     "trade_offs": TradeOff,
     "unknowns": NotKnown,
     "wishes": DeclaredWish,
+    "scales": ChosenScale,
 }
 """Lists of records that a model file keeps."""
 READABLE: dict[str, tuple[type, ...]] = {

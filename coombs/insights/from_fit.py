@@ -12,12 +12,15 @@ from coombs.data.encoding import LOG, NUMBER, YES_NO, FeatureColumn
 from coombs.estimators.taste import TasteEstimator
 from coombs.insights import diagnostics
 from coombs.insights.case import Case, case_of
+from coombs.insights.chosen_scales import chosen_scales
 from coombs.insights.columns import cells_of, range_of
 from coombs.insights.curves import thinned
 from coombs.insights.declared import declared_wishes
 from coombs.insights.explanation import FIT, Explanation
+from coombs.insights.level_trade_offs import level_trade_offs
 from coombs.insights.selection import names_of
 from coombs.insights.statements import (
+    BY_LEVEL,
     NOT_KNOWN,
     FeatureRange,
     FeatureVerdict,
@@ -27,7 +30,7 @@ from coombs.insights.statements import (
     TradeOff,
 )
 from coombs.insights.surface import combinations, shares_of
-from coombs.insights.trade_offs import Slopes, trade_offs_at
+from coombs.insights.trade_offs import Slopes, known_slopes, trade_offs_at
 from coombs.insights.verdicts import judged
 from coombs.insights.what_matters import ranking_data
 
@@ -110,6 +113,7 @@ def explain(
         ranking=tuple(_ranked(case, int(top))),
         tied=tuple(_tied(case)),
         wishes=tuple(declared_wishes(case, trust.accuracy)),
+        scales=tuple(chosen_scales(case.columns)),
     )
     return told.without_claims() if told.has_pattern is False else told
 
@@ -120,12 +124,14 @@ def _slopes(case: Case) -> tuple[Slope, ...]:
         return ()
     # The score falls, which is better.
     gains = -case.surface.gradient(case.surface.model.centre) * case.surface.scales  # type: ignore[arg-type]
-    numbers = [(case.features[k], gains[case.columns[k].block[0]]) for k in case.numbers]
-    shares = shares_of(np.array([gain for _, gain in numbers]))
-    return tuple(
-        Slope(numbers[i][0].name, numbers[i][0].deviation, float(numbers[i][1]), float(shares[i]))
-        for i in np.argsort(-shares, kind="stable")
-    )
+    places = [case.columns[k].block[0] for k in case.numbers]
+    shares = shares_of(gains[places])
+    found = []
+    for k, j, share in zip(case.numbers, places, shares, strict=True):
+        is_log = case.columns[k].column.role == LOG
+        size = float(np.exp(case.surface.scales[j])) if is_log else case.features[k].deviation
+        found.append(Slope(case.features[k].name, size, float(gains[j]), float(share), is_log))
+    return tuple(found[i] for i in np.argsort(-shares, kind="stable"))
 
 
 def _trade_offs(
@@ -145,10 +151,26 @@ def _trade_offs(
     posterior = None if est.posterior_ is None else thinned(est.posterior_, MOST_DRAWS)
     at = [Slopes.at(case.table.matrix[i], est.model_, posterior, scales) for i in order]
     features, wanted = _exchanged(case, verdicts)
-    found = [trade_offs_at(one, scales, features, wanted, case.level) for one in at]
+    categories = [one for one, said in zip(case.columns, verdicts, strict=True) if said.verdict == BY_LEVEL]
+    found = []
+    for one in at:
+        numbers = [(j, features[j]) for j in known_slopes(one, scales, features, wanted)]
+        amounts = [(j, feature) for j, feature in numbers if feature.distinct != 2]
+        of_levels = level_trade_offs(one, posterior, categories, amounts, case.level)
+        found.append((*trade_offs_at(one, scales, features, wanted, case.level), *of_levels))
+    found = [tuple(_as_yes_or_no(case, one) for one in told) for told in found]
     place = max(range(len(order)), key=lambda k: min(len(found[k]), ENOUGH_TRADE_OFFS))
     logs = {one.name: at[place].x[one.block[0]] for one in case.columns if one.column.role == LOG}
     return case.labels[order[place]], tuple(one.from_logs(logs) for one in found[place])
+
+
+def _as_yes_or_no(case: Case, told: TradeOff) -> TradeOff:
+    """Of a feature that is yes or no, a trade-off that says so."""
+    roles = {one.name: one.column.role for one in case.columns}
+    if roles.get(told.feature) != YES_NO:
+        return told
+    yes, no = ("yes", "no") if told.change > 0 else ("no", "yes")
+    return replace(told, level=yes, from_level=no)
 
 
 def _exchanged(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from coombs.data.encoding import DATE, LOG, NUMBER, ORDERED, YES_NO, date_text
+from coombs.data.dates import date_text
+from coombs.data.encoding import DATE, LOG, NUMBER, ORDERED, YES_NO
 from coombs.words import ordinal, percent, plain, short, weighted_sum, within
 
 MORE = "more is better"
@@ -140,12 +141,16 @@ class Combination:
 
 @dataclass(frozen=True)
 class Slope:
-    """How much better one standard deviation more of a feature is: log-odds of being chosen."""
+    """How much better one standard deviation more of a feature is: log-odds of being chosen.
+
+    On a log scale, `is_factor`, so many times as much.
+    """
 
     feature: str
     deviation: float
     gain: float
     share: float
+    is_factor: bool = False
 
 
 @dataclass(frozen=True)
@@ -259,6 +264,7 @@ class TradeOff:
 
     `low` and `high` are the ends of the latter's interval, the smaller change first, or None. Of a model
     alone with an ideal point, `kind` is "goes with": the best value of the other feature changes by that.
+    Of a category, or of yes and no, `level` is the better one, instead of `from_level`.
     """
 
     feature: str
@@ -268,6 +274,8 @@ class TradeOff:
     low: float | None = None
     high: float | None = None
     kind: str = WORTH
+    level: str = ""
+    from_level: str = ""
 
     def from_logs(self, values: Mapping[str, float]) -> TradeOff:
         """The same in the user's numbers: changes of some features are of logarithms, from these on."""
@@ -277,9 +285,9 @@ class TradeOff:
                 return change
             return math.exp(values[name]) * math.expm1(change)
 
-        ends = (back(self.other, self.low), back(self.other, self.high))
-        changes = (back(self.feature, self.change) or 0.0, back(self.other, self.other_change) or 0.0)
-        return TradeOff(self.feature, changes[0], self.other, changes[1], *ends, self.kind)
+        low, high = back(self.other, self.low), back(self.other, self.high)
+        change, other = back(self.feature, self.change) or 0.0, back(self.other, self.other_change) or 0.0
+        return replace(self, change=change, other_change=other, low=low, high=high)
 
     @property
     def text(self) -> str:
@@ -292,6 +300,8 @@ class TradeOff:
                 f"{side} its own"
             )
         one, other = _amount(self.change, self.feature), _amount(self.other_change, self.other)
+        if self.level:
+            one = f"{self.feature}: {self.level} instead of {self.from_level}"
         if self.low is None or self.high is None:
             return f"{one} is worth about {other}"
         return f"{one} is worth about {other} ({short(abs(self.low))} to {short(abs(self.high))})"

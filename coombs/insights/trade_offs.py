@@ -90,14 +90,7 @@ def trade_offs_at(
     level: float,
 ) -> tuple[TradeOff, ...]:
     """Between known features whose slopes at x are known, those that pull most first."""
-    gradient, draws = slopes.estimate, slopes.draws
-    varies = [feature.distinct != 1 for feature in features]
-    pull = np.abs(gradient) * scales * varies
-    strongest = [
-        j
-        for j in np.argsort(-pull, kind="stable")[:STRONGEST]
-        if pull[j] > NO_SLOPE * pull.max() and _is_known(gradient[j], draws[:, j], verdicts[j])
-    ]
+    strongest, pull = known_slopes(slopes, scales, features, verdicts), np.abs(slopes.estimate) * scales
     pairs = [(a, b) for k, a in enumerate(strongest) for b in strongest[k + 1 :]]
     pairs.sort(key=lambda pair: -pull[pair[0]] * pull[pair[1]])
     told = (
@@ -107,6 +100,22 @@ def trade_offs_at(
         for a, b in pairs
     )
     return tuple(islice((one for one in told if one is not None), MOST_TRADE_OFFS))
+
+
+def known_slopes(
+    slopes: Slopes,
+    scales: FloatArray,
+    features: Sequence[FeatureRange],
+    verdicts: Sequence[FeatureVerdict],
+) -> list[int]:
+    """The features that pull most at x, of those whose slopes there are known, the strongest first."""
+    gradient, draws = slopes.estimate, slopes.draws
+    pull = np.abs(gradient) * scales * [feature.distinct != 1 for feature in features]
+    return [
+        int(j)
+        for j in np.argsort(-pull, kind="stable")[:STRONGEST]
+        if pull[j] > NO_SLOPE * pull.max() and _is_known(gradient[j], draws[:, j], verdicts[j])
+    ]
 
 
 def _is_known(slope: float, draws: FloatArray, one: FeatureVerdict) -> bool:

@@ -134,8 +134,8 @@ def report(
         summary, parts = _found(est, table, told)
         about += summary
     elif told is not None:
-        # The first section is what the heading says.
-        parts = [fragment(sections(told)[1:])]
+        # The heading says that there is none.
+        parts = [fragment([one for one in sections(told) if one.title != NO_PATTERN])]
     footer = [type(est).__name__, answers, f"coombs {coombs.__version__}", date.today().isoformat()]
     body = [
         f"<header>\n<h1>{escape(heading)}</h1>",

@@ -83,6 +83,7 @@ def sections(told: Explanation, missing: str | None = None) -> list[Section]:
         Section(NO_PATTERN, list(_no_pattern(told))),
         Section("What matters" if told.features else "Which is best", list(_matters(told))),
         Section("Trade-offs", list(_trade_offs(told))),
+        Section("Scales", [Points([one.text for one in told.scales])] if told.scales else []),
         Section("What is not known", list(_unknowns(told, absent))),
         Section("How far to trust it", list(_trust(told))),
         Section("Ranking", list(_ranking(told))),
@@ -148,7 +149,10 @@ def _matters(told: Explanation) -> Iterator[Block]:
         yield Points([f"{one.text}." for one in told.shapes])
     yield from _levels(told)
     if told.slopes:
-        rows = [(one.feature, short(one.deviation), f"{one.gain:+.2f}") for one in told.slopes]
+        rows = [
+            (one.feature, f"{'times ' * one.is_factor}{short(one.deviation)}", f"{one.gain:+.2f}")
+            for one in told.slopes
+        ]
         yield TableBlock("lrr", ("feature", "standard deviation", "log-odds for one more"), rows)
     if told.source == MODEL and told.directions:
         yield from _directions(told)

@@ -14,7 +14,8 @@ from coombs.data.comparisons import Comparisons
 from coombs.data.profiles import is_described
 from coombs.data.shape_constructors import probabilities
 from coombs.data.shape_tables import Shaped, as_numbers, is_own, shaped
-from coombs.data.tables import Columns, InputError, ItemTable, Names, Where
+from coombs.data.tables import Columns, InputError, ItemTable, Names, UnknownItemError, Where
+from coombs.data.wishes import parse
 from coombs.storage.records import Choice
 from coombs.storage.timestamps import read_time
 from coombs.study.judgements import Pair, Told, told_in
@@ -39,6 +40,20 @@ def answers_table(path: files.PathType) -> files.NamedColumns:
 
 def told_in_table(study: Study, found: files.NamedColumns) -> list[Told]:
     """The answers in a table about a study's items, checked."""
+    try:
+        return _told_in_table(study, found)
+    except UnknownItemError as error:
+        limits = [wish for wish in study.settings.wishes if parse(wish, study.catalogue.columns).is_limit]
+        if not limits:
+            raise
+        raise InputError(
+            f"{error} Items outside the limits of the study ({', '.join(limits)}) are not in it: leave out "
+            "the answers about them, or learn from all answers with coombs fit and --wish."
+        ) from error
+
+
+def _told_in_table(study: Study, found: files.NamedColumns) -> list[Told]:
+    """The same, whatever the study's limits are."""
     columns, where = checking.lower_case(found.answers), found.where
     times = _times(columns, where)
     if "user" in columns:

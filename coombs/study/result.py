@@ -81,9 +81,10 @@ class Result:
         from coombs.estimators.ideal_point import IdealPoint
 
         data, settings = respondent.comparisons(), respondent.study.settings
-        model = IdealPoint(metric=settings.metric, wishes=settings.wishes, random_state=settings.seed).fit(
-            data
-        )
+        # Questions were chosen on the scales that the study has: a result does not change them.
+        model = IdealPoint(
+            metric=settings.metric, wishes=settings.wishes, scales="given", random_state=settings.seed
+        ).fit(data)
         history = respondent.history()
         answers = [one for one in history if one.choice != "skip"]
         probes = [one for one in answers if one.purpose == "probe" and one.probability is not None]

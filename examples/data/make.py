@@ -95,6 +95,7 @@ def main(folder: Path) -> None:
     about_coffees(folder, random)
     about_laptops_and_ideas(folder, random)
     about_commutes(folder, random)
+    dated_answers(folder, random)
 
 
 def write_workbook(path: Path) -> None:
@@ -251,6 +252,19 @@ def about_commutes(folder: Path, random: Random) -> None:
     header = "minutes_left,minutes_right,cost_left,cost_right,by_left,by_right,winner"
     write(folder / "commutes_wide.csv", header, wide)
     write(folder / "commutes_long.csv", "user,task,minutes,cost,by,chosen", long)
+
+
+def dated_answers(folder: Path, random: Random) -> None:
+    """Which of two flats is better, and when that was said: of old answers, half at random."""
+    names = [row["flat"] for row in csv.DictReader(FLATS.splitlines())]
+    rows: list[Sequence[Any]] = []
+    for k in range(36):
+        pair = random.sample(names, 2)
+        best = ordered(pair, flat_score, random)[0]
+        if k < 12 and random.random() < 0.5:
+            best = random.choice(pair)
+        rows.append((*pair, best, f"2026-{1 + k // 6:02d}-{1 + 4 * (k % 6):02d}T09:30:00"))
+    write(folder / "flats_dated.csv", "left,right,winner,timestamp", rows)
 
 
 def write(path: Path, header: str, rows: Iterable[Sequence[Any]]) -> None:

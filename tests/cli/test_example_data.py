@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from coombs import Comparisons, cli, create_study, load_study
+from coombs import Comparisons, InputError, cli, create_study, load_study
 from coombs.cli.fit import read_answers
 from coombs.data.catalogue import catalogue
 from coombs.data.files import read_table
@@ -30,6 +30,7 @@ ITEMS = {
 ANSWERS = {
     "flats_pairs.csv": ({"pair": 39}, "39 pairs, by 2 people"),
     "flats_winners.csv": ({"pair": 30}, "30 pairs"),
+    "flats_dated.csv": ({"pair": 36}, "36 pairs"),
     "flats_chosen.csv": ({"pair": 30}, "30 pairs"),
     "flats_probabilities.csv": ({"probability": 36}, "36 pairs with a probability each"),
     "coffees_choices.csv": ({"choice": 24}, "24 choices, by 3 people"),
@@ -564,3 +565,15 @@ def test_a_role_that_a_column_cannot_have_gets_a_sentence(
 ) -> None:
     assert fitted("flats.csv", "--features", asked) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_with_a_half_life_dated_answers_weigh_less_the_older_they_are(folder: Path) -> None:
+    data = read_answers("flats.csv", "flats_dated.csv", half_life=30).data
+    assert (data.weights[1:] > data.weights[:-1]).all()
+    assert data.weights[-1] == 1.0 and data.weights[0] < 0.05
+
+
+def test_ratings_with_a_column_for_each_person_are_told_to_become_rows(folder: Path) -> None:
+    (folder / "wide.csv").write_text("item,ann,bob\nCerrado,4,\nHuila,5,3\n")
+    with pytest.raises(InputError, match="need a row for each rating"):
+        read_answers("coffees.jsonl", "wide.csv")

@@ -50,10 +50,10 @@ def test_best_is_chosen_first_and_then_the_worst_of_the_rest() -> None:
     assert compiled(data) == {(2, (1.0, 0, 1, 3), 1.0), ((-1.0, 0, 3), 1, 1.0)}
 
 
-def test_a_rating_passes_thresholds_of_its_person_until_it_does_not() -> None:
+def test_a_rating_is_an_answer_about_the_thresholds_of_its_person_beside_it() -> None:
     data = Comparisons.from_ratings(ITEMS, [0, 1, 2], [1, 2, 3], users=["x", "x", "y"])
-    # Two thresholds a person: rows 6 and 7 are x's, 8 and 9 are y's.
-    assert compiled(data) == {(6, 0, 1.0), (1, 6, 1.0), (7, 1, 1.0), (2, 8, 1.0), (2, 9, 1.0)}
+    # Two thresholds a person: rows 6 and 7 are x's, 8 and 9 are y's; 10 and 11 are the bands between them.
+    assert compiled(data) == {(6, 0, 1.0), (1, 10, 1.0), (2, 9, 1.0)}
 
 
 def test_none_of_these_is_a_thing_of_its_own() -> None:

@@ -155,3 +155,18 @@ def test_answers_that_limits_decide_are_left_out_and_the_rest_stays() -> None:
     with pytest.raises(InputError, match="decide all answers"):
         keeping(Comparisons(items, [[0, 3]]), inside)
     assert keeping(pairs, np.ones(5, dtype=bool)) is pairs
+
+
+def test_capital_letters_of_a_feature_do_not_matter_where_only_one_can_be_meant() -> None:
+    assert parse("Rent: less", ["rent", "size"]) == Wish("rent", "less")
+    assert parse("RENT <= 900", ["rent", "size"]) == Wish("rent", "<=", "900")
+    assert parse("size: more", ["size", "Size"]) == Wish("size", "more")
+    with pytest.raises(InputError, match="begins with no feature"):
+        parse("SIZE: more", ["size", "Size"])
+
+
+def test_a_unit_that_the_name_of_a_column_has_may_be_written() -> None:
+    table = item_table(pd.DataFrame({"rent (EUR)": [650.0, 900.0, 720.0], "size": [48.0, 70.0, 55.0]}))
+    assert wishes_of("rent (EUR) <= 800 EUR", table).inside.tolist() == [True, False, True]
+    with pytest.raises(InputError, match="write 'size <= 50'"):
+        wishes_of("size <= 50 m2", table)

@@ -139,3 +139,10 @@ def test_questions_are_about_items_inside_the_limits() -> None:
     assert question is not None and 2 in (question.first, question.second)
     assert max(question.first, question.second) == 2
     assert next_question(est, asked=[(0, 1), (0, 2), (2, 1)]) is None
+
+
+def test_report_without_a_pattern_says_what_was_declared():
+    items = pd.DataFrame({"rent": [1.0, 2.0, 3.0, 4.0], "size": [2.0, 1.0, 4.0, 3.0]})
+    est = IdealPoint(items, metric="none", wishes=["rent: less"]).fit([(0, 1)])
+    page = coombs.report(est, has_pattern=False)
+    assert "What was declared" in page and "Less rent is never worse" in page

@@ -148,3 +148,18 @@ def test_a_study_asks_about_items_with_gaps() -> None:
     for _ in range(6):
         study.tell(study.ask(), "left")
     assert len(study.result().ranking) == N
+
+
+@pytest.mark.parametrize("columns", [["rent", "size"], ["rent", "size", "town"]])
+def test_new_items_with_a_gap_are_ranked_by_the_mean_with_a_warning(columns):
+    rng = np.random.default_rng(0)
+    flats = pd.DataFrame({"rent": rng.uniform(400, 900, 12), "size": rng.uniform(20, 90, 12)})
+    flats["town"] = ["a", "b", "c"] * 4
+    flats = flats[columns]
+    est = IdealPoint(flats, metric="none").fit([(i, i + 1) for i in range(11)])
+    known, gap = flats.head(3).copy(), flats.head(3).copy()
+    known.loc[1, "size"], gap.loc[1, "size"] = flats["size"].mean(), np.nan
+    with pytest.warns(UserWarning, match="'size' of row 1 is not known"):
+        np.testing.assert_allclose(est.distance(gap), est.distance(known))
+    with pytest.warns(UserWarning, match="is not known"):
+        assert est.model_.rank(gap).tolist() == est.rank(known).tolist()

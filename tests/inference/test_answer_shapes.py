@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, ndtri
 
 from coombs import Comparisons, IdealPoint
-from coombs.data.answers import HEAD_START, HEAD_START_WIDTH, LAPSE_ODDS, LAPSE_WIDTH, Answers
-from coombs.data.rival_sets import ANCHOR_WIDTH, Choices
-from coombs.inference import set_design, variational
+from coombs.data.answer_chance import HEAD_START, HEAD_START_WIDTH, LAPSE_ODDS, LAPSE_WIDTH
+from coombs.data.answers import Answers
+from coombs.data.rival_sets import Choices
+from coombs.inference import set_design
+from coombs.inference.band_moments import expect_bands
 from coombs.inference.infer import infer
 from coombs.inference.information import information_pairs
 from coombs.inference.kinds import KINDS
@@ -56,9 +58,12 @@ def person(seed: int, shape: str, count: int = 12) -> Comparisons:
         return Comparisons(items, [s[:2] for s in sets], y=y)
     if shape == "mixed":
         return Comparisons(items, [one[:2] for one in orders]) + Comparisons.from_rankings(items, orders[:5])
-    worth = np.tile(-scores, 2) + rng.logistic(size=2 * N)
+    # Each of two judges rates everything once, or more often where there are many answers.
+    times = max(1, count // 12)
+    worth = np.tile(-scores, 2 * times) + rng.logistic(size=2 * times * N)
     levels = np.searchsorted(np.quantile(worth, [0.25, 0.5, 0.75]), worth)
-    return Comparisons.from_ratings(items, np.tile(np.arange(N), 2), levels, users=["x"] * N + ["y"] * N)
+    users = np.repeat(["x", "y"], times * N)
+    return Comparisons.from_ratings(items, np.tile(np.arange(N), 2 * times), levels, users=users)
 
 
 SHAPES = ["choices", "none", "best-worst", "rankings", "ties", "tied pairs", "mixed", "ratings"]
@@ -94,9 +99,10 @@ def log_likelihood(
     if data.ratings is not None:
         people, steps = data.ratings.people, len(data.ratings.values) - 1
         for item, level, who in zip(data.ratings.items, data.ratings.levels, people, strict=True):
-            for step in range(min(level + 1, steps)):
-                threshold, passed = N + who * steps + step, step < level
-                total += choice(item, [threshold], 1.0) if passed else choice(threshold, [item], 1.0)
+            thresholds = anchors[who * steps : (who + 1) * steps]
+            at_least = np.concatenate([[1.0], expit(thresholds - scores[item]), [0.0]])
+            q = at_least[level] - at_least[level + 1]
+            total += float(np.log(lapse / (steps + 1) + (1 - lapse) * q))
     return total
 
 
@@ -110,7 +116,21 @@ def probabilities(
     wins = expit(rows[losers] - rows[winners])
     one, other = (rows[sets.items_of(ends, n)] for ends in (winners, losers))
     ties = 1 - expit(other - one - head_start) - expit(one - other - head_start)
-    return np.where(sets.are_ahead(winners, n)[:, None], ties, wins)
+    band, result = sets.band_of(losers, n), np.where(sets.are_ahead(winners, n)[:, None], ties, wins)
+    for k in np.flatnonzero(band >= 0):
+        first = n + sets.bands[band[k]]
+        lower, upper = (expit(scores[row] - scores[winners[k]]) for row in (first, first + 1))
+        result[k] = lower - upper
+    return result
+
+
+def scores_of(root: FloatArray, answers: Answers, draws: FloatArray) -> FloatArray:
+    """(n, C) scores of items and anchors from whitened unknowns, by their definition."""
+    n, sets = len(answers.items), answers.sets
+    assert sets is not None
+    items = draws[:, : draws.shape[1] - sets.n_anchors] @ root[:n, : root.shape[1] - sets.n_anchors].T
+    anchors = sets.thresholds.scores(draws[:, draws.shape[1] - sets.n_anchors :])
+    return np.concatenate([items, anchors], axis=1).T
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -163,12 +183,8 @@ def test_the_gaussian_is_that_of_weighted_draws_of_the_prior(shape: str) -> None
         process.settle(np.zeros(len(process.centre)), None),
         process.place(np.zeros(len(process.centre))),
     )
-    n_anchors = answers.sets.n_anchors  # type: ignore[union-attr]
     root = found.design.root
-    draws = rng.standard_normal((200_000, root.shape[1])) @ root.T
-    assert draws[:, len(answers.items) :].std(axis=0) == pytest.approx(
-        np.full(n_anchors, ANCHOR_WIDTH), rel=0.02
-    )
+    draws = scores_of(root, answers, rng.standard_normal((200_000, root.shape[1]))).T
     p = probabilities(answers, draws.T, found.design.head_start, answers.winners, answers.losers)
     logs = answers.weights @ np.log(0.02 * answers.chance[:, None] + 0.98 * p)
     weights = np.exp(logs - logs.max())
@@ -184,7 +200,8 @@ def test_the_gaussian_is_that_of_weighted_draws_of_the_prior(shape: str) -> None
     own = centred @ (root @ found.mean)[: len(mean)]
     assert (np.abs(own - mean) < 0.35 * deviation).all()
     spread = np.sqrt(np.diag(centred @ covariance @ centred))
-    assert np.abs(np.log(spread / deviation)).max() < 0.35
+    # Of very few ratings, how far scores and thresholds are stretched is skewed, which no Gaussian is.
+    assert np.abs(np.log(spread / deviation)).max() < (0.5 if shape == "ratings" else 0.35)
     assert place.shape == process.centre.shape
 
 
@@ -205,8 +222,9 @@ def test_what_is_left_out_is_predicted_as_by_a_fit_without_it(shape: str) -> Non
         refit = Process(fewer, lapse=0.02).settle(u, None, 1e-7)
         design = refit.design
         half = np.linalg.solve(refit.lower, design.root.T)
-        draws = np.random.default_rng(0).standard_normal((20_000, len(half))) @ half
-        scores = (draws + design.root @ refit.mean).T
+        normal = np.random.default_rng(0).standard_normal((20_000, len(half)))
+        unknowns = np.linalg.solve(refit.lower.T, normal.T).T + refit.mean
+        scores = scores_of(design.root, answers, unknowns)
         for k in np.flatnonzero(held.questions == question):
             chance = answers.chance[k] if k < held.n_answers else 0.5
             q = probabilities(answers, scores, design.head_start, held.winners[[k]], held.losers[[k]])
@@ -230,7 +248,7 @@ def test_the_information_of_pairs_that_may_be_tied_is_the_expected_curvature() -
     assert found == pytest.approx(hessian, abs=1e-4)
 
 
-@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape != "tied pairs"])
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape not in ("tied pairs", "ratings")])
 def test_the_information_is_the_curvature_at_equal_scores(shape: str) -> None:
     """Of a choice among k: 1 / k^2 for every two of them."""
     answers = answers_of(person(2, shape))
@@ -249,6 +267,79 @@ def test_the_information_is_the_curvature_at_equal_scores(shape: str) -> None:
             answers.weights[k] * (one.T @ (np.eye(len(members)) - 1 / len(members)) @ one) / len(members)
         )
     assert np.asarray(laplacian) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_the_information_of_ratings_is_their_curvature() -> None:
+    """Along the scores of items and thresholds, without lapses, by differences of the log likelihood."""
+    answers = answers_of(person(2, "ratings"))
+    target = Target.about(answers, KINDS["none"], effects=True, lapse=0.0)
+    y = np.random.default_rng(0).normal(0, 0.6, target.n)
+    n = len(answers.items) + target.n_anchors
+    at = target.of_rows(target.scores(y[None]))[0][:n]
+
+    def logs(scores: FloatArray) -> FloatArray:
+        p = probabilities(answers, at + scores.T, 0.0, answers.winners, answers.losers)
+        result: FloatArray = answers.weights @ np.log(p)
+        return result
+
+    step, hessian = 1e-3, np.zeros((n, n))
+    moves = step * np.eye(n)
+    for i in range(n):
+        ahead, behind = (logs(moves + sign * moves[i]) - logs(-moves + sign * moves[i]) for sign in (1, -1))
+        hessian[i] = -(ahead - behind) / (4 * step**2)
+    found = information_pairs(target, y).laplacian(n)
+    assert np.asarray(found) == pytest.approx(hessian, rel=1e-3, abs=1e-4)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.floats(-8, 8), min_size=2, max_size=7),
+    st.floats(-6, 6),
+    st.integers(0, 10_000),
+)
+def test_probabilities_of_all_levels_add_up_to_one_and_thresholds_are_in_order(
+    unknowns: list[float], score: float, seed: int
+) -> None:
+    n_steps = len(unknowns)
+    rng = np.random.default_rng(seed)
+    items = np.arange(n_steps + 1.0)[:, None]
+    data = Comparisons.from_ratings(items, range(n_steps + 1), rng.permutation(n_steps + 1))
+    answers = data.collected(items)
+    sets = answers.sets
+    assert sets is not None
+    thresholds = sets.thresholds.scores(np.array([unknowns]))
+    assert (np.diff(thresholds[0]) <= 0).all()
+    rows = np.concatenate([np.full((n_steps + 1, 1), score), thresholds.T])
+    p = probabilities(answers, rows, 0.0, answers.winners, answers.losers)
+    assert p.sum() == pytest.approx(1.0, abs=1e-9)
+    assert answers.chance == pytest.approx(np.full(n_steps + 1, 1 / (n_steps + 1)))
+
+
+def test_ratings_of_two_levels_are_answers_about_the_item_and_a_threshold() -> None:
+    items = np.random.default_rng(0).standard_normal((6, 2))
+    levels = np.array([0, 1, 1, 0, 1, 0])
+    target = Target.about(Comparisons.from_ratings(items, range(6), levels).collected(items), KINDS["full"])
+    y = np.random.default_rng(1).normal(0, 0.6, (3, target.n))
+    at = target.scores(y)
+    assert at.anchors is not None and at.anchors.shape == (3, 1)
+    margin = np.where(levels[:, None], 1, -1) * (at.anchors[:, 0] - target.of_items(at))
+    wanted = -np.log(at.lapse / 2 + (1 - at.lapse) * expit(margin)).sum(axis=0)
+    assert target.density(y).likelihood == pytest.approx(wanted)
+
+
+def test_moments_of_a_rating_are_those_of_its_log_probability() -> None:
+    """Means by sampling, slopes and curvatures by differences."""
+    mean, chance = np.array([[0.3, 1.0, -0.4], [2.0, 0.5, 0.2]]), 0.25
+    covariance = np.diag([0.5, 0.0, 0.0])[None].repeat(2, axis=0)
+    found = expect_bands(mean, covariance, chance, 0.05)
+    draws = mean[:, :1] + np.sqrt(0.5) * np.random.default_rng(0).standard_normal((2, 400_000))
+    p = 0.05 / 4 + 0.95 * (expit(mean[:, 1:2] - draws) - expit(mean[:, 2:] - draws))
+    assert found.p == pytest.approx(p.mean(axis=1), abs=2e-3)
+    assert found.log_p == pytest.approx(np.log(p).mean(axis=1), abs=1e-2)
+    for i, move in enumerate(1e-5 * np.eye(3)):
+        ahead, behind = (expect_bands(mean + sign * move, covariance, chance, 0.05) for sign in (1, -1))
+        assert found.slope[:, i] == pytest.approx((ahead.log_p - behind.log_p) / 2e-5, abs=1e-6)
+        assert found.curvature[:, i] == pytest.approx((behind.slope - ahead.slope) / 2e-5, abs=1e-6)
 
 
 def members_of(answers: Answers, row: int, base: int) -> list[int]:
@@ -274,16 +365,19 @@ def test_the_chance_of_all_answers_is_theirs_with_equal_items(shape: str) -> Non
     data = person(5, shape, count=5)
     answers, rng = data.collected(data.items), np.random.default_rng(0)
     n_anchors = answers.sets.n_anchors  # type: ignore[union-attr]
-    anchors = ANCHOR_WIDTH * rng.standard_normal((400_000 if n_anchors else 50_000, n_anchors))
+    unknowns = rng.standard_normal((120_000 if n_anchors else 50_000, n_anchors))
+    anchors = answers.sets.thresholds.scores(unknowns)  # type: ignore[union-attr]
     rows = np.concatenate([np.zeros((len(answers.items), len(anchors))), anchors.T])
-    lapses = expit(LAPSE_ODDS + LAPSE_WIDTH * rng.standard_normal(len(anchors)))
+    # In strata, as very careless people, who are rare, count for much.
+    strata = ndtri((rng.permutation(len(anchors)) + 0.5) / len(anchors))
+    lapses = expit(LAPSE_ODDS + LAPSE_WIDTH * strata)
     starts = np.exp(HEAD_START + HEAD_START_WIDTH * rng.standard_normal(len(anchors)))
     p = probabilities(answers, rows, starts, answers.winners, answers.losers)
     logs = answers.weights @ np.log(lapses * answers.chance[:, None] + (1 - lapses) * p)
     assert answers.log_chance == pytest.approx(np.logaddexp.reduce(logs) - np.log(len(logs)), abs=0.3)
 
 
-@pytest.mark.parametrize(("shape", "count"), [("rankings", 150), ("tied pairs", 2_000)])
+@pytest.mark.parametrize(("shape", "count"), [("rankings", 150), ("tied pairs", 2_000), ("ratings", 300)])
 def test_many_answers_take_laplaces_way_and_agree_with_sampling(
     shape: str, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,7 +394,8 @@ def test_many_answers_take_laplaces_way_and_agree_with_sampling(
         deviations.append(away.std(axis=1))
     assert (np.abs(means[0] - means[1]) < 0.5 * deviations[0]).all()
     assert np.abs(np.log(deviations[1] / deviations[0])).max() < 0.35
-    assert narrow.leave_out().accuracy == pytest.approx(sampled.leave_out().accuracy, abs=0.03)
+    if shape != "ratings":  # of which there are too few that are about something else
+        assert narrow.leave_out().accuracy == pytest.approx(sampled.leave_out().accuracy, abs=0.03)
 
 
 @pytest.mark.parametrize("shape", ["best-worst", "tied pairs"])
@@ -310,18 +405,23 @@ def test_scores_far_apart_have_the_same_density(shape: str, monkeypatch: pytest.
     target = Target.about(answers, KINDS["full"], effects=True)
     y = np.random.default_rng(0).normal(0, 0.6, (3, target.n))
     one = target.density(y)
-    monkeypatch.setattr("coombs.data.rival_sets.WIDEST", 0.0)
-    other = target.density(y)
-    assert one.value == pytest.approx(other.value, rel=1e-9)
-    assert one.gradient == pytest.approx(other.gradient, abs=1e-9)
+    single = target.single()
+    for name in ("WIDEST", "WIDEST_DOUBLE"):
+        monkeypatch.setattr(f"coombs.data.rival_sets.{name}", 0.0)
+        other = target.density(y)
+        assert one.value == pytest.approx(other.value, rel=1e-9)
+        assert one.gradient == pytest.approx(other.gradient, abs=1e-9)
+        rough = single.density(y.astype(np.float32))
+        assert rough.value == pytest.approx(one.value, rel=1e-4)
+        assert rough.gradient.dtype == np.float32
+        assert rough.gradient == pytest.approx(one.gradient, rel=1e-3, abs=1e-2)
 
 
 def test_points_of_a_choice_have_the_moments_of_a_normal() -> None:
     for k in (2, 3, 5, 9):
-        points = set_design._points(k)
+        points = set_design.points_of(k)
         assert points.mean(axis=0) == pytest.approx(np.zeros(k), abs=1e-12)
         assert points.T @ points / len(points) == pytest.approx(np.eye(k))
-    assert variational.MOST_PASSES > 10
 
 
 @pytest.mark.slow

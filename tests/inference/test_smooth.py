@@ -22,7 +22,7 @@ from coombs.data.answers import Answers
 from coombs.data.scaling import Scaler
 from coombs.data.tables import FloatArray, InputError
 from coombs.inference import process as of_process
-from coombs.inference import smooth, variational
+from coombs.inference import settling, smooth, variational
 from coombs.inference.kernel import Bumps, Kernel
 from coombs.inference.process import Process
 from coombs.inference.smooth import infer_smooth
@@ -37,8 +37,8 @@ laws = settings(max_examples=4, deadline=None)
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sites so exact that differences of the bound mean something."""
-    monkeypatch.setattr(variational, "SETTLED", 1e-12)
-    monkeypatch.setattr(variational, "MOST_PASSES", 2_000)
+    monkeypatch.setattr(settling, "SETTLED", 1e-12)
+    monkeypatch.setattr(settling, "MOST_PASSES", 2_000)
 
 
 def few_answers(seed: int = 0, n: int = 5, d: int = 2, count: int = 9) -> Answers:

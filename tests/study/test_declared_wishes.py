@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -81,3 +83,11 @@ def test_wishes_about_what_is_not_there_get_a_sentence(flats: pd.DataFrame) -> N
         create_study(["tea", "coffee"], storage="memory:", wishes=["price: less"])
     with pytest.raises(InputError, match="loosen"):
         create_study(flats, storage="memory:", wishes=["rent <= 1"])
+
+
+def test_importing_answers_about_items_outside_the_limits_says_what_happened(tmp_path: Path) -> None:
+    flats = pd.DataFrame({"rent": [650.0, 900.0, 720.0, 1200.0]}, index=list("abcd"))
+    study = create_study(flats, storage="memory:", wishes=["rent <= 1000"])
+    (tmp_path / "answers.csv").write_text("winner,loser\na,d\n")
+    with pytest.raises(InputError, match=r"'d'.*outside the limits of the study \(rent <= 1000\)"):
+        study.import_answers(tmp_path / "answers.csv")
