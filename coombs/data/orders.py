@@ -137,12 +137,21 @@ class Orders:
             of.append(np.full(int(real.sum()), k))
         return tuple(np.concatenate(parts).astype(np.intp) for parts in (winners, losers, of))  # type: ignore[return-value]
 
+    @property
+    def always_offers_none(self) -> bool:
+        """Whether "none of these" could be chosen each time: it was once at least, and is not listed else."""
+        is_none = self.members == NONE
+        return bool(is_none.any() and (self.tiers[is_none] == 0).all())
+
     def choices(self) -> Iterator[tuple[int, list[int], float, float]]:
         """What is chosen, out of which rivals, 1 for a best and -1 for a worst, and the answer's weight."""
+        always_none = self.always_offers_none
         for k, (shape, weight) in enumerate(zip(self.shapes.tolist(), self.weights.tolist(), strict=True)):
             if not weight:
                 continue
             tiers = self.tiers_of(k)
+            if shape == CHOICE and always_none and tiers[0] != [NONE]:
+                tiers = [tiers[0], [member for tier in tiers[1:] for member in tier] + [NONE]]
             if shape == BEST_WORST:
                 best, worst = tiers[0][0], tiers[-1][0]
                 rest = [member for tier in tiers[1:-1] for member in tier]

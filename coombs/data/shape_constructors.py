@@ -59,7 +59,8 @@ class ShapeConstructors:
         ----------
         items : table of items, as for `Comparisons`
         options : for each answer the items there were to choose from, by name or position; at least two
-        chosen : for each answer the one that was chosen, or None for none of these
+        chosen : for each answer the one that was chosen, or None for none of these; if that was chosen at
+            least once, it is taken for offered every time
         users, weights : as for `Comparisons`
 
         Returns

@@ -90,9 +90,10 @@ class ScoreBelief(Belief):
         draws: Matrix = np.empty((DRAWS, len(eye)))
         for k in np.unique(which):
             rows = np.flatnonzero(which == k)
-            normal = rng.standard_normal((len(eye), len(rows)))
+            # Unknowns of anchors ("none of these", thresholds of ratings) come after those of the items.
+            normal = rng.standard_normal((len(found[k].mean), len(rows)))
             moves = solve_triangular(found[k].lower, normal, lower=True, trans=1, check_finite=False)
-            draws[rows] = math.exp(SIZES[k]) * (found[k].mean[:, None] + moves).T
+            draws[rows] = math.exp(SIZES[k]) * (found[k].mean[:, None] + moves)[: len(eye)].T
         return replace(self, draws=draws, touched=answers.touched, sizes=np.exp(SIZES[which]))
 
     def scores(self, positions: Index, every: int = 1) -> tuple[Matrix, Vector]:

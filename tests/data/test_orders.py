@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coombs import Comparisons, IdealPoint, InputError
-from coombs.data.orders import GROUPS
+from coombs.data.orders import GROUPS, NONE
 
 ITEMS = np.arange(12.0).reshape(6, 2) ** 1.5
 NAMES = ["ale", "beer", "cider", "gin", "rum", "tea"]
@@ -56,9 +56,21 @@ def test_a_rating_is_an_answer_about_the_thresholds_of_its_person_beside_it() ->
     assert compiled(data) == {(6, 0, 1.0), (1, 10, 1.0), (2, 9, 1.0)}
 
 
+def test_none_of_these_is_a_rival_each_time_if_it_was_ever_chosen() -> None:
+    """Otherwise it could never lose, and the probabilities of one question would add up to more than 1."""
+    data = Comparisons.from_choices(ITEMS, [[0, 1, 2], [1, 2]], [0, None])
+    assert data.orders is not None and data.orders.always_offers_none
+    assert [(one, sorted(rivals)) for one, rivals, _, _ in data.orders.choices()] == [
+        (0, [NONE, 1, 2]),
+        (NONE, [1, 2]),
+    ]
+    never = Comparisons.from_choices(ITEMS, [[0, 1, 2]], [0])
+    assert never.orders is not None and not never.orders.always_offers_none
+
+
 def test_none_of_these_is_a_thing_of_its_own() -> None:
     data = Comparisons.from_choices(ITEMS, [[0, 1], [2, 3]], [None, 2])
-    assert compiled(data) == {(6, (1.0, 0, 1), 1.0), (2, 3, 1.0)}
+    assert compiled(data) == {(6, (1.0, 0, 1), 1.0), (2, (1.0, 3, 6), 1.0)}
 
 
 def test_a_tie_of_two_is_half_an_answer_each_way() -> None:

@@ -220,3 +220,18 @@ def test_where_nothing_is_said_of_two_items_there_is_no_result_and_questions_go_
         study.result()
     assert study.ask() is not None and study.progress().n_answers == 1
     assert study.respondent().doubts()[0].startswith("Your answers were not given to questions asked here")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        Comparisons.from_ratings(["a", "b", "c"], ["a", "b", "c", "a"], [1, 3, 5, 2]),
+        Comparisons.from_choices(["a", "b", "c"], [["a", "b"], ["b", "c"]], ["a", None]),
+    ],
+    ids=["ratings", "none of these"],
+)
+def test_items_without_features_are_asked_about_after_answers_of_any_shape(said: Comparisons) -> None:
+    study = create_study(["a", "b", "c"], storage="sqlite:///:memory:")
+    study.add(said)
+    study.tell(study.ask(), "left")
+    assert sorted(study.result().ranking) == ["a", "b", "c"]
