@@ -311,6 +311,7 @@ def test_a_new_persons_taste_is_that_of_the_same_person_in_the_fit():
     np.testing.assert_allclose(new.covariances, known.covariances, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_two_groups_are_found_and_one_is_left_one():
     items, _, _, _, _ = simulated(120, 1)
     rng = np.random.default_rng(5)
