@@ -497,7 +497,7 @@ def test_a_field_that_an_older_file_lacks_has_its_default() -> None:
 
 
 def test_every_estimator_is_on_the_list() -> None:
-    """A new one in `coombs` is one that can be saved; those of many people cannot be yet, and have no `save`."""
+    """A new one in `coombs` is one that can be saved; those of many people have no `save` yet."""
     public = [getattr(coombs, name) for name in coombs.__all__]
     found = {one for one in public if isinstance(one, type) and hasattr(one, "fit")}
     assert {one for one in found if hasattr(one, "save")} == set(ESTIMATORS)
