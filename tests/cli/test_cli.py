@@ -909,8 +909,9 @@ def test_the_page_is_what_the_commands_say() -> None:
 def test_every_example_of_the_page_runs(
     run: Run, served: list[tuple[Any, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one folder; the one that makes the others' files first."""
+    """In one folder; the one that makes the others' files first, beside answers of several people."""
     pytest.importorskip("matplotlib")
+    write_people()
     monkeypatch.setattr("coombs.cli.bench.QUICK", ((2, 20),))
     examples = re.findall(r"^```\n(coombs .*)\n```$", PAGE.read_text(), re.MULTILINE)
     assert len(examples) == len(cli.COMMANDS)

@@ -426,18 +426,21 @@ def test_points_of_a_choice_have_the_moments_of_a_normal() -> None:
 
 @pytest.mark.slow
 def test_ratings_given_at_random_have_no_pattern_and_are_not_predicted() -> None:
-    """Names alone, rated by four people: neither the evidence nor what is left out speaks for a taste."""
+    """Names alone, rated by four people: neither the evidence nor what is left out speaks for a taste.
+
+    Odds of ten to one are wrong once in ten at most, and were once in 20: three of eight would be much.
+    """
     names = [f"idea {i}" for i in range(12)]
-    accuracies = []
-    for seed in range(4):
+    accuracies, found = [], 0
+    for seed in range(8):
         levels = np.random.default_rng(seed).integers(1, 6, 48)
         data = Comparisons.from_ratings(
             names, np.tile(np.arange(12), 4), levels, users=np.repeat(list("abcd"), 12)
         )
         told = IdealPoint().fit(data).explain()
-        assert not told.has_pattern
+        found += bool(told.has_pattern)
         accuracies.append(told.trust.accuracy)
-    assert np.nanmean(accuracies) < 0.6
+    assert found <= 2 and np.nanmean(accuracies) < 0.6
 
 
 def test_a_choice_among_things_that_go_together_has_moments_at_any_scale() -> None:
