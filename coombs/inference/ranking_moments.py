@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from coombs.data.graph import Matrix, Vector
 
-FARTHEST = 600.0
-"""Scores of a ranking that are farther from its best, in logits, are as good as that far."""
+FARTHEST = 300.0
+"""Scores of a ranking that are farther from its best, in logits, are as good as that far: squares of such odds
+are still numbers."""
 
 
 class RankingMoments(NamedTuple):

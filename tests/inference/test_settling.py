@@ -187,3 +187,14 @@ def test_choices_that_follow_each_other_are_rankings_and_others_are_not() -> Non
         (0, 1): [1.0, 1.0],
         (4, 1, 5): [2.0, 2.0, 2.0],
     }
+
+
+@pytest.mark.parametrize("far", [1e2, 1e3, 1e5])
+def test_moments_of_a_ranking_are_numbers_however_far_its_scores_are_apart(far: float) -> None:
+    """Odds of the last are then so small that their squares would be nothing."""
+    mean = far * np.array([[3.0, 1.0, 2.0, 0.0], [0.0, 1.0, 2.0, 3.0]])
+    spread = np.tile(far * np.eye(4), (2, 1, 1))
+    present, weights, lapses = np.ones((2, 4), dtype=bool), np.ones((2, 4)), np.full((2, 1), 0.01)
+    found = expect_rankings(mean, spread, present, weights, lapses)
+    for part in (found.log_p, found.slope, found.curvature, found.to_lapse):
+        assert np.isfinite(part).all()
