@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from coombs.data.graph import Matrix, Vector
 
 FARTHEST = 300.0
-"""Scores of a ranking that are farther from its best, in logits, are as good as that far: squares of such odds
-are still numbers."""
+"""Scores of a ranking that are farther from its best, in logits, are as good as that far.
+
+Squares of such odds are still numbers.
+"""
 
 
 class RankingMoments(NamedTuple):
