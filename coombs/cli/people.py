@@ -82,14 +82,16 @@ def groups(**given: Any) -> None:
     """Find groups, say who is in each and what is best for them; one group if there is but one."""
     options = SimpleNamespace(**given)
     population = _fitted(options)
-    frame = population.to_frame()
+    frame, has_pattern = population.to_frame(), bool(population.explain().has_pattern)
     found = []
     for number in range(1, population.n_groups_ + 1):
         members = frame.loc[frame["group"] == number, "user"].tolist()
-        best = population.consensus("borda", group=number)["item"][: options.top].tolist() if members else []
+        best: list[Any] = []
+        if members and has_pattern:
+            best = population.consensus("borda", group=number)["item"][: options.top].tolist()
         found.append({"group": number, "people": len(members), "members": members, "best": best})
     if options.as_json:
-        show.as_json({"groups": found, "has_pattern": population.explain().has_pattern})
+        show.as_json({"groups": found, "has_pattern": has_pattern})
         return
     show.page(_sections(population, found))
 

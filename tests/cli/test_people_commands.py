@@ -95,3 +95,11 @@ def test_one_person_alone_is_told_as_coombs_fit_tells_it(run: Run) -> None:
     code, out, err = run("people", "flats.csv", "one.csv", "--metric", "none")
     assert code == 0 and "one person only" in err and out
     assert run("groups", "flats.csv", "one.csv", "--metric", "none")[0] == 0
+
+
+def test_groups_of_coin_tossers_have_nothing_that_is_best_for_them(run: Run) -> None:
+    frame, rng = pd.read_csv("answers.csv"), np.random.default_rng(0)
+    frame["winner"] = np.where(rng.random(len(frame)) < 0.5, frame["left"], frame["right"])
+    frame.to_csv("coins.csv", index=False)
+    told = json.loads(run("groups", "flats.csv", "coins.csv", "--metric", "none", "--json")[1])
+    assert told["has_pattern"] is False and all(one["best"] == [] for one in told["groups"])
