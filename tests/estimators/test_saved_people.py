@@ -228,3 +228,34 @@ def test_many_names_are_written_once_each() -> None:
         Reader(Schema(()), writer.arrays, "The file").read(
             written | {"names": [1]}, np.ndarray[Any, np.dtype[np.object_]], "x"
         )
+
+
+def test_the_command_line_ranks_and_explains_by_a_saved_population(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For all and for one of them; a file without people knows no user."""
+    from coombs.cli import main
+
+    items, pairs, y, users = answered()
+    frame = pd.DataFrame(items, columns=["rent", "size"], index=NAMES)
+    frame.to_csv(tmp_path / "items.csv", index_label="item")
+    est = Population(metric="none").fit(Comparisons(frame, np.array(NAMES)[pairs], y, users=users))
+    path = str(tmp_path / "people.json")
+    est.save(path)
+    rank = ["rank", path, str(tmp_path / "items.csv"), "--json"]
+    for user in (None, 3):
+        given = [] if user is None else ["--user", "3"]
+        assert main([*rank, *given]) == 0
+        printed = json.loads(capsys.readouterr().out)
+        assert [one["item"] for one in printed] == est.rank(user).tolist()
+        assert main(["explain", path, *given]) == 0
+        told = est.explain() if user is None else est.person(user).explain()
+        assert capsys.readouterr().out == f"{told}\n"
+    assert main([*rank, "--user", "nobody"]) == 2
+    assert "Nobody is called 'nobody'" in capsys.readouterr().err
+    coombs.SingleStep(frame).fit([[0, 1]]).save(path)
+    assert main(["explain", path, "--user", "3"]) == 2
+    assert "--user names somebody in a population" in capsys.readouterr().err
+    SharedMetric(frame, constraint="psd").fit(np.array(NAMES)[pairs], y, users=users).save(path)
+    assert main(["explain", path]) == 2
+    assert "holds a SharedMetric" in capsys.readouterr().err
