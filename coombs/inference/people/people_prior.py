@@ -131,6 +131,10 @@ class ItemsPrior:
     shifts: Vector
     known: Index = field(repr=False)
 
+    def light(self) -> ItemsPrior:
+        """Only how much each part weighs."""
+        return replace(self, parts=(), known=self.known[:0])
+
     def seen(self, items: Matrix, positions: Index) -> tuple[Seen, ...]:
         """Some of the items as each part sees them; what is own to a person goes by position."""
         some = items[positions]

@@ -51,7 +51,7 @@ class WorkerPool:
         try:
             future = pool.submit(_learn, task)
             # Everybody's model holds the same table of items, which therefore does not come back.
-            return future.result(limit).with_items(task.state.belief.items)
+            return future.result(limit).whole(task.state.belief)
         except TimeoutError:
             self._late = future
             watch = threading.Timer((HANGS - 1) * limit, self._replace, (pool, future))
@@ -144,5 +144,5 @@ def _end_with_server() -> None:
 
 
 def _learn(task: UpdateTask) -> ModelUpdate:
-    """In a worker: the update without the items, which the server has."""
-    return learn(task).with_items(task.state.belief.items[:0])
+    """In a worker: the update without the items and the prior, which the server has."""
+    return learn(task).light()
