@@ -7,11 +7,13 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import parent_process
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
+from typing import TypeVar
 
 from coombs.study.online_model import ModelUpdate, UpdateTask, learn
 
@@ -25,6 +27,8 @@ NICENESS = 5
 """How much workers give way to the process that answers requests."""
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
 """For workers: the matrices are small, and no module comes from the current folder."""
+
+Done = TypeVar("Done")
 
 
 class WorkerPool:
@@ -50,7 +54,7 @@ class WorkerPool:
         limit = self._time_limit + TIME_PER_ANSWER * len(task.new)
         try:
             future = pool.submit(_learn, task)
-            # Everybody's model holds the same table of items, which therefore does not come back.
+            # Everybody's model holds the same items and prior, which therefore do not come back.
             return future.result(limit).whole(task.state.belief)
         except TimeoutError:
             self._late = future
@@ -100,6 +104,25 @@ class WorkerPool:
             self._closed, pool = True, self._pool
         if pool is not None:
             self._discard(pool)
+
+
+class Apart:
+    """A function in a process of its own, which ends with it: for work of seconds, which nobody waits for."""
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+
+    def run(self, function: Callable[..., Done], *args: object) -> Done:
+        """What the function returns; a BrokenProcessPool if it was closed before."""
+        pool = self._pool = ProcessPoolExecutor(1, _Context(), _begin)
+        with pool:
+            return pool.submit(function, *args).result()
+
+    def close(self) -> None:
+        """End the process, also in the middle of its work."""
+        pool = self._pool
+        for process in list(((pool and pool._processes) or {}).values()):
+            process.kill()
 
 
 class _Process(SpawnProcess):

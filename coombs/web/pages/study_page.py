@@ -43,6 +43,7 @@ def _page(
         people=people,
         able=sum(n >= least for _, n in people),
         enough=least,
+        n_others=study.priors.n_others,
         base=str(request.base_url).rstrip("/"),
         problem=problem,
         typed=typed,
