@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from coombs.inference.people.people_prior import ItemsPrior
     from coombs.inference.people.tastes import Seen, Taste
 
+LOG_ODDS = 0.0
+"""Log odds, before any answer, that what others answered tells of somebody."""
 LEAST_SHARE = 1e-3
 """Share of the draws below which a part has none."""
 FEW = 100
@@ -115,7 +117,7 @@ class PopulationBelief:
         if not self.tastes:
             return 0.0
         log_people = float(logsumexp(self.log_evidence + np.log(self.people.weights)))
-        return float(expit(log_people - self.own.total_evidence))
+        return float(expit(log_people - self.own.total_evidence + LOG_ODDS))
 
     @cached_property
     def _drawn(self) -> tuple[DrawnTaste, ...]:
