@@ -92,4 +92,5 @@ wish_option = click.option(
     "'price <= 1500', 'town != harbour', 'balcony = yes'; may be repeated",
 )
 seed_option = click.option("--seed", metavar="N", type=whole, default=0, help="random seed (default: 0)")
+user_option = click.option("--user", metavar="NAME", help="somebody in a saved population")
 json_option = click.option("--json", "as_json", is_flag=True, help="print the result as JSON")

@@ -49,6 +49,7 @@ _METRIC = click.option(
 @click.option("--groups", metavar="N", default="1", help="groups of people, or auto (default: 1)")
 @click.option("--user", metavar="NAME", help="say what this person wants, instead of what people share")
 @click.option("--out", metavar="FILE", type=FILE, help="write a row a person: .csv or .parquet")
+@click.option("--save", metavar="FILE", type=FILE, help="write the population, JSON, for rank and explain")
 @json_option
 def people(**given: Any) -> None:
     """Learn everybody's taste and what people share; say it in words, and how far to trust it."""
@@ -57,12 +58,15 @@ def people(**given: Any) -> None:
     told = population.explain() if options.user is None else population.person(options.user).explain()
     if options.out:
         _write(population, options.out)
+    if options.save:
+        population.save(options.save)
     if options.as_json:
-        show.as_json(told.to_dict() | {"written": options.out})
+        show.as_json(told.to_dict() | {"written": options.out, "saved": options.save})
         return
     print(told)
-    if options.out:
-        print(f"\nPeople: {options.out}")
+    for name, path in (("People", options.out), ("Population", options.save)):
+        if path:
+            print(f"\n{name}: {path}")
 
 
 @command(
@@ -125,7 +129,7 @@ def _sections(population: Population, found: list[dict[str, Any]]) -> list[Any]:
 def _fitted(options: SimpleNamespace) -> Population:
     """The population that is asked for; its warnings as sentences."""
     lazy_imports.make_lazy()
-    check_output_paths(getattr(options, "out", None))
+    check_output_paths(getattr(options, "out", None), getattr(options, "save", None))
     data = read_answers(options.items, options.answers, options.features).data
     if data.answer_users is None:
         raise coombs.InputError(
