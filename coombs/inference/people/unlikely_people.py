@@ -8,14 +8,17 @@ toss a coin instead is told by a taste of their own, whatever people share, that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
 from coombs.inference.people.population_fit import View
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from coombs.data.graph import Matrix, Vector
     from coombs.inference.people.answer_blocks import AnswerBlock
     from coombs.inference.people.population_prior import PopulationPrior
@@ -50,7 +53,7 @@ def unlikely_people(part: Tastes, coordinates: Matrix, n_people: int) -> Unlikel
             some = _in_order(block.only(np.arange(begin, min(begin + AT_ONCE, len(block.people)))))
             found.share[some.people] = _shares(some, prior, view)
             logs = _log_probabilities(some, _drawn(some, wide, view.effect), prior.lapse)[0]
-            evidence = logsumexp(logs.sum(axis=2), axis=1) - np.log(DRAWS)
+            evidence = _log_sum(logs.sum(axis=2)) - np.log(DRAWS)
             found.own[some.people] = evidence + some.totals * np.log(2)
     return found
 
@@ -59,11 +62,18 @@ def _in_order(block: AnswerBlock) -> AnswerBlock:
     """Everybody's answers in an order of their own, so that none hangs on that of the rows."""
     blank = block.weights <= 0
     order = np.lexsort((block.losers, block.winners, blank), axis=1)
-    winners, losers, weights, rows = (
-        np.take_along_axis(part, order, axis=1)
-        for part in (block.winners, block.losers, block.weights, block.rows)
+
+    def sorted_by(part: NDArray[Any]) -> NDArray[Any]:
+        return np.take_along_axis(part, order, axis=1)
+
+    winners, losers = sorted_by(block.winners), sorted_by(block.losers)
+    return replace(
+        block,
+        winners=winners,
+        losers=losers,
+        weights=sorted_by(block.weights),
+        rows=sorted_by(block.rows),
     )
-    return type(block)(block.people, winners, losers, weights, rows)
 
 
 def _shares(block: AnswerBlock, prior: PopulationPrior, view: View) -> Vector:
@@ -77,8 +87,8 @@ def _shares(block: AnswerBlock, prior: PopulationPrior, view: View) -> Vector:
     logs = np.matmul(chosen, (log_p - log_q).transpose(0, 2, 1)) + log_q.sum(axis=2)[:, None, :]
     draws = np.arange(DRAWS)
     logs[:, draws, draws] = -np.inf
-    drawn = logsumexp(logs, axis=2) - np.log(DRAWS - 1)
-    own = logsumexp(log_p.sum(axis=2), axis=1) - np.log(DRAWS)
+    drawn = _log_sum(logs) - np.log(DRAWS - 1)
+    own = _log_sum(log_p.sum(axis=2)) - np.log(DRAWS)
     result: Vector = (1 + (drawn <= own[:, None] + 1e-9).sum(axis=1)) / (DRAWS + 1)
     return result
 
@@ -92,7 +102,14 @@ def _drawn(block: AnswerBlock, white: Matrix, effect: float) -> Matrix:
 
 
 def _log_probabilities(block: AnswerBlock, margins: Matrix, lapse: float) -> tuple[Matrix, Matrix, Matrix]:
-    """(K, S, A) log of how likely answers are as they are and the other way, by weight; and the first plain."""
+    """(K, S, A) log of how likely answers are as they are, and the other way; and the first without log."""
     p = lapse / 2 + (1 - lapse) * expit(margins)
     weights = block.weights[:, None]
     return np.log(np.maximum(p, 1e-300)) * weights, np.log(np.maximum(1 - p, 1e-300)) * weights, p
+
+
+def _log_sum(logs: Matrix) -> Matrix:
+    """log of the sum of what these are logs of, along the last axis."""
+    highest = logs.max(axis=-1)
+    result: Matrix = highest + np.log(np.exp(logs - highest[..., None]).sum(axis=-1))
+    return result
