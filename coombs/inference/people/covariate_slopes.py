@@ -24,7 +24,7 @@ LARGEST_SYSTEM = 1_500
 
 
 class Covariates(NamedTuple):
-    """Of everybody, (n_people, q) numbers, 0 where nothing is known; and which covariate each column is of."""
+    """Of everybody, (n_people, q) numbers, 0 where nothing is known; which covariate each column is of."""
 
     values: Matrix
     sources: Index
