@@ -79,7 +79,7 @@ def _in_order(block: AnswerBlock) -> AnswerBlock:
 def _shares(block: AnswerBlock, prior: PopulationPrior, view: View) -> Vector:
     """Of people in one block."""
     counts = np.diff(np.round(np.cumsum(prior.shares) * DRAWS).astype(int), prepend=0)
-    bases = np.stack([block.margins(base) for base in view.base], axis=1)
+    bases = np.stack(view.offsets(block, block.design(view.white, view.effect)), axis=1)
     margins = np.repeat(bases, counts, axis=1) + _drawn(block, view.white, view.effect)
     log_p, log_q, p = _log_probabilities(block, margins, prior.lapse)
     chosen = (np.random.default_rng(1).random(p.shape[1:]) < p).astype(float)
