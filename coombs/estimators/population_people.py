@@ -186,8 +186,12 @@ class PopulationPeople:
             total += share * known.utilities(chosen, phi)
         return total
 
-    def to_frame(self) -> Any:
+    def to_frame(self, *, ranks: bool = False) -> Any:
         """Return a row for each person: answers, group, consistency, weights, ideal point, best item.
+
+        Parameters
+        ----------
+        ranks : whether to add "rank: x", the rank of item x for the person, from 1, for every item
 
         Returns
         -------
@@ -205,7 +209,7 @@ class PopulationPeople:
         """
         size = max(1, MOST_UTILITIES // max(len(self._data.items), 1))
         parts = [
-            self._rows(np.arange(begin, min(begin + size, len(self.people_))))
+            self._rows(np.arange(begin, min(begin + size, len(self.people_))), ranks)
             for begin in range(0, len(self.people_), size)
         ]
         names = parts[0].keys()
@@ -213,7 +217,7 @@ class PopulationPeople:
             {name: np.concatenate([part[name] for part in parts]) for name in names}
         )
 
-    def _rows(self, people: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
+    def _rows(self, people: NDArray[np.intp], ranks: bool = False) -> dict[str, NDArray[Any]]:
         """The columns of `to_frame` for some people."""
         utilities = self.utilities(people)
         known, coin, groups = self._everybody
@@ -241,7 +245,12 @@ class PopulationPeople:
         }
         columns |= {f"weight: {name}": column for name, column in zip(called, slopes.T, strict=True)}
         columns |= {f"ideal: {name}": column for name, column in zip(called, points.T, strict=True)}
-        return columns | {"best": best if labels is None else labels[best]}
+        columns["best"] = best if labels is None else labels[best]
+        if ranks:
+            places = rankdata(-utilities.round(9), method="min", axis=1).astype(int)
+            items = range(places.shape[1]) if labels is None else labels
+            columns |= {f"rank: {item}": column for item, column in zip(items, places.T, strict=True)}
+        return columns
 
     def consensus(self, method: str = "mean", group: int | None = None) -> Any:
         """Return the items from best to worst for all, and how much people disagree about each.

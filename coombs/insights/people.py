@@ -96,7 +96,7 @@ class PeopleExplanation:
         >>> population.explain().to_dict()["n_answers"]
         2
         """
-        plain: dict[str, Any] = _known(asdict(self))
+        plain: dict[str, Any] = plain_values(asdict(self))
         return plain
 
     def __str__(self) -> str:
@@ -156,7 +156,7 @@ class PersonExplanation:
         >>> population.person(1).explain().to_dict()["name"]
         '1'
         """
-        plain: dict[str, Any] = _known(asdict(self))
+        plain: dict[str, Any] = plain_values(asdict(self))
         return plain
 
     def __str__(self) -> str:
@@ -198,12 +198,12 @@ def explain_person(person: Person, population: Population) -> PersonExplanation:
     return replace(found, features=tuple(ordered), ranking=ranking)
 
 
-def _known(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
     """Without numbers that JSON does not have."""
     if isinstance(value, dict):
-        return {name: _known(one) for name, one in value.items()}
+        return {name: plain_values(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_known(one) for one in value]
+        return [plain_values(one) for one in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, str | int | float) else naming.for_json(value)

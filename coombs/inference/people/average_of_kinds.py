@@ -48,7 +48,7 @@ SEEN = 1.2
 """Times that a person sees an item, on average, from which on it may have an effect of its own for them."""
 MOST_WITH_EFFECTS = 1_000_000
 """Answers up to which that is computed."""
-WITH_GROUPS = 0.3
+WITH_GROUPS = 0.6
 """Share of the largest weight from which on groups are looked for in a kind."""
 NEGLIGIBLE = 0.02
 """A kind with less of the average is left out of it."""
