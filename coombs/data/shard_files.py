@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from coombs.data import checking, naming, tables
-from coombs.data.by_person import SHOWN, PersonAnswers, answers_by_person, people_of
+from coombs.data.by_person import SHOWN as SHOWN
+from coombs.data.by_person import PersonAnswers, answers_by_person, people_of
 from coombs.data.comparisons import Comparisons
 from coombs.data.files import PARQUET_SUFFIXES, readable_parquet
 from coombs.data.tables import InputError
@@ -34,8 +35,8 @@ class NameHashes(NamedTuple):
 
 
 def is_folder(source: Any) -> bool:
-    """Whether this is the path of a folder, as text or a Path."""
-    return isinstance(source, str | Path) and (isinstance(source, Path) or Path(source).is_dir())
+    """Whether this is a path, as text or a Path."""
+    return isinstance(source, str | Path)
 
 
 def is_dask_frame(source: Any) -> bool:
@@ -48,7 +49,7 @@ def parquet_files(folder: Any) -> list[str]:
     """The Parquet files in a folder and the folders in it, by name: the order in which sums are added up."""
     place = Path(folder)
     if not place.is_dir():
-        raise InputError(f"There is no folder {folder}; give one of Parquet files, a person's answers in one.")
+        raise InputError(f"There is no folder {folder}; give one that has Parquet files.")
     found = [str(path) for path in sorted(place.rglob("*")) if path.suffix.lower() in PARQUET_SUFFIXES]
     if not found:
         raise InputError(f"The folder {folder} has no Parquet files; it needs at least one.")
@@ -88,7 +89,7 @@ def part_answers(frame: Any, table: ItemTable, name: str) -> PersonAnswers:
     weights = np.ones(len(rows))
     if (given := checking.optional(columns.get("weight"))) is not None:
         weights = tables.weights(given[rows], lambda i: f"row {rows[i]} of {name}")
-    data = Comparisons.at_positions(table, pairs[at], signs, weights, whose[rows])
+    data = Comparisons.at_positions(table, pairs[at], signs, weights, np.asarray(whose[rows]))
     found = answers_by_person(data) if len(rows) else None
     if found is None:
         return part_answers(frame[:0], table, name)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
-from os import cpu_count
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -24,6 +24,7 @@ from coombs.estimators.parameters import check_choice
 from coombs.estimators.person import Person
 from coombs.estimators.population_people import PopulationPeople
 from coombs.estimators.savable import Savable
+from coombs.estimators.sharded import fit_sharded, is_sharded
 from coombs.inference.people.average_of_kinds import PeopleAnswers, learn_people
 from coombs.inference.people.coordinates import KINDS
 from coombs.inference.people.population_fit import PopulationStatus
@@ -31,7 +32,7 @@ from coombs.progress import ProgressBar
 
 if TYPE_CHECKING:
     from coombs.data.tables import FloatArray, ItemTable, TableLike
-    from coombs.inference.people.average_of_kinds import PeopleAverage
+    from coombs.inference.people.average_of_kinds import FitToAll, PeopleAverage
     from coombs.insights.explanation import Explanation
     from coombs.insights.people import PeopleExplanation
 
@@ -52,11 +53,11 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
         learned from), "none", "diagonal", "full" or "smooth"
     groups : how many groups with means of their own there are; "auto" finds out
     random_state : for the contract of scikit-learn only: nothing here is random
-    n_jobs : threads; None is 1, -1 all processors. The numbers are the same
+    n_jobs : threads; None is what joblib.parallel_config says or 1, -1 all processors; the same numbers
 
     Attributes
     ----------
-    people_ : (n_people,) who answered, in the order of their first answer
+    people_, n_people_ : (n_people,) who answered, in the order of their first answer; how many there are
     metric_, ideal_point_ : of the population's mean taste, in the user's units; NaN if it has no best place
     kind_weights_ : of the kinds in the average
     lapse_, coin_share_ : share of answers given at random; of people who toss a coin
@@ -103,18 +104,26 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
         sample_weight: ArrayLike | None = None,
         *,
         users: ArrayLike | None = None,
+        client: Any = None,
+        out: Any = None,
+        start: Population | None = None,
     ) -> Self:
         """Learn from answers of many people.
 
-        Choices, rankings and ratings are learned as pairs that together tell no more than they do.
+        Choices, rankings and ratings are learned as pairs that together tell no more than they do. Of answers
+        in parts (docs/many-people.md), `people_` is a sample.
 
         Parameters
         ----------
-        X : Comparisons with users, (n, 2) pairs of positions or names, or (n, 2, d) pairs of feature vectors
+        X : Comparisons with users, (n, 2) pairs of positions or names, (n, 2, d) pairs of feature vectors; or
+            in parts: a folder of Parquet files, or a dask DataFrame (user; winner, loser; weight)
         y : (n,) of +1 or True (the first is preferred), -1 or False, 0 (tie); by default the first is
             preferred
         sample_weight : (n,) weights of the answers
         users : (n,) who gave each answer, unless X says it
+        client : of answers in parts, the distributed.Client; by default the one there is, or this machine
+        out : of answers in parts, the folder to which a row a person (`to_frame`) is written
+        start : of answers in parts, a fitted Population to go on from
 
         Returns
         -------
@@ -128,6 +137,9 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
         ['ann', 'bob']
         """
         self._check_parameters()
+        if is_sharded(X, client, out, start):
+            fit_sharded(self, X, (y, sample_weight, users), client, out, start)
+            return self
         data = self._comparisons(X, y, sample_weight, users)
         check_largest(data)
         scaler = Scaler.of(data.items, True, drop_constant=True, levels=data.levels)
@@ -149,15 +161,15 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
             self.feature_names_in_ = np.array(names, dtype=object)
         self.item_table_: ItemTable = data.item_table
         self._is_described = is_described
-        self.n_answers_ = np.bincount(told.people, minlength=len(told.names))
+        self.n_answers_, self.n_people_ = np.bincount(told.people, minlength=len(told.names)), len(told.names)
         return PeopleAnswers(scaler.forward(data.items), scaler.levels, *told[:4], len(told.names))
 
-    def _learn(self, answers: PeopleAnswers) -> PeopleAverage:
+    def _learn(self, answers: PeopleAnswers, everybody: FitToAll | None = None) -> PeopleAverage:
         kinds = KINDS if self.metric == "auto" else (self.metric,)
         kinds = kinds if answers.items.shape[1] else ("smooth",)
-        jobs = (cpu_count() or 1) if self.n_jobs == -1 else self.n_jobs or 1
+        jobs = effective_n_jobs(self.n_jobs)
         with ProgressBar(3 * len(kinds), "learning what people share") as progress:
-            return learn_people(answers, kinds, self.groups, jobs, progress.advance)
+            return learn_people(answers, kinds, self.groups, jobs, progress.advance, everybody)
 
     def _store(self, average: PeopleAverage) -> None:
         """Fitted attributes, in the user's units."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import softmax
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.data.tables import Levels
+    from coombs.inference.people.population_fit import PopulationFit
 
 CAUTIONS = (1.0, 4.0)
 """How many times as many people as usual it may be worth that weights are alike and uncorrelated."""
@@ -47,8 +48,15 @@ NEGLIGIBLE = 0.02
 """A kind with less of the average is left out of it."""
 
 
+FitToAll: TypeAlias = "Callable[[Coordinates, PopulationFit], PopulationFit]"
+"""Takes a fit to a sample of people on to all."""
+
+
 class PeopleAnswers(NamedTuple):
-    """Answers of everybody about scaled items: winners, losers, weights, and whose each is, from 0."""
+    """Answers of everybody about scaled items: winners, losers, weights, and whose each is, from 0.
+
+    `total` is how many answers there are, if these are of a sample of people.
+    """
 
     items: Matrix
     levels: Levels
@@ -57,6 +65,7 @@ class PeopleAnswers(NamedTuple):
     weights: Vector
     people: Index
     n_people: int
+    total: int = 0
 
     def only(self, people: Index) -> PeopleAnswers:
         """Those of some people, numbered anew."""
@@ -64,7 +73,7 @@ class PeopleAnswers(NamedTuple):
         place[people] = np.arange(len(people))
         rows = np.flatnonzero(place[self.people] >= 0)
         kept = (self.winners[rows], self.losers[rows], self.weights[rows], place[self.people[rows]])
-        return PeopleAnswers(self.items, self.levels, *kept, len(people))
+        return PeopleAnswers(self.items, self.levels, *kept, len(people), self.total)
 
     def order(self) -> Index:
         """The people in an order that depends neither on that of the answers nor on that of the items."""
@@ -81,7 +90,7 @@ class PeopleAnswers(NamedTuple):
 
         Zero, for none, where people see hardly any item twice, which alone could tell; or are too many.
         """
-        if len(self.winners) > MOST_WITH_EFFECTS:
+        if max(len(self.winners), self.total) > MOST_WITH_EFFECTS:
             return 0.0
         n = len(self.items)
         ends = np.concatenate([self.people * n + self.winners, self.people * n + self.losers])
@@ -170,8 +179,12 @@ def learn_people(
     groups: int | str = 1,
     n_jobs: int = 1,
     advance: Callable[[], None] = lambda: None,
+    everybody: FitToAll | None = None,
 ) -> PeopleAverage:
-    """The average of these kinds, each with everybody's taste."""
+    """The average of these kinds, each with everybody's taste.
+
+    If these are a sample of people, `everybody` takes the fit of a kind on to all.
+    """
     tried = candidates(answers, kinds)
     weights, trial = np.ones(1), Trial(float("nan"), np.zeros(0), np.zeros(0))
     if answers.n_people > 1:
@@ -188,7 +201,8 @@ def learn_people(
         coordinates, phi = _of_kind(answers, kind)
         start = PopulationPrior.first(phi, coordinates.blocks, caution, answers.first_effect)
         fit = fit_population(phi, blocks, start, n_jobs=n_jobs)
-        parts.append(Tastes(coordinates, with_groups(fit, phi, groups, n_jobs)))
+        fit = with_groups(fit, phi, groups, n_jobs)
+        parts.append(Tastes(coordinates, fit if everybody is None else everybody(coordinates, fit)))
         advance()
     return PeopleAverage(tuple(parts), weights, trial)
 

@@ -197,7 +197,7 @@ def _fit(
         nonlocal sites, members
         run = partial(pass_over, prior=prior, view=View.of(prior, coordinates), before=before)
         found = list(over(run, blocks, sites))
-        sites, members = (tuple(column) for column in zip(*((one.sites, one.members) for one in found)))
+        sites, members = tuple(one.sites for one in found), tuple(one.members for one in found)
         return reduce(Sums.plus, (one.sums for one in found))
 
     ended = passes(prior, everybody, n, tolerance, max_iter)
@@ -224,7 +224,9 @@ def passes(
 
     `everybody` runs one with a population, after some in which only the sites change.
     """
-    least = float(np.clip(PRECISION / np.sqrt(n_people), FINEST, COARSEST)) if tolerance is None else tolerance
+    least = (
+        float(np.clip(PRECISION / np.sqrt(n_people), FINEST, COARSEST)) if tolerance is None else tolerance
+    )
     accelerated, count, before = Anderson(), 0, FIRST_PASSES
     while True:
         sums, count, before = everybody(prior, before), count + 1, BETWEEN_PASSES
