@@ -20,7 +20,9 @@ from coombs.data.tables import InputError, ItemTable
 from coombs.estimators.many_people import SharedMetric
 from coombs.estimators.population import Population
 from coombs.inference.people.average_of_kinds import PeopleAverage, Trial
-from coombs.inference.people.coordinates import KINDS, Coordinates
+from coombs.inference.people.coordinates import Coordinates
+from coombs.inference.people.covariate_slopes import CovariateSlopes
+from coombs.inference.people.people_prior import PRIOR_CHECKS, PRIOR_SHAPES
 from coombs.inference.people.population_fit import PopulationFit, PopulationStatus
 from coombs.inference.people.population_prior import PopulationPrior, Sums
 from coombs.inference.people.posteriors import Sites
@@ -91,6 +93,7 @@ RECORDS: tuple[type, ...] = (
     SavedTastes,
     Coordinates,
     PopulationPrior,
+    CovariateSlopes,
     PopulationStatus,
     Sums,
     Sites,
@@ -98,58 +101,25 @@ RECORDS: tuple[type, ...] = (
 )
 """Records that a fit to many people is made of, beside those of a fit to one."""
 SHAPES: Mapping[type, Mapping[str, str]] = {
+    **PRIOR_SHAPES,
     PopulationState: {"shares": "k"},
     SharedState: {"people": "P", "metric": "DD", "ideal_points": "PD", "slopes": "PD", "features": "D"},
     SavedTastes: {"members": "Pm"},
-    Coordinates: {"squares": "s", "products": "p2", "blocks": "w", "scales": "w"},
-    PopulationPrior: {
-        "means": "gw",
-        "root": "ww",
-        "shares": "g",
-        "blocks": "w",
-        "shared": "b",
-        "differences": "ww",
+    Sums: {
+        "people": "g",
+        "first": "gw",
+        "covariance": "gww",
+        "second": "ww",
+        "effects": "3",
+        "crossed": "xq",
+        "spread": "qq",
     },
-    Sums: {"people": "g", "first": "gw", "covariance": "gww", "second": "ww", "effects": "3"},
     Sites: {"precision": "A", "shift": "A"},
     Trial: {"predicted": "t", "weights": "t"},
 }
 """Of arrays: P people and A answers in the whole file; small letters are of one record."""
 MAY_BE_NAN = frozenset(("gain", "radius", "own_radius", "log_loss"))
 """Fields that may have no value."""
-
-
-def _are_blocks(blocks: Any) -> bool:
-    """Whether these number blocks from 0, without a gap."""
-    return bool(len(blocks) and (np.unique(blocks) == np.arange(blocks.max() + 1)).all())
-
-
-def _wrong_coordinates(made: Coordinates) -> str | None:
-    if made.kind not in KINDS:
-        return "of an unknown kind"
-    columns = np.concatenate([made.squares, made.products.ravel()])
-    n_bumps = 0
-    if made.bumps is not None:
-        if made.bumps.weights.ndim != 2 or made.bumps.kernel.support.shape[1] != made.n_features:
-            return "with bumps of another size"
-        n_bumps = made.bumps.weights.shape[1]
-    size = made.n_features + len(made.squares) + len(made.products) + n_bumps + made.n_effects
-    if made.n_features < 0 or made.n_effects < 0 or size != made.size or not _are_blocks(made.blocks):
-        return "of another size than its parts"
-    if len(columns) and (columns.min() < 0 or columns.max() >= made.n_features):
-        return "of features that are not there"
-    return None if (made.scales > 0).all() else "of scales that cannot be"
-
-
-def _wrong_prior(prior: PopulationPrior) -> str | None:
-    shares = np.append(prior.shares, [prior.lapse, prior.coin])
-    if not ((shares > 0) & (shares <= 1)).all() or abs(prior.shares.sum() - 1) > CLOSE or prior.coin == 1:
-        return "of shares that are none"
-    if not _are_blocks(prior.blocks) or len(prior.shared) != prior.blocks.max() + 1:
-        return "of blocks that are not there"
-    is_root = (np.diagonal(prior.root) > 0).all() and not np.triu(prior.root, 1).any()
-    sizes = np.append(prior.shared, prior.caution)
-    return None if is_root and (sizes > 0).all() and prior.effect >= 0 else "of sizes that cannot be"
 
 
 def _wrong_sums(sums: Sums) -> str | None:
@@ -195,8 +165,7 @@ def _wrong_shared(state: SharedState) -> str | None:
 
 
 CHECKS: Mapping[type, Callable[[Any], str | None]] = {
-    Coordinates: _wrong_coordinates,
-    PopulationPrior: _wrong_prior,
+    **PRIOR_CHECKS,
     Sums: _wrong_sums,
     Sites: _wrong_sites,
     SavedTastes: _wrong_tastes,

@@ -162,10 +162,14 @@ PACKED: dict[str, Any] = json.loads(text_of(fitted("numbers")))
 @pytest.mark.parametrize(
     ("where", "new", "words"),
     [
-        (("state", "parts", 0, "coordinates", "kind"), "full!", "is of an unknown kind"),
-        (("state", "parts", 0, "coordinates", "n_effects"), 3, "of another size than its parts"),
-        (("state", "parts", 0, "prior", "lapse"), 2.0, "is of shares that are none"),
-        (("state", "parts", 0, "prior", "root", "values", 0), -1.0, "is of sizes that cannot be"),
+        (("state", "parts", 0, "coordinates", "kind"), "full!", "is of a kind that is not known"),
+        (("state", "parts", 0, "coordinates", "n_effects"), 3, "of another size than its blocks"),
+        (
+            ("state", "parts", 0, "prior", "lapse"),
+            2.0,
+            "with a lapse rate, a coin or an effect that cannot be",
+        ),
+        (("state", "parts", 0, "prior", "root", "values", 0), -1.0, "is of a root that is none"),
         (("state", "parts", 0, "sites"), [], "is of other groups than its prior"),
         (("state", "parts", 0, "sites", 0, "precision", "values", 0), -1.0, "is of what no answer says"),
         (("state", "shares", "values", 0), 0.5, "is of weights that are no shares"),
@@ -228,3 +232,34 @@ def test_many_names_are_written_once_each() -> None:
         Reader(Schema(()), writer.arrays, "The file").read(
             written | {"names": [1]}, np.ndarray[Any, np.dtype[np.object_]], "x"
         )
+
+
+def test_the_command_line_ranks_and_explains_by_a_saved_population(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For all and for one of them; a file without people knows no user."""
+    from coombs.cli import main
+
+    items, pairs, y, users = answered()
+    frame = pd.DataFrame(items, columns=["rent", "size"], index=NAMES)
+    frame.to_csv(tmp_path / "items.csv", index_label="item")
+    est = Population(metric="none").fit(Comparisons(frame, np.array(NAMES)[pairs], y, users=users))
+    path = str(tmp_path / "people.json")
+    est.save(path)
+    rank = ["rank", path, str(tmp_path / "items.csv"), "--json"]
+    for user in (None, 3):
+        given = [] if user is None else ["--user", "3"]
+        assert main([*rank, *given]) == 0
+        printed = json.loads(capsys.readouterr().out)
+        assert [one["item"] for one in printed] == est.rank(user).tolist()
+        assert main(["explain", path, *given]) == 0
+        told = est.explain() if user is None else est.person(user).explain()
+        assert capsys.readouterr().out == f"{told}\n"
+    assert main([*rank, "--user", "nobody"]) == 2
+    assert "Nobody is called 'nobody'" in capsys.readouterr().err
+    coombs.SingleStep(frame).fit([[0, 1]]).save(path)
+    assert main(["explain", path, "--user", "3"]) == 2
+    assert "--user names somebody in a population" in capsys.readouterr().err
+    SharedMetric(frame, constraint="psd").fit(np.array(NAMES)[pairs], y, users=users).save(path)
+    assert main(["explain", path]) == 2
+    assert "holds a SharedMetric" in capsys.readouterr().err

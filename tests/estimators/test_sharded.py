@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coombs import InputError, Population
+from coombs import ClusterLostError, InputError, Population
 from coombs.estimators import population as module
 from coombs.estimators import sharded
-from coombs.inference.people.shard_keepers import ClusterLostError, ShardsOnCluster
+from coombs.inference.people.shard_keepers import ShardsOnCluster
 
 pytest.importorskip("pyarrow")
 

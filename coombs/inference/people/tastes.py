@@ -236,7 +236,24 @@ class Tastes:
     @cached_property
     def kind_prior(self) -> KindPrior:
         """What is known of anybody, without everybody's own."""
-        return KindPrior(self.coordinates, self.fit.prior, self.doubts)
+        prior = self.fit.prior
+        prior = prior if prior.slopes is None else prior.slopes.unknown(prior)
+        return KindPrior(self.coordinates, prior, self.doubts)
+
+    @cached_property
+    def _slope_doubts(self) -> Matrix:
+        """(q, D, q, D) covariance of the slopes of covariates."""
+        prior = self.fit.prior
+        assert prior.slopes is not None
+        return prior.slopes.doubts(prior, self.fit.sums)
+
+    def known_about(self, about: Vector | None) -> KindPrior:
+        """What is known of somebody with these covariates, (q,); None if nothing is known of them."""
+        prior = self.fit.prior
+        if prior.slopes is None or about is None:
+            return self.kind_prior
+        doubt = np.einsum("k,kilj,l->ij", about, self._slope_doubts, about)
+        return KindPrior(self.coordinates, prior.slopes.known(prior, about), self.doubts + doubt)
 
     def anybody(self) -> Taste:
         """Of a person who has not said anything."""
@@ -251,11 +268,14 @@ class Tastes:
         block, sites = self.fit.blocks[number], self.fit.sites[number]
         some = block.only(np.array([k]))
         own = tuple(Sites(one.precision[k : k + 1], one.shift[k : k + 1]) for one in sites)
-        return self.kind_prior.taste(some, own, coordinates, self.fit.members[number][k])
+        prior = self.known_about(None if some.about is None else some.about[0])
+        return prior.taste(some, own, coordinates, self.fit.members[number][k])
 
-    def of_answers(self, winners: Index, losers: Index, weights: Vector, seen: Seen) -> Taste:
-        """Of somebody new, given their answers about these items."""
-        return self.kind_prior.given(winners, losers, weights, seen)[0]
+    def of_answers(
+        self, winners: Index, losers: Index, weights: Vector, seen: Seen, about: Vector | None = None
+    ) -> Taste:
+        """Of somebody new, given their answers about these items, and covariates."""
+        return self.known_about(about).given(winners, losers, weights, seen)[0]
 
     def evidence_of_differences(self, coordinates: Matrix, about: NDArray[np.bool_]) -> float:
         """How much likelier the answers are than if nobody had anything of their own there, in nats.
@@ -278,10 +298,13 @@ class Tastes:
             design, total = block.design(view.white, view.effect), own[:, :-1].sum(axis=1)
             shares = own[:, :-1] / np.maximum(total, 1e-300)[:, None]
             found = np.zeros((len(block.people), design.shape[2]))
-            for g, (mean, base, one) in enumerate(zip(prior.means, view.base, sites, strict=True)):
-                z = posteriors(design, block.margins(base), one).mean
+            offsets = view.offsets(block, design)
+            for g, (mean, offset, one) in enumerate(zip(prior.means, offsets, sites, strict=True)):
+                z = posteriors(design, offset, one).mean
                 found[:, :d] += shares[:, g, None] * (mean + z[:, :d] @ prior.root.T)
                 found[:, d:] += shares[:, g, None] * view.effect * z[:, d:]
+            if prior.slopes is not None and block.about is not None:
+                found[:, :d] += block.about @ prior.slopes.gamma.T
             weights[block.people], members[block.people] = found[:, :d], own
             if view.effect:
                 real = block.local.items >= 0
@@ -310,8 +333,8 @@ def people_left_out(
 def _left_out(block: AnswerBlock, sites: tuple[Sites, ...], prior: PopulationPrior, view: View) -> Matrix:
     """(K, A) probability of each answer given the person's others about other pairs."""
     design, p, updates = block.design(view.white, view.effect), [], []
-    for base, one in zip(view.base, sites, strict=True):
-        found = posteriors(design, block.margins(base), one)
+    for offset, one in zip(view.offsets(block, design), sites, strict=True):
+        found = posteriors(design, offset, one)
         p.append(leave_questions_out(found, one, block, prior.lapse))
         updates.append(update(found, one, block.weights, prior.lapse))
     chances = np.stack([*p, np.full(block.weights.shape, 0.5)])
