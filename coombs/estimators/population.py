@@ -22,6 +22,7 @@ from coombs.estimators.ideal_point import IdealPoint
 from coombs.estimators.parameters import check_choice
 from coombs.estimators.person import Person
 from coombs.estimators.population_covariates import PopulationCovariates
+from coombs.estimators.population_groups import PopulationGroups
 from coombs.estimators.population_people import PopulationPeople
 from coombs.estimators.savable import Savable
 from coombs.inference.people.average_of_kinds import PeopleAnswers, learn_people
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from coombs.insights.people import PeopleExplanation
 
 
-class Population(PopulationPeople, PopulationCovariates, Savable, BaseEstimator):  # type: ignore[misc]
+class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savable, BaseEstimator):  # type: ignore[misc]
     """Everybody's taste, normal about a population's, whose mean and covariance are learned from all.
 
     A person's utility of an item is w'phi(x), more being better, and P(i over j) = e / 2 + (1 - e) sigma of
