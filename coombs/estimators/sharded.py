@@ -75,7 +75,10 @@ def fit_sharded(
 ) -> None:
     """Fit a population to answers in parts; see `Population.fit`. Nothing may be given beside them."""
     if any(one is not None for one in beside):
-        raise InputError("Answers in parts have columns for y, weights and users; leave these arguments out.")
+        raise InputError(
+            "Answers in parts have columns for y, weights and users, and nothing else is known of people; "
+            "leave these arguments out."
+        )
     if population.items is None:
         raise InputError("Answers in parts are about items of the estimator; give it items=....")
     table = checking.two_items(item_table(population.items))
@@ -91,7 +94,8 @@ def fit_sharded(
         with warnings.catch_warnings():
             # Names that are alike were looked for among all people.
             warnings.simplefilter("ignore", UserWarning)
-            answers = population._take_in(data, scaler, False)._replace(total=crowd.n_answers)
+            answers = population._take_in(data, scaler, False)
+        answers = answers._replace(covariates=population._told_of(None), total=crowd.n_answers)
         sharded = ShardedPasses(crowd, answers)
         average = population._learn(answers, sharded) if start is None else sharded.again(start._average)
         population._store(average)
@@ -114,6 +118,8 @@ def check_start(start: Any, table: ItemTable) -> None:
         raise InputError("start is not a fitted Population; give one that was fitted, or leave it out.")
     if not np.array_equal(start.item_table_.matrix, table.matrix):
         raise InputError("start was fitted to other items; give one that was fitted to the same.")
+    if any(part.fit.prior.slopes is not None for part in start._average.parts):
+        raise InputError("start was fitted with people=, which parts do not have; give one without.")
 
 
 def keeper_for(client: Any, n_jobs: int | None) -> ShardKeeper:

@@ -49,6 +49,8 @@ SEEN = 1.2
 """Times that a person sees an item, on average, from which on it may have an effect of its own for them."""
 MOST_WITH_EFFECTS = 1_000_000
 """Answers up to which that is computed."""
+WITH_GROUPS = 0.3
+"""Share of the largest weight from which on groups are looked for in a kind."""
 NEGLIGIBLE = 0.02
 """A kind with less of the average is left out of it."""
 
@@ -232,12 +234,14 @@ def learn_people(
         kept = weights >= NEGLIGIBLE * weights.max()
         tried = [one for one, is_kept in zip(tried, kept, strict=True) if is_kept]
         weights = weights[kept] / weights[kept].sum()
-    parts, blocks = [], answers.blocks()
-    for kind, caution in tried:
+    parts, blocks, main = [], answers.blocks(), float(weights.max())
+    for (kind, caution), weight in zip(tried, weights.tolist(), strict=True):
         coordinates, phi = _of_kind(answers, kind)
         start = answers.start(phi, coordinates.blocks, caution, answers.first_effect)
         fit = fit_population(phi, blocks, start, n_jobs=n_jobs)
-        fit = with_groups(fit, phi, groups, n_jobs)
+        # Groups are those of the kind with the most weight; kinds with far less hardly change by having them.
+        is_grouped = weight >= WITH_GROUPS * main
+        fit = with_groups(fit, phi, groups, n_jobs) if is_grouped else fit
         parts.append(Tastes(coordinates, fit if everybody is None else everybody(coordinates, fit)))
         advance()
     return PeopleAverage(tuple(parts), weights, trial, told)
