@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 LEARNED = 0.8
 """Share of the way once everybody's taste is learned; the rest is telling it."""
+METRIC = "auto"
+"""Kind of preference, of `Population`."""
 MOST_PLACES = 500
 """Items in the consensus."""
 
@@ -95,7 +97,7 @@ def group_result(
     with warnings.catch_warnings(), listening(lambda share: advance(LEARNED * share)):
         # What a fit is not sure of stands in the explanation.
         warnings.simplefilter("ignore")
-        population = Population(groups="auto", n_jobs=n_jobs).fit(data)
+        population = Population(metric=METRIC, groups="auto", n_jobs=n_jobs).fit(data)
     advance(LEARNED)
     told = population.explain()
     assert isinstance(told, PeopleExplanation)

@@ -85,6 +85,11 @@ class PeopleAnswers(NamedTuple):
         about = None if self.covariates is None else self.covariates.of(people)
         return PeopleAnswers(self.items, self.levels, *kept, len(people), about, self.total)
 
+    @property
+    def n_told(self) -> int:
+        """How many people have said anything; an answer such as "none of these" may say nothing of items."""
+        return len(np.unique(self.people))
+
     def order(self) -> Index:
         """The people in an order that depends neither on that of the answers nor on that of the items."""
         # The same for items that are alike, whatever they are called.
@@ -220,12 +225,12 @@ def learn_people(
     If these are a sample of people, `everybody` takes the fit of a kind on to all.
     """
     told = NOTHING_TOLD
-    if answers.covariates is not None and answers.n_people > 1:
+    if answers.covariates is not None and answers.n_told > 1:
         told = try_covariates(answers, Candidate(kinds[0], CAUTIONS[0]))
         answers = answers._replace(covariates=answers.covariates.columns(told.columns))
     tried = candidates(answers, kinds)
     weights, trial = np.ones(1), Trial(float("nan"), np.zeros(0), np.zeros(0))
-    if answers.n_people > 1:
+    if answers.n_told > 1:
         scores, predicted, counted = try_out(answers, tried, advance)
         weights = softmax(scores / TEMPERATURE)
         chance = float(counted.sum()) * np.log(2)
@@ -250,7 +255,7 @@ def learn_people(
 def candidates(answers: PeopleAnswers, kinds: tuple[str, ...]) -> list[Candidate]:
     """What is tried: without kinds that are no more than a simpler one."""
     sizes, found = set(), []
-    if answers.n_people == 1:
+    if answers.n_told == 1:
         # Nobody is left to tell which predicts best.
         return [Candidate(kinds[0], CAUTIONS[0])]
     for kind in kinds:
@@ -314,8 +319,9 @@ def _folds(
     answers: PeopleAnswers, most: int, folds: int
 ) -> tuple[PeopleAnswers, list[tuple[tuple[AnswerBlock, ...], ...]]]:
     """Some of the people, at most so many, and of each fold who is learned from and who is left out."""
-    n = min(answers.n_people, most)
-    answers = answers.only(answers.order()[np.linspace(0, answers.n_people - 1, n).astype(int)])
+    able = answers.order()[answers.n_people - answers.n_told :]
+    n = min(len(able), most)
+    answers = answers.only(able[np.linspace(0, len(able) - 1, n).astype(int)])
     folds = min(folds, n)
     fold = np.arange(n) % folds
     blocks = [
