@@ -14,6 +14,7 @@ from coombs.inference.people.groups import with_groups
 from coombs.inference.people.population_fit import fit_population
 from coombs.inference.people.population_prior import EFFECT_SIZE, PopulationPrior
 from coombs.inference.people.tastes import Seen, Taste, Tastes, people_left_out
+from coombs.inference.people.uncertain_sizes import with_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -183,14 +184,16 @@ def learn_people(
         kept = weights >= NEGLIGIBLE * weights.max()
         tried = [one for one, is_kept in zip(tried, kept, strict=True) if is_kept]
         weights = weights[kept] / weights[kept].sum()
-    parts, blocks = [], answers.blocks()
-    for kind, caution in tried:
+    parts, shares, blocks = [], [], answers.blocks()
+    for (kind, caution), weight in zip(tried, weights.tolist(), strict=True):
         coordinates, phi = _of_kind(answers, kind)
         start = PopulationPrior.first(phi, coordinates.blocks, caution, answers.first_effect)
         fit = fit_population(phi, blocks, start, n_jobs=n_jobs)
-        parts.append(Tastes(coordinates, with_groups(fit, phi, groups, n_jobs)))
+        for one, share in with_sizes(with_groups(fit, phi, groups, n_jobs), phi):
+            parts.append(Tastes(coordinates, one))
+            shares.append(weight * share)
         advance()
-    return PeopleAverage(tuple(parts), weights, trial)
+    return PeopleAverage(tuple(parts), np.array(shares), trial)
 
 
 def candidates(answers: PeopleAnswers, kinds: tuple[str, ...]) -> list[Candidate]:
