@@ -53,21 +53,21 @@ NO_TEST = "How sure any of this is: the paper's estimators do not say; --estimat
     "Answers have the columns left, right, winner (an item, left, right, tie or skip), or winner, "
     "loser; or those of choices (option1, option2, ..., chosen), best and worst, rankings (rank1, ...), "
     "ratings (item, rating) or probabilities (left, right, p); user and weight if there are any. What was "
-    "recognised is said. `coombs export` writes such files. One file alone has "
+    "recognised is printed. `coombs export` writes such files. One file alone has "
     "questions that describe what they are about: a row for each profile (columns task and chosen) or for "
     "each question (price_1, price_2 and winner).",
 )
-@argument("items", "CSV, Excel, JSON or Parquet file, an item a row, a feature a column")
+@argument("items", "CSV, Excel, JSON or Parquet file, one row per item, one column per feature")
 @argument(
     "answers",
-    "CSV, Excel, JSON or Parquet file, an answer a row; none if the one file describes both",
+    "CSV, Excel, JSON or Parquet file, one row per answer; none if the one file describes both",
     required=False,
 )
 @features_option
 @click.option(
     "--metric",
     type=click.Choice(METRICS),
-    help="the kind of preference, of ideal-point (default: auto, an average of full and smooth)",
+    help="kind of preference, for ideal-point (default: auto, an average of full and smooth)",
 )
 @click.option(
     "--estimator",
@@ -80,7 +80,9 @@ NO_TEST = "How sure any of this is: the paper's estimators do not say; --estimat
 @click.option("--user", metavar="NAME", help="whose answers (default: everybody's together)")
 @click.option("--half-life", metavar="DAYS", type=float, help="days after which an answer counts for half")
 @click.option("--top", metavar="K", type=positive, default=10, help="best items to list (default: 10)")
-@click.option("--compare", is_flag=True, help="say how well each kind of preference predicts: seconds more")
+@click.option(
+    "--compare", is_flag=True, help="say how well each kind of preference predicts (takes some seconds)"
+)
 @click.option("--out", metavar="FILE", type=FILE, help="write the model, JSON, for rank and explain")
 @click.option("--save", metavar="FILE", type=FILE, help="write the whole fit, JSON, for coombs.load")
 @click.option("--report", metavar="FILE", type=FILE, help="write an HTML page with pictures")
@@ -143,6 +145,7 @@ def read_answers(
     """The answers in a file about the items in another; both may be in one file."""
     from coombs.data import checking, files
     from coombs.data.catalogue import catalogue
+    from coombs.questions import CHOSEN
 
     if answers is None and half_life is not None:
         raise coombs.InputError("--half-life is for answers in a file of their own, with a column timestamp.")
@@ -154,9 +157,8 @@ def read_answers(
         show.careful(f"{note}{change}")
     for note in table.notes:
         show.careful(note)
-    purposes = set(map(str, table.answers.get("purpose", ())))
     data = coombs.Comparisons.from_columns(goods.table, table.answers_with(half_life), table.where)
-    is_chosen = bool(purposes & {"information", "best", "confirmation"})
+    is_chosen = not CHOSEN.isdisjoint(map(str, table.answers.get("purpose", ())))
     return ReadAnswers(data, is_chosen, not data.shapes and checking.gives_probabilities(table.answers))
 
 

@@ -11,14 +11,34 @@ from coombs.cli import show
 
 if TYPE_CHECKING:
     from coombs.estimators.base import PairEstimator
+    from coombs.estimators.population import Population
     from coombs.model import Model
 
 LARGEST_MODEL = 50_000_000
 """Bytes of a file that may be a model: one of a thousand features has half of them."""
 ESTIMATOR = b'"coombs-estimator"'
 """What the file of a fitted estimator begins with, as its format."""
-BEGINNING = 100
-"""Bytes in which that is."""
+POPULATION = b'"Population"'
+"""What follows where it is one of many people."""
+BEGINNING = 200
+"""Bytes in which both are."""
+
+
+def read_population(path: str, user: str | None) -> Population | None:
+    """The population in a file; None if something else is in it, of which a user cannot be asked for."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(BEGINNING)
+    except OSError:
+        # Whoever reads the model says what is wrong.
+        return None
+    if ESTIMATOR in data and POPULATION in data:
+        return coombs.Population.load(path)
+    if user is not None:
+        raise coombs.InputError(
+            f"--user names somebody in a population, and {path} holds none; coombs people --save writes one."
+        )
+    return None
 
 
 def read_model(path: str) -> Model:
@@ -36,6 +56,11 @@ def read_ranking_model(path: str) -> tuple[Model, dict[str, float]]:
             data = file.read(BEGINNING)
             if ESTIMATOR in data:
                 est = coombs.load(path)
+                if isinstance(est, coombs.SharedMetric):
+                    raise coombs.InputError(
+                        f"{path} holds a SharedMetric, which ranks for one of its people at a time: load it "
+                        "in Python with coombs.load."
+                    )
                 return model_of(est), _effects_in(est)
             data += file.read(LARGEST_MODEL + 1)
     except FileNotFoundError as error:

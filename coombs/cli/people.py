@@ -22,10 +22,10 @@ METRICS = ("auto", "none", "diagonal", "full", "smooth")
 MOST_MEMBERS = 12
 """Names of people of a group that are listed."""
 
-_ITEMS = argument("items", "CSV, Excel, JSON or Parquet file, an item a row, a feature a column")
+_ITEMS = argument("items", "CSV, Excel, JSON or Parquet file, one row per item, one column per feature")
 _ANSWERS = argument(
     "answers",
-    "CSV, Excel, JSON or Parquet file, an answer a row, with a column user; none if the one file has both",
+    "CSV, Excel, JSON or Parquet file, one row per answer, with a column user; none if the one file has both",
     required=False,
 )
 _METRIC = click.option(
@@ -48,7 +48,8 @@ _METRIC = click.option(
 @_METRIC
 @click.option("--groups", metavar="N", default="1", help="groups of people, or auto (default: 1)")
 @click.option("--user", metavar="NAME", help="say what this person wants, instead of what people share")
-@click.option("--out", metavar="FILE", type=FILE, help="write a row a person: .csv or .parquet")
+@click.option("--out", metavar="FILE", type=FILE, help="write one row per person: .csv or .parquet")
+@click.option("--save", metavar="FILE", type=FILE, help="write the population, JSON, for rank and explain")
 @json_option
 def people(**given: Any) -> None:
     """Learn everybody's taste and what people share; say it in words, and how far to trust it."""
@@ -57,12 +58,15 @@ def people(**given: Any) -> None:
     told = population.explain() if options.user is None else population.person(options.user).explain()
     if options.out:
         _write(population, options.out)
+    if options.save:
+        population.save(options.save)
     if options.as_json:
-        show.as_json(told.to_dict() | {"written": options.out})
+        show.as_json(told.to_dict() | {"written": options.out, "saved": options.save})
         return
     print(told)
-    if options.out:
-        print(f"\nPeople: {options.out}")
+    for name, path in (("People", options.out), ("Population", options.save)):
+        if path:
+            print(f"\n{name}: {path}")
 
 
 @command(
@@ -79,7 +83,7 @@ def people(**given: Any) -> None:
 @click.option("--top", metavar="K", type=positive, default=5, help="best items of each to list (default: 5)")
 @json_option
 def groups(**given: Any) -> None:
-    """Find groups, say who is in each and what is best for them; one group if there is but one."""
+    """Find groups, say who is in each and what is best for them."""
     options = SimpleNamespace(**given)
     population = _fitted(options)
     frame, has_pattern = population.to_frame(), bool(population.explain().has_pattern)
@@ -125,7 +129,7 @@ def _sections(population: Population, found: list[dict[str, Any]]) -> list[Any]:
 def _fitted(options: SimpleNamespace) -> Population:
     """The population that is asked for; its warnings as sentences."""
     lazy_imports.make_lazy()
-    check_output_paths(getattr(options, "out", None))
+    check_output_paths(getattr(options, "out", None), getattr(options, "save", None))
     data = read_answers(options.items, options.answers, options.features).data
     if data.answer_users is None:
         raise coombs.InputError(

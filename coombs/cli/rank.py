@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import click
 
 import coombs
 from coombs.cli import show
-from coombs.cli.model_files import check_output_paths, read_ranking_model
-from coombs.cli.options import FILE, argument, command, json_option, positive
+from coombs.cli.model_files import check_output_paths, read_population, read_ranking_model
+from coombs.cli.options import FILE, argument, command, json_option, positive, user_option
 from coombs.render.blocks import Section, TableBlock
 
 if TYPE_CHECKING:
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from coombs.data.encoding import Encoding
     from coombs.data.tables import FloatArray, ItemTable
+    from coombs.estimators.population import Population
     from coombs.model import Model
 
 Gaps: TypeAlias = "Sequence[tuple[str, NDArray[np.bool_]]]"
@@ -29,7 +31,7 @@ MOST_ITEMS = 20
 
 @command("rank", "rank items by a saved model", "coombs rank taste.json shop/items.csv --top 5")
 @argument("model", "JSON file")
-@argument("items", "CSV, Excel, JSON or Parquet file, an item a row")
+@argument("items", "CSV, Excel, JSON or Parquet file, one row per item")
 @click.option(
     "--top",
     metavar="K",
@@ -37,45 +39,98 @@ MOST_ITEMS = 20
     help=f"how many of the best (default: all in JSON and CSV, {MOST_ITEMS} on the screen)",
 )
 @click.option("--csv", metavar="FILE", type=FILE, help="write the ranking as CSV")
+@user_option
 @json_option
-def rank(model: str, items: str, top: int | None, csv: str | None, as_json: bool) -> None:
-    """Rank the items of a file, also such as were never compared, by a model that `coombs fit --out` wrote.
+def rank(model: str, items: str, top: int | None, csv: str | None, user: str | None, as_json: bool) -> None:
+    """Rank the items of a file, also such as were never compared, by a model that `coombs fit --out` wrote;
+    by a population that `coombs people --save` wrote, for all or for one of its people.
     Columns are found by their names; others may be there too.
     """
-    from coombs import words
-
     check_output_paths(csv)
-    saved, effects = read_ranking_model(model)
-    (table, gaps), features = _read_items(items, saved), feature_names(saved)
-    if (saved.findings or {}).get("has_pattern") is False:
-        show.careful(f"{words.no_more(saved.n_people or 1)} This order is no better than chance.")
-    distances, inside = _distances(saved, table) + _effects(effects, table), _inside(saved, table)
-    ranking = ranked(table, distances, gaps, inside)
-    shown = ranking[:top]
-    measure = "distance" if saved.slope is None else "score"
+    population = read_population(model, user)
+    found = _by_model(model, items) if population is None else _by_population(population, items, user)
+    shown, features = found.ranking[:top], found.features
     if csv:
-        _write_csv(csv, shown, [measure, *features])
+        _write_csv(csv, shown, [found.measure, *features], found.key)
     if as_json:
         show.as_json([one | {"features": dict(zip(features, one["features"], strict=True))} for one in shown])
         return
-    show.together(saved)
-    heading = measure if saved.slope is None else words.LESS_IS_BETTER
+    if found.model is not None:
+        show.together(found.model)
     on_screen = shown[: top or MOST_ITEMS]
-    show.page([Section("", [ranking_table(on_screen, table, features, heading)])])
-    if (more := len(ranking) - len(on_screen)) > 0:
+    show.page([Section("", [ranking_table(on_screen, found.table, features, found.heading, found.key)])])
+    if (more := len(found.ranking) - len(on_screen)) > 0:
         print(f"  and {more} more")
     if csv:
         print(f"Written: {csv}")
 
 
-def _write_csv(path: str, ranking: list[dict[str, Any]], columns: list[str]) -> None:
+class ItemRanking(NamedTuple):
+    """Items in their order, by a `model` or a population, and what they are ranked by."""
+
+    ranking: list[dict[str, Any]]
+    table: ItemTable
+    features: list[str]
+    measure: str
+    heading: str
+    key: str
+    model: Model | None = None
+
+
+def _by_model(path: str, items: str) -> ItemRanking:
+    """By a model of one taste."""
+    from coombs import words
+
+    saved, effects = read_ranking_model(path)
+    names = saved.feature_names
+    table, gaps = _read_items(items, saved.encoding, None if names is None else list(names), saved.centre)
+    if (saved.findings or {}).get("has_pattern") is False:
+        show.careful(f"{words.no_more(saved.n_people or 1)} This order is no better than chance.")
+    distances, inside = _distances(saved, table) + _effects(effects, table), _inside(saved, table)
+    measure = "distance" if saved.slope is None else "score"
+    heading = measure if saved.slope is None else words.LESS_IS_BETTER
+    ranking = ranked(table, distances, gaps, inside)
+    return ItemRanking(ranking, table, feature_names(saved), measure, heading, "distance", saved)
+
+
+def _by_population(population: Population, items: str, user: str | None) -> ItemRanking:
+    """By everybody's mean utility, or that of one person; more is better."""
+    from coombs import words
+    from coombs.insights.people import has_pattern
+
+    data = population._data
+    names = None if data.feature_names is None else [str(name) for name in data.feature_names]
+    table, gaps = _read_items(items, data.encoding, names, population._scaler.centre)
+    if not has_pattern(population):
+        show.careful(f"{words.no_more(1)} This order is no better than chance.")
+    utilities = _utilities(population, user, table)
+    ranking = ranked(table, -utilities, gaps)
+    for one in ranking:
+        one["utility"] = -one.pop("distance")
+    encoded = None if data.encoding is None else data.encoding.table_names
+    features = encoded or list(words.feature_names(names, data.n_features))
+    return ItemRanking(ranking, table, features, "utility", "utility", "utility")
+
+
+def _utilities(population: Population, user: str | None, table: ItemTable) -> FloatArray:
+    """(n,) of items for one person or all."""
+    if user is None:
+        return population._utilities(population._anybody, population._table(table))
+    person = population.person(user)
+    # One person alone is an IdealPoint.
+    return person.utility(table) if isinstance(person, coombs.Person) else -person.distance(table)
+
+
+def _write_csv(path: str, ranking: list[dict[str, Any]], columns: list[str], key: str) -> None:
     from coombs.data import files, naming
 
-    rows = [[one["rank"], naming.text(one["item"]), one["distance"], *one["features"]] for one in ranking]
+    rows = [[one["rank"], naming.text(one["item"]), one[key], *one["features"]] for one in ranking]
     files.write_csv(path, ["rank", "item", *columns], rows)
 
 
-def _read_items(path: str, model: Model) -> tuple[ItemTable, Gaps]:
+def _read_items(
+    path: str, encoding: Encoding | None, names: list[str] | None, centre: FloatArray | None
+) -> tuple[ItemTable, Gaps]:
     """The items in a file with the features that a model was learned from, in the model's order.
 
     And which cells are not known, for which a mean stands; that is said.
@@ -85,11 +140,11 @@ def _read_items(path: str, model: Model) -> tuple[ItemTable, Gaps]:
     from coombs.data.files import read_table
     from coombs.data.new_items import filled_table, gap_sentences
 
-    if model.encoding is None and not model.feature_names:
-        return catalogue(path, model.feature_names).table, []
-    plain = Encoding(tuple(map(FeatureColumn, model.feature_names or ())))
-    table, gaps = filled_table(read_table(path), model.encoding or plain, model.centre)
-    for sentence in gap_sentences(table, gaps, model.centre is not None):
+    if encoding is None and not names:
+        return catalogue(path, names).table, []
+    plain = Encoding(tuple(map(FeatureColumn, names or ())))
+    table, gaps = filled_table(read_table(path), encoding or plain, centre)
+    for sentence in gap_sentences(table, gaps, centre is not None):
         show.careful(sentence)
     return table, gaps
 
@@ -169,7 +224,11 @@ def ranked(
 
 
 def ranking_table(
-    ranking: list[dict[str, Any]], table: ItemTable, features: list[str], measure: str = "distance"
+    ranking: list[dict[str, Any]],
+    table: ItemTable,
+    features: list[str],
+    measure: str = "distance",
+    key: str = "distance",
 ) -> TableBlock:
     """The best items with their features."""
     import numpy as np
@@ -185,5 +244,5 @@ def ranking_table(
     for one in ranking:
         values = zip(one["features"], digits, strict=True)
         texts = (v if isinstance(v, str) else f"{v:.{k}f}" for v, k in values)
-        rows.append((str(one["rank"]), naming.text(one["item"]), f"{one['distance']:.3g}", *texts))
+        rows.append((str(one["rank"]), naming.text(one["item"]), f"{one[key]:.3g}", *texts))
     return TableBlock("rlr" + "r" * len(features), ("rank", "item", measure, *features), rows)

@@ -31,6 +31,8 @@ from coombs.data.tables import InputError
 
 PLAIN = 24
 """Numbers up to which an array is written as plain numbers."""
+MANY_NAMES = 200
+"""Names from which on those that stand there several times are written once, with their places."""
 MOST_BYTES = 2_000_000_000
 """Of all arrays of a file together."""
 LARGEST = 1e120
@@ -123,7 +125,7 @@ class Writer:
     def write(self, value: Any) -> Any:
         """A value of any type of the list."""
         if isinstance(value, np.ndarray):
-            return [_label(one) for one in value] if value.dtype == object else self._array(value)
+            return self._names(value) if value.dtype == object else self._array(value)
         if type(value) in self.schema.records:
             return value.value if isinstance(value, Enum) else self._record(value)
         if value is None or type(value) in (str, np.str_):
@@ -149,6 +151,17 @@ class Writer:
             name: vars(value)[name] for name in self.schema.computed.get(record, ()) if name in vars(value)
         }
         return {"is": record.__name__} | {name: self.write(one) for name, one in values.items()}
+
+    def _names(self, values: NDArray[Any]) -> Any:
+        """Names one after the other; or each once, and which of them is where."""
+        if len(values) < MANY_NAMES:
+            return [_label(one) for one in values]
+        known: dict[Any, int] = {}
+        # 1 and True are not the same name.
+        places = np.array([known.setdefault((type(one), one), len(known)) for one in values.tolist()])
+        if 2 * len(known) > len(values):
+            return [_label(one) for one in values]
+        return {"names": [_label(one) for _, one in known], "places": self._array(places)}
 
     def _array(self, values: NDArray[Any]) -> dict[str, Any]:
         name, shape = values.dtype.name, list(values.shape)
@@ -360,11 +373,24 @@ class Reader:
         return _frozen(array.reshape(shape, order=order))
 
     def _labels(self, data: Any, path: str) -> NDArray[Any]:
+        if isinstance(data, dict) and data.keys() == {"names", "places"}:
+            names = self._labels(data["names"], f"{path}.names")
+            places = self._numbers(data["places"], f"{path}.places")
+            if not len(names) or places.min() < 0 or places.max() >= len(names):
+                self._refuse(path, "of names that are not there")
+            return _frozen(names[places])
+        if isinstance(data, dict):
+            return self._numbers(data, path)
         if not isinstance(data, list):
             self._refuse(path, "no list of names")
         result = np.empty(len(data), dtype=object)
         result[:] = [self._read_label(one, f"{path}[{i}]") for i, one in enumerate(data)]
         return _frozen(result)
+
+    def _numbers(self, data: Any, path: str) -> NDArray[Any]:
+        """Whole numbers in a row that are names, or places of names."""
+        found = self._array(data, np.dtype(np.int64), path)
+        return found if found.ndim == 1 and len(found) else self._refuse(path, "no list of names")
 
     def _read_label(self, data: Any, path: str) -> Any:
         if type(data) in _PLAIN_LABELS or type(data) is float:

@@ -18,6 +18,7 @@ from coombs.data.comparisons import Comparisons, InputError
 from coombs.data.new_items import table_for
 from coombs.data.scaling import Scaler, check_alike
 from coombs.estimators import parameters
+from coombs.estimators.savable import Savable
 from coombs.programs.constraint_sets import SETS, TWO_RADII, ConstraintSet, radii
 from coombs.programs.losses import LOSSES
 from coombs.programs.minimise import minimise_shared
@@ -26,6 +27,7 @@ from coombs.programs.shared_metric import PeoplesAnswers, SharedProgram
 from coombs.random_state import generator
 
 if TYPE_CHECKING:
+    from coombs.data.encoding import Encoding
     from coombs.data.tables import FloatArray, ItemTable, Names, TableLike
     from coombs.programs.shared_metric import SharedSolution
 
@@ -39,7 +41,7 @@ MOST_NAMED = 3
 """People that a message names."""
 
 
-class SharedMetric(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SharedMetric(ClassifierMixin, Savable, BaseEstimator):  # type: ignore[misc]
     """One metric M for all people and an ideal point for each, by a convex program over a fixed set.
 
     Person k prefers item w to item l with the margin e = x_l' M x_l - x_w' M x_w + v_k' (x_l - x_w), where
@@ -254,14 +256,20 @@ class SharedMetric(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.ideal_points_ = scaler.point(shrunk)
         # Of x = centre + sizes z: z'Nz + v'z is x'Mx + (v / sizes - 2 M centre)'x and a constant.
         self.slopes_ = scaler.slope(solution.directions) - 2 * (self.metric_ @ scaler.centre)
-        self.people_, self._places = people, {naming.text(one): k for k, one in enumerate(people)}
         self.radius_, self.own_radius_ = float(bounds.radius), float(bounds.own_radius)
         self.objective_, self.gap_ = solution.objective, solution.gap
         self.status_, self.n_iter_ = str(solution.status), solution.n_iter
-        self.classes_, self.n_features_in_ = np.array([-1, 1]), data.n_features
-        self._encoding, self._names = data.encoding, data.feature_names
-        if data.feature_names is not None:
-            self.feature_names_in_ = data.feature_names
+        self._told_of(people, data.n_features, data.feature_names, data.encoding)
+
+    def _told_of(
+        self, people: Names, n_features: int, names: Names | None, encoding: Encoding | None
+    ) -> None:
+        """Keep who answered, and what the features are called."""
+        self.people_, self._places = people, {naming.text(one): k for k, one in enumerate(people)}
+        self.classes_, self.n_features_in_ = np.array([-1, 1]), n_features
+        self._encoding, self._names = encoding, names
+        if names is not None:
+            self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 

@@ -23,6 +23,7 @@ from coombs.estimators.ideal_point import IdealPoint
 from coombs.estimators.parameters import check_choice
 from coombs.estimators.person import Person
 from coombs.estimators.population_people import PopulationPeople
+from coombs.estimators.savable import Savable
 from coombs.inference.people.average_of_kinds import PeopleAnswers, learn_people
 from coombs.inference.people.coordinates import KINDS
 from coombs.inference.people.population_fit import PopulationStatus
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from coombs.insights.people import PeopleExplanation
 
 
-class Population(PopulationPeople, BaseEstimator):  # type: ignore[misc]
+class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc]
     """Everybody's taste, normal about a population's, whose mean and covariance are learned from all.
 
     A person's utility of an item is w'phi(x), more being better, and P(i over j) = e / 2 + (1 - e) sigma of
@@ -129,25 +130,27 @@ class Population(PopulationPeople, BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         data = self._comparisons(X, y, sample_weight, users)
         check_largest(data)
+        scaler = Scaler.of(data.items, True, drop_constant=True, levels=data.levels)
+        check_alike(data, scaler)
+        is_described = not isinstance(X, Comparisons) and np.ndim(X) == 3
+        self._store(self._learn(self._take_in(data, scaler, is_described)))
+        if len(self.people_) == 1:
+            self._fit_alone(data)
+        return self
+
+    def _take_in(self, data: Comparisons, scaler: Scaler, is_described: bool) -> PeopleAnswers:
+        """Keep who answered about what, and give the answers as they are learned from."""
         told = answers_by_person(data)
-        self._data, self.people_ = data, told.names
+        self._data, self._scaler, self.people_ = data, scaler, told.names
         self._alone: IdealPoint | None = None
-        self._scaler = Scaler.of(data.items, True, drop_constant=True, levels=data.levels)
-        check_alike(data, self._scaler)
         self.n_features_in_ = data.n_features if data.encoding is None else len(data.encoding.table_names)
         if data.feature_names is not None:
             names = data.feature_names if data.encoding is None else data.encoding.table_names
             self.feature_names_in_ = np.array(names, dtype=object)
         self.item_table_: ItemTable = data.item_table
-        self._is_described = not isinstance(X, Comparisons) and np.ndim(X) == 3
-        answers = PeopleAnswers(
-            self._scaler.forward(data.items), self._scaler.levels, *told[:4], len(told.names)
-        )
+        self._is_described = is_described
         self.n_answers_ = np.bincount(told.people, minlength=len(told.names))
-        self._store(self._learn(answers))
-        if len(told.names) == 1:
-            self._fit_alone(data)
-        return self
+        return PeopleAnswers(scaler.forward(data.items), scaler.levels, *told[:4], len(told.names))
 
     def _learn(self, answers: PeopleAnswers) -> PeopleAverage:
         kinds = KINDS if self.metric == "auto" else (self.metric,)
@@ -159,7 +162,7 @@ class Population(PopulationPeople, BaseEstimator):  # type: ignore[misc]
     def _store(self, average: PeopleAverage) -> None:
         """Fitted attributes, in the user's units."""
         self._average = average
-        for cache in ("_phis", "_anybody", "_everybody"):
+        for cache in ("_phis", "_anybody", "_everybody", "_positions", "_pairs"):
             self.__dict__.pop(cache, None)
         fits = [part.fit for part in average.parts]
         main = fits[average.main]
@@ -188,10 +191,7 @@ class Population(PopulationPeople, BaseEstimator):  # type: ignore[misc]
             UserWarning,
             stacklevel=3,
         )
-        metric = {"none": "none", "diagonal": "diagonal", "full": "full", "smooth": "smooth"}.get(
-            self.metric, "auto"
-        )
-        self._alone = IdealPoint(metric=metric).fit(data)
+        self._alone = IdealPoint(metric=self.metric).fit(data)
 
     def _check_parameters(self) -> None:
         check_choice(self, "metric", (*KINDS, "auto"))

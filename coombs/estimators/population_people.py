@@ -11,6 +11,7 @@ from scipy.stats import rankdata
 
 from coombs.data import tables
 from coombs.data.comparisons import InputError
+from coombs.inference.people.people_prior import PeoplePrior
 from coombs.inference.people.tastes import Seen
 
 if TYPE_CHECKING:
@@ -62,6 +63,22 @@ class PopulationPeople:
         scaled = self._scaler.forward(self._data.items)
         every = np.arange(len(scaled))
         return tuple(part.coordinates(scaled, every) for part in self._average.parts)
+
+    @property
+    def _people_prior(self) -> PeoplePrior:
+        """What is known of anybody, without anybody's own: it is small, and can be kept as JSON."""
+        table, parts = self._data.item_table, self._average.parts
+        has_effects = any(part.coordinates.n_effects for part in parts)
+        return PeoplePrior(
+            tuple(part.kind_prior for part in parts),
+            self._average.weights,
+            self._scaler,
+            () if table.features is None else tuple(map(str, table.features)),
+            table.matrix if has_effects else table.matrix[:0],
+            tuple(table.texts) if has_effects and table.names is not None else (),
+            len(self.people_),
+            int(self.n_answers_.sum()),
+        )
 
     @cached_property
     def _anybody(self) -> tuple[Taste, ...]:

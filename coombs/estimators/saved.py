@@ -11,7 +11,7 @@ from functools import cache, reduce
 from operator import or_
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from coombs.data.rival_sets import RivalSets
 from coombs.data.scaling import Scaler
 from coombs.data.strict_json import read_json
 from coombs.data.tables import FloatArray, InputError, ItemTable, Levels, Names, frame_library
-from coombs.estimators import saved_checks
+from coombs.estimators import saved_checks, saved_people
 from coombs.estimators.alternating import Alternating, Iterate
 from coombs.estimators.base import Fit, PairEstimator
 from coombs.estimators.convex import ConvexIdealPoint
@@ -38,6 +38,9 @@ from coombs.estimators.description import Description
 from coombs.estimators.euclidean import EuclideanCompass, EuclideanSingleStep
 from coombs.estimators.fitted import TasteFit
 from coombs.estimators.ideal_point import IdealPoint
+from coombs.estimators.many_people import SharedMetric
+from coombs.estimators.population import Population
+from coombs.estimators.saved_people import PopulationState, SharedState
 from coombs.estimators.single_step import SingleStep
 from coombs.estimators.taste import KindScore, TasteEstimator
 from coombs.inference.infer import Inference
@@ -61,13 +64,17 @@ LARGEST_FILE = 1_000_000_000
 """Bytes of a file that is read."""
 HINT = "give a file that est.save or coombs fit --out wrote"
 """What a file that cannot be read should be."""
-ESTIMATORS: tuple[type[PairEstimator], ...] = (
+SavedEstimator: TypeAlias = PairEstimator | Population | SharedMetric
+"""What can be saved."""
+ESTIMATORS: tuple[type[SavedEstimator], ...] = (
     IdealPoint,
     ConvexIdealPoint,
     SingleStep,
     Alternating,
     EuclideanSingleStep,
     EuclideanCompass,
+    Population,
+    SharedMetric,
 )
 """Those that can be saved."""
 DESCRIBED = ("weights", "log_odds", "effects_log_odds", "shapes", "leanings")
@@ -111,21 +118,21 @@ def schema() -> Schema:
     floats, places = np.ndarray[Any, np.dtype[np.float64]], np.ndarray[Any, np.dtype[np.intp]]
     arrays = {"Names": Names, "Matrix": floats, "Vector": floats, "FloatArray": floats, "Index": places}
     return Schema(
-        of_fit + of_columns + of_answers + of_taste + of_sampled + of_smooth,
+        of_fit + of_columns + of_answers + of_taste + of_sampled + of_smooth + saved_people.RECORDS,
         aliases=arrays | {"Kind": reduce(or_, kinds), "TableLike": ItemTable | FloatArray | None},
         computed={
             Mixture: ("left_out", "_probabilities", "weights", "coin", "predicted"),
             Inference: ("log_evidence",),
             Description: (*DESCRIBED, "_large", "_odds"),
         },
-        shapes=saved_checks.SHAPES,
-        checks=saved_checks.CHECKS,
+        shapes={**saved_checks.SHAPES, **saved_people.SHAPES},
+        checks={**saved_checks.CHECKS, **saved_people.CHECKS},
         makers={Comparisons: lambda **values: Comparisons._of(*values.values())},
-        may_be_nan=saved_checks.MAY_BE_NAN,
+        may_be_nan=saved_checks.MAY_BE_NAN | saved_people.MAY_BE_NAN,
     )
 
 
-def text_of(est: PairEstimator) -> str:
+def text_of(est: SavedEstimator) -> str:
     """A fitted estimator as JSON text, which `estimator_of` turns into the same one."""
     if type(est) not in ESTIMATORS:
         raise InputError(f"{type(est).__name__} is no estimator of coombs, so a file cannot say what it is.")
@@ -147,7 +154,7 @@ def text_of(est: PairEstimator) -> str:
     return json.dumps(content, separators=(",", ":"), allow_nan=False)
 
 
-def _parameters(est: PairEstimator) -> dict[str, Any]:
+def _parameters(est: SavedEstimator) -> dict[str, Any]:
     """As a file can hold them: items as a table or numbers, and no generator, which has no seed to tell."""
     result: dict[str, Any] = est.get_params(deep=False)
     if result["items"] is not None:
@@ -164,7 +171,7 @@ def _parameters(est: PairEstimator) -> dict[str, Any]:
     return result
 
 
-def _written_parameters(est: PairEstimator, writer: Writer) -> Iterator[tuple[str, Any]]:
+def _written_parameters(est: SavedEstimator, writer: Writer) -> Iterator[tuple[str, Any]]:
     for name, value in _parameters(est).items():
         try:
             yield name, writer.write(value)
@@ -173,8 +180,17 @@ def _written_parameters(est: PairEstimator, writer: Writer) -> Iterator[tuple[st
             raise InputError(f"{name} is a {of}, which a file cannot keep; give a plain number.") from error
 
 
-def _state_of(est: PairEstimator) -> State:
-    """What is saved of a fit, with what `explain` needs to say the same again."""
+def _state_of(est: SavedEstimator) -> State | PopulationState | SharedState:
+    """What is saved of a fit."""
+    if isinstance(est, SharedMetric):
+        return saved_people.shared_state(est)
+    if isinstance(est, Population):
+        return saved_people.population_state(est, None if est._alone is None else _state_of_pairs(est._alone))
+    return _state_of_pairs(est)
+
+
+def _state_of_pairs(est: PairEstimator) -> State:
+    """Of one person or all together, with what `explain` needs to say the same again."""
     state = (est._data, est._scaler, est._fit, est.item_table_)
     if isinstance(est, TasteEstimator):
         described = est.description()
@@ -186,7 +202,7 @@ def _state_of(est: PairEstimator) -> State:
     return State(*state, history=tuple(getattr(est, "history_", ())))
 
 
-def estimator_of(data: dict[str, Any]) -> PairEstimator:
+def estimator_of(data: dict[str, Any]) -> SavedEstimator:
     """The estimator in a file's JSON, every value of which is checked."""
     version, name = data.get("version"), data.get("estimator")
     if type(version) is not int or not 1 <= version <= VERSION:
@@ -202,10 +218,12 @@ def estimator_of(data: dict[str, Any]) -> PairEstimator:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             # What there was to warn of was said at the fit.
             warnings.simplefilter("ignore")
-            state = reader.read(data.get("state"), State, "state")
+            declared = {Population: PopulationState, SharedMetric: SharedState}.get(made, State)
+            state = reader.read(data.get("state"), declared, "state")
             est = _with_parameters(made, data.get("parameters"), reader)
             _restore(est, state)
-            behaves = saved_checks.behaves(est)
+            is_of_pairs = isinstance(est, PairEstimator)
+            behaves = saved_checks.behaves(est) if is_of_pairs else saved_people.behaves(est)
     except InputError:
         raise
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -215,14 +233,14 @@ def estimator_of(data: dict[str, Any]) -> PairEstimator:
     return est
 
 
-def parameter_types(made: type[PairEstimator]) -> dict[str, Any]:
+def parameter_types(made: type[SavedEstimator]) -> dict[str, Any]:
     """What the parameters of an estimator may be in a file."""
     hints = typing.get_type_hints(made.__init__, localns=schema().names)
     plain = {"random_state": int | None, "wishes": tuple[str, ...]}
     return {name: plain.get(name, hints[name]) for name in made._get_param_names()}
 
 
-def _with_parameters(made: type[PairEstimator], given: Any, reader: Reader) -> PairEstimator:
+def _with_parameters(made: type[SavedEstimator], given: Any, reader: Reader) -> SavedEstimator:
     """An estimator that is not fitted yet."""
     types = parameter_types(made)
     if not isinstance(given, dict) or not given.keys() <= types.keys():
@@ -233,12 +251,28 @@ def _with_parameters(made: type[PairEstimator], given: Any, reader: Reader) -> P
     return est
 
 
-def _restore(est: PairEstimator, state: State) -> None:
+def _restore(est: SavedEstimator, state: Any) -> None:
     """Give an estimator what `fit` had given it."""
+    if isinstance(est, SharedMetric):
+        return saved_people.restore_shared(est, state)
+    settings = (True, True) if isinstance(est, Population) else (est.standardize, est._drop_constant)
+    if not saved_checks.is_scaler_of(state.scaler, state.data, *settings):
+        raise InputError(f"The saved estimator is damaged: its scales are not those of its items; {HINT}.")
+    if isinstance(est, PairEstimator):
+        return _restore_pairs(est, state)
+    saved_people.restore_population(est, state)
+    if (state.alone is None) != (len(est.people_) > 1):
+        raise InputError(f"The saved estimator is damaged: one person and many are not the same; {HINT}.")
+    if state.alone is not None:
+        est._alone = IdealPoint(metric=est.metric)
+        _restore(est._alone, state.alone)
+    return None
+
+
+def _restore_pairs(est: PairEstimator, state: State) -> None:
+    """Of one person or all together."""
     if isinstance(est, TasteEstimator) != isinstance(state.fit, TasteFit):
         raise InputError(f"The saved estimator is damaged: its fit is none of {type(est).__name__}; {HINT}.")
-    if not saved_checks.is_scaler_of(est, state.scaler, state.data):
-        raise InputError(f"The saved estimator is damaged: its scales are not those of its items; {HINT}.")
     est._store(state.data, state.fit, state.scaler)
     est.item_table_ = state.item_table
     if isinstance(est, TasteEstimator):

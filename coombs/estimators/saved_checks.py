@@ -306,10 +306,9 @@ CHECKS: Mapping[type, Callable[[Any], str | None]] = {
 """What is wrong with a record, or None."""
 
 
-def is_scaler_of(est: PairEstimator, scaler: Scaler, data: Comparisons) -> bool:
+def is_scaler_of(scaler: Scaler, data: Comparisons, standardize: bool, drop_constant: bool) -> bool:
     """Whether features are scaled as the items call for, up to another machine's rounding."""
-    settings: dict[str, Any] = {"drop_constant": est._drop_constant, "levels": data.levels}
-    wanted = Scaler.of(data.items, est.standardize, **settings)
+    wanted = Scaler.of(data.items, standardize, drop_constant=drop_constant, levels=data.levels)
     off = np.abs(scaler.centre - wanted.centre) / wanted.spreads
     sizes = [scaler.sizes / wanted.sizes, scaler.spreads / wanted.spreads]
     has_levels = scaler.levels.blocks == wanted.levels.blocks

@@ -301,7 +301,8 @@ def explain_people(population: Population) -> PeopleExplanation:
 
 def has_pattern(population: Population) -> bool:
     """Whether answers of people left out are clearly likelier than tosses of a coin."""
-    return bool(population._average.trial.gain > PATTERN)
+    alone = population._alone
+    return bool(population._average.trial.gain > PATTERN if alone is None else alone.explain().has_pattern)
 
 
 def _items(population: Population) -> tuple[SharedItem, ...]:

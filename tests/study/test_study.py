@@ -1087,6 +1087,14 @@ def test_features_that_overflow_are_refused() -> None:
         create_study(POINTS * 1e200, storage="memory:")
 
 
+@pytest.mark.parametrize(("strategy", "is_chosen"), [("random", False), ("information", True)])
+def test_random_questions_are_not_taken_for_chosen_ones(strategy: str, is_chosen: bool) -> None:
+    """So that a study of random questions is judged by answers left out, as its exported answers are."""
+    study = made(6, strategy=strategy, probes=0)
+    answered(study, 6)
+    assert study.result().is_chosen is is_chosen
+
+
 def test_the_report_of_a_study_says_the_same_as_its_result(tmp_path: Path) -> None:
     """How well new answers are predicted has one figure, whose basis is that questions were chosen."""
     study = create_study(np.random.default_rng(0).standard_normal((12, 2)), storage="memory:")

@@ -59,7 +59,8 @@ def _tastes(fit: PopulationFit, coordinates: Matrix) -> tuple[Matrix, Vector]:
     """(K, D) everybody's mean z with one group for all, and how much each counts: coin-tossers do not."""
     view, parts = View.of(fit.prior, coordinates), []
     for block, sites in zip(fit.blocks, fit.sites, strict=True):
-        found = posteriors(block.design(view.white, view.effect), block.margins(view.base[0]), sites[0])
+        design = block.design(view.white, view.effect)
+        found = posteriors(design, view.offsets(block, design)[0], sites[0])
         parts.append(found.mean[:, : len(fit.prior.root)])
     return np.concatenate(parts), 1 - np.concatenate([members[:, -1] for members in fit.members])
 

@@ -17,7 +17,7 @@ import numpy as np
 from coombs.blas import serial
 from coombs.inference.people.acceleration import Anderson
 from coombs.inference.people.answer_blocks import some_people
-from coombs.inference.people.population_prior import PopulationPrior, Sums
+from coombs.inference.people.population_prior import NO_COVARIATES, PopulationPrior, Sums
 from coombs.inference.people.posteriors import Posteriors, Sites, Update, posteriors, settle, update
 
 if TYPE_CHECKING:
@@ -55,17 +55,29 @@ class PopulationStatus(StrEnum):
 class View(NamedTuple):
     """The items as anybody sees them: whitened coordinates (n, D), utilities (G, n) by the groups' means.
 
-    `effect` is the deviation of what an item is worth to one person beyond that.
+    `effect` is the deviation of what an item is worth to one person beyond that; `slopes` (D, q) are by what
+    whitened weights move with covariates, None without any.
     """
 
     white: Matrix
     base: Matrix
     effect: float
+    slopes: Matrix | None = None
 
     @classmethod
     def of(cls, prior: PopulationPrior, coordinates: Matrix) -> View:
         """Of items with these coordinates."""
-        return cls(coordinates @ prior.root, prior.means @ coordinates.T, prior.effect)
+        slopes = None if prior.slopes is None else prior.slopes.whitened(prior.root)
+        return cls(coordinates @ prior.root, prior.means @ coordinates.T, prior.effect, slopes)
+
+    def offsets(self, block: AnswerBlock, design: Matrix) -> list[Matrix]:
+        """(K, A) margins before any answer, of each group."""
+        found = [block.margins(base) for base in self.base]
+        if self.slopes is None or block.about is None:
+            return found
+        moved = block.about @ self.slopes.T
+        own = np.matmul(design[:, :, : moved.shape[1]], moved[:, :, None])[:, :, 0]
+        return [one + own for one in found]
 
 
 class BlockPass(NamedTuple):
@@ -81,7 +93,7 @@ def pass_over(
 ) -> BlockPass:
     """One pass over a block of people, after some in which only the sites change."""
     design = block.design(view.white, view.effect)
-    offsets = [block.margins(base) for base in view.base]
+    offsets = view.offsets(block, design)
     sites = tuple(
         settle(design, offset, one, block.weights, prior.lapse, before)
         for offset, one in zip(offsets, sites, strict=True)
@@ -118,12 +130,17 @@ def _sums(
     """What the M-step needs of a block."""
     d = len(prior.root)
     first, second, covariance, slope, curvature = [], 0.0, [], 0.0, 0.0
-    effects = np.zeros(3)
+    effects, crossed, spread = np.zeros(3), NO_COVARIATES, NO_COVARIATES
+    if block.about is not None:
+        spread = (block.about * members[:, :-1].sum(axis=1)[:, None]).T @ block.about
+        crossed = np.zeros((d, len(spread)))
     for here, one, own in zip(found, updates, members.T[:-1], strict=True):
         weighted = here.mean[:, :d] * own[:, None]
         first.append(weighted.sum(axis=0))
         second = second + weighted.T @ here.mean[:, :d]
         covariance.append(here.weighted_covariance(own, d))
+        if block.about is not None:
+            crossed = crossed + weighted.T @ block.about
         if prior.effect:
             # Where a person has fewer items, what follows is as before any answer.
             variance = here.effect_variances(d)
@@ -135,7 +152,8 @@ def _sums(
         curvature += float((counted * away**2).sum())
     totals = members.sum(axis=0)
     moments = np.array(first), np.array(covariance), np.asarray(second), effects
-    return Sums(totals[:-1], *moments, slope, curvature, float(totals[-1]), evidence)
+    shares = slope, curvature, float(totals[-1]), evidence
+    return Sums(totals[:-1], *moments, *shares, crossed, spread)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of
+from coombs.inference.people.one_person import MOST_ANSWERS, posterior_of
 from coombs.inference.people.population_fit import PopulationFit, View, log_members, pass_over
 from coombs.inference.people.posteriors import Sites, leave_questions_out, posteriors, update
 from coombs.inference.people.tilted import mean_probability
@@ -110,6 +111,84 @@ class Taste:
         return result
 
 
+@dataclass(frozen=True, eq=False)
+class KindPrior:
+    """What is known of anybody before any answer, of one kind of preference: kilobytes, however many people.
+
+    `doubts` (G, D, D) are covariances of the groups' means.
+    """
+
+    coordinates: Coordinates
+    prior: PopulationPrior
+    doubts: Matrix
+
+    def anybody(self) -> Taste:
+        """Of a person who has not said anything."""
+        prior = self.prior
+        members = np.append(prior.shares * (1 - prior.coin), prior.coin)
+        covariances = prior.covariance + self.doubts
+        return Taste(members, prior.means, covariances, prior.lapse, NO_ITEMS, prior.effect)
+
+    def given(self, winners: Index, losers: Index, weights: Vector, seen: Seen) -> tuple[Taste, float]:
+        """Of somebody new, given their answers about these items; and how likely those are (log).
+
+        That is of a person who does not toss a coin.
+        """
+        if not len(winners):
+            return self.anybody(), 0.0
+        if len(winners) > MOST_ANSWERS:
+            return self._given_many(winners, losers, weights, seen)
+        prior = self.prior
+        found = posterior_of(winners, losers, weights, seen.phi, prior)
+        logs = np.log(prior.shares) + found.log_evidence
+        highest = float(logs.max())
+        evidence = highest + float(np.log(np.exp(logs - highest).sum()))
+        coin = np.log(prior.coin) - float(weights.sum()) * np.log(2)
+        logs = np.append(np.log1p(-prior.coin) + logs, coin)
+        members = np.exp(logs - logs.max())
+        members /= members.sum()
+        moved = np.matmul(np.matmul(found.moved, self.doubts), found.moved.transpose(0, 2, 1))
+        items = seen.known[found.items] if prior.effect else NO_ITEMS
+        taste = Taste(members, found.means, found.covariances + moved, prior.lapse, items, prior.effect)
+        return taste, evidence
+
+    def _given_many(self, winners: Index, losers: Index, weights: Vector, seen: Seen) -> tuple[Taste, float]:
+        """The same from many answers."""
+        (block,) = blocks_of(winners, losers, weights, np.zeros(len(winners), dtype=np.intp), 1)
+        prior, view = self.prior, View.of(self.prior, seen.phi)
+        found = pass_over(block, tuple(Sites.empty(block) for _ in prior.shares), prior, view, NEW_PASSES)
+        taste, members = self.taste(block, found.sites, seen.phi, found.members[0]), found.members[0]
+        # All of the evidence less the coin's part.
+        careful = max(float(members[:-1].sum()), 1e-300) / (1 - prior.coin)
+        evidence = found.sums.log_evidence + float(np.log(careful))
+        taste = replace(taste, items=seen.known[taste.items]) if len(taste.items) else taste
+        return taste, evidence
+
+    def taste(
+        self, block: AnswerBlock, sites: tuple[Sites, ...], coordinates: Matrix, members: Vector
+    ) -> Taste:
+        """Of the one person in a block, given what their answers say."""
+        prior, d = self.prior, len(self.prior.root)
+        # Of the items in the block alone, as all may be very many.
+        items, place = np.unique(np.stack([block.winners, block.losers]), return_inverse=True)
+        winners, losers = place.reshape(2, *block.winners.shape)
+        own = AnswerBlock(block.people, winners, losers, block.weights, block.rows)
+        view = View.of(prior, coordinates[items])
+        design, count = own.design(view.white, view.effect), own.local.items.shape[1] if view.effect else 0
+        root = np.diag(np.append(np.zeros(d), np.full(count, view.effect)))
+        root[:d, :d] = prior.root
+        means, covariances = [], []
+        for mean, base, one, doubt in zip(prior.means, view.base, sites, self.doubts, strict=True):
+            found = posteriors(design, own.margins(base), one)
+            inner = root @ found.covariance_of(0)
+            means.append(np.append(mean, np.zeros(count)) + root @ found.mean[0])
+            # What a person's mean moves by with the group's: covariance of z, in the weights' units.
+            moved = inner[:, :d] @ np.linalg.inv(prior.root)
+            covariances.append(inner @ root.T + moved @ doubt @ moved.T)
+        seen = items[own.local.items[0]] if count else NO_ITEMS
+        return Taste(members, np.array(means), np.array(covariances), prior.lapse, seen, view.effect)
+
+
 class Everybody(NamedTuple):
     """Mean weights (n_people, D), probabilities of groups and coin (n_people, G + 1), and effects of items.
 
@@ -154,12 +233,31 @@ class Tastes:
         """(G, D, D) covariances of the groups' means."""
         return self.fit.prior.doubts(self.fit.sums)
 
+    @cached_property
+    def kind_prior(self) -> KindPrior:
+        """What is known of anybody, without everybody's own."""
+        prior = self.fit.prior
+        prior = prior if prior.slopes is None else prior.slopes.unknown(prior)
+        return KindPrior(self.coordinates, prior, self.doubts)
+
+    @cached_property
+    def _slope_doubts(self) -> Matrix:
+        """(q, D, q, D) covariance of the slopes of covariates."""
+        prior = self.fit.prior
+        assert prior.slopes is not None
+        return prior.slopes.doubts(prior, self.fit.sums)
+
+    def known_about(self, about: Vector | None) -> KindPrior:
+        """What is known of somebody with these covariates, (q,); None if nothing is known of them."""
+        prior = self.fit.prior
+        if prior.slopes is None or about is None:
+            return self.kind_prior
+        doubt = np.einsum("k,kilj,l->ij", about, self._slope_doubts, about)
+        return KindPrior(self.coordinates, prior.slopes.known(prior, about), self.doubts + doubt)
+
     def anybody(self) -> Taste:
         """Of a person who has not said anything."""
-        prior = self.fit.prior
-        members = np.append(prior.shares * (1 - prior.coin), prior.coin)
-        covariances = prior.covariance + self.doubts
-        return Taste(members, prior.means, covariances, prior.lapse, NO_ITEMS, prior.effect)
+        return self.kind_prior.anybody()
 
     def of(self, person: int, coordinates: Matrix) -> Taste:
         """Of a person by position; `coordinates` are of all items that were compared."""
@@ -170,38 +268,14 @@ class Tastes:
         block, sites = self.fit.blocks[number], self.fit.sites[number]
         some = block.only(np.array([k]))
         own = tuple(Sites(one.precision[k : k + 1], one.shift[k : k + 1]) for one in sites)
-        return self._taste(some, own, coordinates, self.fit.members[number][k])
+        prior = self.known_about(None if some.about is None else some.about[0])
+        return prior.taste(some, own, coordinates, self.fit.members[number][k])
 
-    def of_answers(self, winners: Index, losers: Index, weights: Vector, seen: Seen) -> Taste:
-        """Of somebody new, given their answers about these items."""
-        (block,) = blocks_of(winners, losers, weights, np.zeros(len(winners), dtype=np.intp), 1)
-        prior, view = self.fit.prior, View.of(self.fit.prior, seen.phi)
-        found = pass_over(block, tuple(Sites.empty(block) for _ in prior.shares), prior, view, NEW_PASSES)
-        taste = self._taste(block, found.sites, seen.phi, found.members[0])
-        return replace(taste, items=seen.known[taste.items]) if len(taste.items) else taste
-
-    def _taste(
-        self, block: AnswerBlock, sites: tuple[Sites, ...], coordinates: Matrix, members: Vector
+    def of_answers(
+        self, winners: Index, losers: Index, weights: Vector, seen: Seen, about: Vector | None = None
     ) -> Taste:
-        prior, d = self.fit.prior, len(self.fit.prior.root)
-        # Of the items in the block alone, as all may be very many.
-        items, place = np.unique(np.stack([block.winners, block.losers]), return_inverse=True)
-        winners, losers = place.reshape(2, *block.winners.shape)
-        own = AnswerBlock(block.people, winners, losers, block.weights, block.rows)
-        view = View.of(prior, coordinates[items])
-        design, count = own.design(view.white, view.effect), own.local.items.shape[1] if view.effect else 0
-        root = np.diag(np.append(np.zeros(d), np.full(count, view.effect)))
-        root[:d, :d] = prior.root
-        means, covariances = [], []
-        for mean, base, one, doubt in zip(prior.means, view.base, sites, self.doubts, strict=True):
-            found = posteriors(design, own.margins(base), one)
-            inner = root @ found.covariance_of(0)
-            means.append(np.append(mean, np.zeros(count)) + root @ found.mean[0])
-            # What a person's mean moves by with the group's: covariance of z, in the weights' units.
-            moved = inner[:, :d] @ np.linalg.inv(prior.root)
-            covariances.append(inner @ root.T + moved @ doubt @ moved.T)
-        seen = items[own.local.items[0]] if count else NO_ITEMS
-        return Taste(members, np.array(means), np.array(covariances), prior.lapse, seen, view.effect)
+        """Of somebody new, given their answers about these items, and covariates."""
+        return self.known_about(about).given(winners, losers, weights, seen)[0]
 
     def evidence_of_differences(self, coordinates: Matrix, about: NDArray[np.bool_]) -> float:
         """How much likelier the answers are than if nobody had anything of their own there, in nats.
@@ -224,10 +298,13 @@ class Tastes:
             design, total = block.design(view.white, view.effect), own[:, :-1].sum(axis=1)
             shares = own[:, :-1] / np.maximum(total, 1e-300)[:, None]
             found = np.zeros((len(block.people), design.shape[2]))
-            for g, (mean, base, one) in enumerate(zip(prior.means, view.base, sites, strict=True)):
-                z = posteriors(design, block.margins(base), one).mean
+            offsets = view.offsets(block, design)
+            for g, (mean, offset, one) in enumerate(zip(prior.means, offsets, sites, strict=True)):
+                z = posteriors(design, offset, one).mean
                 found[:, :d] += shares[:, g, None] * (mean + z[:, :d] @ prior.root.T)
                 found[:, d:] += shares[:, g, None] * view.effect * z[:, d:]
+            if prior.slopes is not None and block.about is not None:
+                found[:, :d] += block.about @ prior.slopes.gamma.T
             weights[block.people], members[block.people] = found[:, :d], own
             if view.effect:
                 real = block.local.items >= 0
@@ -256,8 +333,8 @@ def people_left_out(
 def _left_out(block: AnswerBlock, sites: tuple[Sites, ...], prior: PopulationPrior, view: View) -> Matrix:
     """(K, A) probability of each answer given the person's others about other pairs."""
     design, p, updates = block.design(view.white, view.effect), [], []
-    for base, one in zip(view.base, sites, strict=True):
-        found = posteriors(design, block.margins(base), one)
+    for offset, one in zip(view.offsets(block, design), sites, strict=True):
+        found = posteriors(design, offset, one)
         p.append(leave_questions_out(found, one, block, prior.lapse))
         updates.append(update(found, one, block.weights, prior.lapse))
     chances = np.stack([*p, np.full(block.weights.shape, 0.5)])
