@@ -1,7 +1,7 @@
 """How much people differ is not known exactly where they are few: populations in which it is more, or less.
 
-Three points stand for the posterior of the size of what people have of their own; at each, everybody's answers
-are read in its light. What is meant is the size along any one direction, which is less certain than that of
+Three points stand for the posterior of how much people have of their own; at each, everybody's answers are
+read in its light. What is meant is the size along any one direction, which is less certain than that of
 all directions together.
 """
 
