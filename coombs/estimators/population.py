@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import cached_property
 from os import cpu_count
 from typing import TYPE_CHECKING, Any, Self
 
@@ -22,6 +21,8 @@ from coombs.estimators.base import comparisons_of
 from coombs.estimators.ideal_point import IdealPoint
 from coombs.estimators.parameters import check_choice
 from coombs.estimators.person import Person
+from coombs.estimators.population_covariates import PopulationCovariates
+from coombs.estimators.population_groups import PopulationGroups
 from coombs.estimators.population_people import PopulationPeople
 from coombs.estimators.savable import Savable
 from coombs.inference.people.average_of_kinds import PeopleAnswers, learn_people
@@ -30,13 +31,15 @@ from coombs.inference.people.population_fit import PopulationStatus
 from coombs.progress import ProgressBar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from coombs.data.tables import FloatArray, ItemTable, TableLike
     from coombs.inference.people.average_of_kinds import PeopleAverage
     from coombs.insights.explanation import Explanation
     from coombs.insights.people import PeopleExplanation
 
 
-class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc]
+class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savable, BaseEstimator):  # type: ignore[misc]
     """Everybody's taste, normal about a population's, whose mean and covariance are learned from all.
 
     A person's utility of an item is w'phi(x), more being better, and P(i over j) = e / 2 + (1 - e) sigma of
@@ -103,6 +106,7 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
         sample_weight: ArrayLike | None = None,
         *,
         users: ArrayLike | None = None,
+        people: Any = None,
     ) -> Self:
         """Learn from answers of many people.
 
@@ -115,6 +119,8 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
             preferred
         sample_weight : (n,) weights of the answers
         users : (n,) who gave each answer, unless X says it
+        people : a frame with a row a person (its index or a column user says who): numbers or categories that
+            tastes may go with. What does not predict the tastes of people left out is not learned from
 
         Returns
         -------
@@ -133,7 +139,8 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
         scaler = Scaler.of(data.items, True, drop_constant=True, levels=data.levels)
         check_alike(data, scaler)
         is_described = not isinstance(X, Comparisons) and np.ndim(X) == 3
-        self._store(self._learn(self._take_in(data, scaler, is_described)))
+        answers = self._take_in(data, scaler, is_described)
+        self._store(self._learn(answers._replace(covariates=self._told_of(people))))
         if len(self.people_) == 1:
             self._fit_alone(data)
         return self
@@ -219,13 +226,14 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
             )
         return Comparisons.at_positions(data.item_table, data.pairs, data.y, data.weights, labels)
 
-    def predict_proba(self, X: Any, users: ArrayLike | None = None) -> FloatArray:
+    def predict_proba(self, X: Any, users: ArrayLike | None = None, people: Any = None) -> FloatArray:
         """Return probabilities of answers by these people; of a person never seen, the population's.
 
         Parameters
         ----------
         X : Comparisons, or pairs as for `fit`
         users : (n,) whose answer each is; by default those of X, or somebody never seen
+        people : a frame as for `fit`, with what is known of people among `users` who were not there
 
         Returns
         -------
@@ -242,8 +250,9 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
         data = self._comparisons(X, None, None, users, self._items_of_fit())
         table, n = self._table(data.item_table), len(data.pairs)
         first, labels = np.empty(n), np.full(n, -1)
+        known: list[FloatArray] = []
         if data.users is not None:
-            labels = np.array([self._position(user) for user in data.users])
+            labels, known = self._places_of(data.users, people)
         order = np.argsort(labels, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
             person = int(labels[rows[0]])
@@ -251,7 +260,8 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
                 pairs = Comparisons.at_positions(table, data.pairs[rows], data.y[rows], data.weights[rows])
                 first[rows] = self._alone.predict_proba(pairs)[:, 1]
             else:
-                first[rows] = self._probability(self._tastes(person), table, data.pairs[rows])
+                tastes = self._tastes(person) if person >= -1 else self._tastes_about(known[-2 - person])
+                first[rows] = self._probability(tastes, table, data.pairs[rows])
         return np.column_stack([1 - first, first])
 
     def predict(self, X: Any, users: ArrayLike | None = None) -> NDArray[np.int_]:
@@ -359,12 +369,15 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
         name = naming.plain(self.people_[position])
         return Person(self, self._tastes(position), name, int(self.n_answers_[position]))
 
-    def person_from(self, X: Any, y: ArrayLike | None = None) -> Person:
+    def person_from(
+        self, X: Any, y: ArrayLike | None = None, *, about: Mapping[str, Any] | None = None
+    ) -> Person:
         """Return what is known of somebody new, from their answers and what people share; without a refit.
 
         Parameters
         ----------
         X, y : their answers, as for `fit`; users are not looked at
+        about : what else is known of them, by the columns of `people` at the fit, as {"age": 40}
 
         Returns
         -------
@@ -383,8 +396,9 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
         used, place = np.unique(np.concatenate([winners, losers]), return_inverse=True)
         winners, losers = place.reshape(2, -1)
         table = self._table(data.item_table)
+        known = self._values_about(about)
         tastes = tuple(
-            part.of_answers(winners, losers, weights, seen.take(used))
+            part.of_answers(winners, losers, weights, seen.take(used), known)
             for part, seen in zip(self._average.parts, self._seen(table), strict=True)
         )
         return Person(self, tastes, None, len(data))
@@ -408,14 +422,6 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
 
         check_is_fitted(self)
         return explain_people(self) if self._alone is None else self._alone.explain()
-
-    @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {naming.text(name): place for place, name in enumerate(self.people_)}
-
-    def _position(self, user: Any) -> int:
-        """Of a person among all; -1 if never seen."""
-        return self._positions.get(naming.text(user), -1)
 
     def _items_of_fit(self) -> TableLike:
         return self.item_table_

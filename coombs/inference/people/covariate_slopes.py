@@ -34,8 +34,10 @@ class Covariates(NamedTuple):
         return Covariates(self.values[people], self.sources)
 
     def columns(self, chosen: Index) -> Covariates | None:
-        """Some of the columns; None if there are none."""
-        return Covariates(self.values[:, chosen], self.sources[chosen]) if len(chosen) else None
+        """Some of the columns, their covariates numbered anew; None if there are none."""
+        if not len(chosen):
+            return None
+        return Covariates(self.values[:, chosen], np.unique(self.sources[chosen], return_inverse=True)[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coombs.inference.people.answer_blocks import some_people
 from coombs.inference.people.population_fit import PopulationFit, View, fit_population
 from coombs.inference.people.posteriors import posteriors
 
@@ -20,6 +21,8 @@ ROUNDS = 50
 """Rounds of assigning people to the nearest middle, at most."""
 WITHIN = (0.05, 0.3)
 """Shares of what a person has of their own, one group for all, that are left at first inside several."""
+SCREENED = 250
+"""People with whom beginnings are compared, at most: they nearly always end alike."""
 
 
 def with_groups(fit: PopulationFit, coordinates: Matrix, groups: int | str, n_jobs: int = 1) -> PopulationFit:
@@ -51,8 +54,11 @@ def _split(fit: PopulationFit, coordinates: Matrix, count: int, n_jobs: int) -> 
         for first in range(2)
         for within in WITHIN
     ]
-    found = [fit_population(coordinates, fit.blocks, start, n_jobs=n_jobs) for start in starts]
-    return max(found, key=lambda one: one.log_evidence)
+    n = sum(len(block.people) for block in fit.blocks)
+    blocks = fit.blocks if n <= SCREENED else some_people(fit.blocks, SCREENED)
+    found = [fit_population(coordinates, blocks, start, n_jobs=n_jobs) for start in starts]
+    best = max(found, key=lambda one: one.log_evidence)
+    return best if n <= SCREENED else fit_population(coordinates, fit.blocks, best.prior, n_jobs=n_jobs)
 
 
 def _tastes(fit: PopulationFit, coordinates: Matrix) -> tuple[Matrix, Vector]:

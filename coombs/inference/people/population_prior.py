@@ -224,9 +224,9 @@ class PopulationPrior:
         counts = np.bincount(self.blocks)
         of_block = np.bincount(self.blocks, variances) / counts
         # On a log scale: answers of few people hardly tell large variances from larger ones.
-        kept = n * counts / (n * counts + OWN_WEIGHTS)
+        told = n * counts / (n * counts + OWN_WEIGHTS)
+        of_block = of_block**told * (OWN_SIZE**2 / counts) ** (1 - told)
         n = n / self.caution
-        of_block = of_block**kept * (OWN_SIZE**2 / counts) ** (1 - kept)
         kept = n / (n + SAME_PEOPLE)
         deviations = np.sqrt(variances**kept * of_block[self.blocks] ** (1 - kept))
         alike = np.sqrt(n / (n + UNCORRELATED * counts[self.blocks]))

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of
+from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of, some_people
 from coombs.inference.people.one_person import MOST_ANSWERS, posterior_of
 from coombs.inference.people.population_fit import PopulationFit, View, log_members, pass_over
 from coombs.inference.people.posteriors import Sites, leave_questions_out, posteriors, update
 from coombs.inference.people.tilted import mean_probability
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from coombs.data.graph import Index, Matrix, Vector
@@ -28,6 +30,8 @@ NEW_PASSES = 8
 """Passes over the answers of somebody new."""
 ALIKE = 1e-3
 """Share of their deviation that weights keep where nobody has anything of their own."""
+MOST_TOLD = 200
+"""People who tell whether people differ, at most."""
 NO_ITEMS = np.zeros(0, dtype=np.intp)
 """Of somebody whose answers are about nothing."""
 
@@ -277,16 +281,21 @@ class Tastes:
         """Of somebody new, given their answers about these items, and covariates."""
         return self.known_about(about).given(winners, losers, weights, seen)[0]
 
-    def evidence_of_differences(self, coordinates: Matrix, about: NDArray[np.bool_]) -> float:
+    def evidence_of_differences(self, coordinates: Matrix, about: Sequence[NDArray[np.bool_]]) -> list[float]:
         """How much likelier the answers are than if nobody had anything of their own there, in nats.
 
-        `about` (D,) says which weights are meant; what people share stays as it is.
+        `about` (D,) says which weights are meant, each time; what people share stays as it is. Some of many
+        people tell it.
         """
-        prior = self.fit.prior
-        sizes = np.where(about, ALIKE, 1.0)
-        alike = replace(prior, root=np.linalg.cholesky(prior.covariance * np.outer(sizes, sizes)))
-        here, there = (people_left_out(one, coordinates, self.fit.blocks)[0] for one in (prior, alike))
-        return here - there
+        prior, blocks = self.fit.prior, self.fit.blocks
+        if sum(len(block.people) for block in blocks) > MOST_TOLD:
+            blocks = some_people(blocks, MOST_TOLD)
+        here, found = _evidence(prior, coordinates, blocks), []
+        for some in about:
+            sizes = np.where(some, ALIKE, 1.0)
+            alike = replace(prior, root=np.linalg.cholesky(prior.covariance * np.outer(sizes, sizes)))
+            found.append(here - _evidence(alike, coordinates, blocks))
+        return found
 
     def means(self, coordinates: Matrix, n_people: int) -> Everybody:
         """What is known of everybody, by its mean."""
@@ -313,6 +322,17 @@ class Tastes:
         parts = zip(*effects, strict=True) if effects else (np.zeros((1, 0), dtype=np.intp),) * 3
         whose, items, values = (np.concatenate(list(part)) for part in parts)
         return Everybody(weights, members, whose, items, values)
+
+
+def _evidence(prior: PopulationPrior, coordinates: Matrix, blocks: tuple[AnswerBlock, ...]) -> float:
+    """Log evidence of people's answers, given a population."""
+    view = View.of(prior, coordinates)
+    return sum(
+        pass_over(
+            block, tuple(Sites.empty(block) for _ in prior.shares), prior, view, NEW_PASSES
+        ).sums.log_evidence
+        for block in blocks
+    )
 
 
 def people_left_out(
