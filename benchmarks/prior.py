@@ -177,8 +177,8 @@ def main() -> None:
         "# Questions that a prior saves",
         "",
         f"`python -m benchmarks.prior --worlds {worlds} --people {people}`: {OTHERS} others gave {EACH} "
-        f"random answers each about {N_ITEMS} items with {D} features; mean Kendall distance of the ranking that is "
-        "believed from the true one.",
+        f"random answers each about {N_ITEMS} items with {D} features; mean Kendall distance of the ranking that "
+        "is believed from the true one.",
         "",
         *table(curves),
     ]

@@ -14,30 +14,59 @@ from coombs.inference.posterior import LEVEL
 from coombs.insights.curves import TasteCurve, taste_curves_data
 from coombs.insights.level_sets import At, feature_matrix_data, level_sets_data, profile_data
 from coombs.insights.maps import FeatureMatrix, LevelSets, Profile
+from coombs.insights.people_pictures import (
+    ConsensusPlaces,
+    PeopleAgreement,
+    PeopleBand,
+    PeopleMap,
+    consensus_ranking_data,
+    people_agreement_data,
+    people_band_data,
+    people_map_data,
+)
 from coombs.insights.selection import FeatureKey
 from coombs.insights.shapes import shapes_of
 from coombs.insights.what_matters import Ranking, WhatMatters, ranking_data, what_matters_data
 from coombs.render.draw_bars import draw_ranking, draw_what_matters
 from coombs.render.draw_curves import draw_taste_curves
 from coombs.render.draw_maps import draw_feature_matrix, draw_level_sets
+from coombs.render.draw_people import (
+    draw_consensus_ranking,
+    draw_people_agreement,
+    draw_people_band,
+    draw_people_map,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from coombs.estimators.base import PairEstimator
+    from coombs.estimators.population import Population
 
 __all__ = [
+    "ConsensusPlaces",
     "FeatureMatrix",
     "LevelSets",
+    "PeopleAgreement",
+    "PeopleBand",
+    "PeopleMap",
     "Profile",
     "Ranking",
     "TasteCurve",
     "WhatMatters",
+    "consensus_ranking",
+    "consensus_ranking_data",
     "feature_matrix",
     "feature_matrix_data",
     "level_sets",
     "level_sets_data",
+    "people_agreement",
+    "people_agreement_data",
+    "people_band",
+    "people_band_data",
+    "people_map",
+    "people_map_data",
     "profile_data",
     "ranking",
     "ranking_data",
@@ -220,3 +249,110 @@ def taste_curves(
     """
     curves = taste_curves_data(est, features=features, items=items, level=level)
     return draw_taste_curves(curves, shapes_of(est, curves))
+
+
+def people_map(
+    population: Population,
+    x: FeatureKey | None = None,
+    y: FeatureKey | None = None,
+    *,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw people's ideals on a map of two features, or their weights where most people have no ideal.
+
+    A group has a colour and a sign of its own; large signs are the middles of the groups.
+
+    Parameters
+    ----------
+    population : a fitted Population
+    x, y : features by name or position; by default the two that matter most
+    ax : to draw in; by default that of a new figure, which is `ax.figure`
+
+    Returns
+    -------
+    matplotlib's Axes
+
+    Examples
+    --------
+    >>> from coombs import Population, plots
+    >>> items = [[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]
+    >>> population = Population(items, metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+    >>> plots.people_map(population, 0, 1).get_xlabel()
+    'weight of feature 0 (logits)'
+    """
+    return draw_people_map(people_map_data(population, x, y), ax)
+
+
+def people_band(population: Population, *, ax: Axes | None = None) -> Axes:
+    """Draw how people's weights are distributed: 50 and 90 % of people, and the mean with its interval.
+
+    Parameters
+    ----------
+    population : a fitted Population
+    ax : to draw in; by default that of a new figure, which is `ax.figure`
+
+    Returns
+    -------
+    matplotlib's Axes
+
+    Examples
+    --------
+    >>> from coombs import Population, plots
+    >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+    >>> [label.get_text() for label in plots.people_band(population).get_yticklabels()]
+    ['feature 0']
+    """
+    return draw_people_band(people_band_data(population), ax)
+
+
+def people_agreement(population: Population, *, ax: Axes | None = None) -> Axes:
+    """Draw how far people's rankings agree, as a square of people in the order of their groups.
+
+    Parameters
+    ----------
+    population : a fitted Population
+    ax : to draw in; by default that of a new figure, which is `ax.figure`
+
+    Returns
+    -------
+    matplotlib's Axes
+
+    Examples
+    --------
+    >>> from coombs import Population, plots
+    >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+    >>> [label.get_text() for label in plots.people_agreement(population).get_yticklabels()]
+    ['1', '2']
+    """
+    return draw_people_agreement(people_agreement_data(population), ax)
+
+
+def consensus_ranking(
+    population: Population,
+    *,
+    method: str = "borda",
+    group: int | None = None,
+    top: int = 20,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the best items for all, with the places that 50 and 90 % of people give them.
+
+    Parameters
+    ----------
+    population : a fitted Population
+    method, group : as of `Population.consensus`
+    top : how many of the best items
+    ax : to draw in; by default that of a new figure, which is `ax.figure`
+
+    Returns
+    -------
+    matplotlib's Axes
+
+    Examples
+    --------
+    >>> from coombs import Population, plots
+    >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+    >>> [label.get_text() for label in plots.consensus_ranking(population, top=1).get_yticklabels()]
+    ['2']
+    """
+    return draw_consensus_ranking(consensus_ranking_data(population, method=method, group=group, top=top), ax)

@@ -203,6 +203,8 @@ def random(model: Any, pairs: Index, every: int = 1, k: int = TOP) -> tuple[Floa
 Strategy = Callable[[Any, "Index", int, int], tuple[FloatArray, FloatArray]]
 STRATEGIES: dict[str, Strategy] = {"information": information, "random": random, "best": best}
 """What a strategy is called, and the function that says what each pair is worth."""
+CHOSEN = {*STRATEGIES, "confirmation", "check"} - {"random"}
+"""Purposes of questions that are asked because of what other answers said."""
 
 
 def next_question(

@@ -29,7 +29,7 @@ GIVEN = ("strategy", "top", "certainty", "seed", "wishes", "shared_prior")
     "Keys: left, right, down (or a, b, t) for A, B, can't say; s skips, u undoes, q quits, "
     "? helps. In a pipe: one of left, right, tie, skip, undo, quit a line.",
 )
-@argument("items", "CSV, Excel, JSON or Parquet file, an item a row; text columns are shown")
+@argument("items", "CSV, Excel, JSON or Parquet file, one row per item; text columns are shown")
 @click.option("--name", metavar="STUDY", help="name of the study (default: the file's)")
 @storage_option
 @click.option("--respondent", metavar="NAME", default="me", help="who answers (default: me)")

@@ -11,7 +11,7 @@ VARIABLE = "_COOMBS_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")
 
 
-@command("completion", "print what makes a shell complete commands", "coombs completion bash")
+@command("completion", "print a script that completes commands in a shell", "coombs completion bash")
 @argument("shell", "which one", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
     """Print a script for a shell; `source <(coombs completion bash)` in ~/.bashrc, the same with zsh in

@@ -21,7 +21,7 @@ REPORT = "coombs-demo.html"
 @click.option("--report", metavar="FILE", type=FILE, default=REPORT, help=f"HTML report (default: {REPORT})")
 def demo(in_browser: bool, questions: int, seed: int, report: str) -> None:
     """A simulated person who looks for a flat answers questions about the 64 flats that come with coombs;
-    what was learned is printed, and held against the truth.
+    what was learned is printed and compared with the truth.
     """
     from coombs import demo
 

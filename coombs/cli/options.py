@@ -79,9 +79,9 @@ features_option = click.option(
     "--features",
     metavar="A,B,C",
     type=names,
-    help="columns to learn from, if wanted with what they are (town:category, rating:ordered, size:S<M<L, "
-    "price:log, date, number, yes/no); default: all but those that only number the items and text that all "
-    "differs",
+    help="columns to learn from, each with its role if you like (town:category, rating:ordered, size:S<M<L, "
+    "price:log, date, number, yes/no); default: all but ids and text whose values all "
+    "differ",
 )
 wish_option = click.option(
     "--wish",

@@ -31,7 +31,7 @@ MOST_ITEMS = 20
 
 @command("rank", "rank items by a saved model", "coombs rank taste.json shop/items.csv --top 5")
 @argument("model", "JSON file")
-@argument("items", "CSV, Excel, JSON or Parquet file, an item a row")
+@argument("items", "CSV, Excel, JSON or Parquet file, one row per item")
 @click.option(
     "--top",
     metavar="K",

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from functools import cached_property
-from os import cpu_count
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -22,21 +21,26 @@ from coombs.estimators.base import comparisons_of
 from coombs.estimators.ideal_point import IdealPoint
 from coombs.estimators.parameters import check_choice
 from coombs.estimators.person import Person
+from coombs.estimators.population_covariates import PopulationCovariates
+from coombs.estimators.population_groups import PopulationGroups
 from coombs.estimators.population_people import PopulationPeople
 from coombs.estimators.savable import Savable
+from coombs.estimators.sharded import fit_sharded, is_sharded
 from coombs.inference.people.average_of_kinds import PeopleAnswers, learn_people
 from coombs.inference.people.coordinates import KINDS
 from coombs.inference.people.population_fit import PopulationStatus
 from coombs.progress import ProgressBar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from coombs.data.tables import FloatArray, ItemTable, TableLike
-    from coombs.inference.people.average_of_kinds import PeopleAverage
+    from coombs.inference.people.average_of_kinds import FitToAll, PeopleAverage
     from coombs.insights.explanation import Explanation
     from coombs.insights.people import PeopleExplanation
 
 
-class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc]
+class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savable, BaseEstimator):  # type: ignore[misc]
     """Everybody's taste, normal about a population's, whose mean and covariance are learned from all.
 
     A person's utility of an item is w'phi(x), more being better, and P(i over j) = e / 2 + (1 - e) sigma of
@@ -52,18 +56,18 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
         learned from), "none", "diagonal", "full" or "smooth"
     groups : how many groups with means of their own there are; "auto" finds out
     random_state : for the contract of scikit-learn only: nothing here is random
-    n_jobs : threads; None is 1, -1 all processors. The numbers are the same
+    n_jobs : threads; None is what joblib.parallel_config says or 1, -1 all processors; the same numbers
 
     Attributes
     ----------
-    people_ : (n_people,) who answered, in the order of their first answer
+    people_, n_people_ : (n_people,) who answered, in the order of their first answer; how many there are
     metric_, ideal_point_ : of the population's mean taste, in the user's units; NaN if it has no best place
     kind_weights_ : of the kinds in the average
     lapse_, coin_share_ : share of answers given at random; of people who toss a coin
     n_groups_ : how many groups there are
     accuracy_, log_loss_ : of answers of people that nothing but their other answers was learned from; NaN of
         one person alone
-    status_, n_iter_ : how it ended: "converged", "max_iterations" or "numerical_error"
+    status_, n_iter_ : how it ended: "converged", "max_iterations", "numerical_error" or "cluster_lost"
     n_features_in_, feature_names_in_ : as scikit-learn has them
 
     Examples
@@ -103,18 +107,28 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
         sample_weight: ArrayLike | None = None,
         *,
         users: ArrayLike | None = None,
+        people: Any = None,
+        client: Any = None,
+        out: Any = None,
+        start: Population | None = None,
     ) -> Self:
         """Learn from answers of many people.
 
-        Choices, rankings and ratings are learned as pairs that together tell no more than they do.
+        Choices, rankings and ratings are learned as pairs that together tell no more than they do. Of answers
+        in parts (docs/many-people.md), `people_` is a sample.
 
         Parameters
         ----------
-        X : Comparisons with users, (n, 2) pairs of positions or names, or (n, 2, d) pairs of feature vectors
+        X : Comparisons with users, (n, 2) pairs of positions or names, (n, 2, d) pairs of feature vectors; or
+            in parts: a folder of Parquet files, or a dask DataFrame (user; winner, loser; weight)
         y : (n,) of +1 or True (the first is preferred), -1 or False, 0 (tie); by default the first is
             preferred
         sample_weight : (n,) weights of the answers
         users : (n,) who gave each answer, unless X says it
+        people : a frame with a row a person (its index or a column user says who): numbers or categories that
+            tastes may go with. What does not predict the tastes of people left out is not learned from
+        client, out, start : of answers in parts, the distributed.Client (by default the one there is, or this
+            machine); the folder to which a row a person is written; a fitted Population to go on from
 
         Returns
         -------
@@ -128,12 +142,16 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
         ['ann', 'bob']
         """
         self._check_parameters()
+        if is_sharded(X, client, out, start):
+            fit_sharded(self, X, (y, sample_weight, users, people), client, out, start)
+            return self
         data = self._comparisons(X, y, sample_weight, users)
         check_largest(data)
         scaler = Scaler.of(data.items, True, drop_constant=True, levels=data.levels)
         check_alike(data, scaler)
         is_described = not isinstance(X, Comparisons) and np.ndim(X) == 3
-        self._store(self._learn(self._take_in(data, scaler, is_described)))
+        answers = self._take_in(data, scaler, is_described)
+        self._store(self._learn(answers._replace(covariates=self._told_of(people))))
         if len(self.people_) == 1:
             self._fit_alone(data)
         return self
@@ -149,15 +167,16 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
             self.feature_names_in_ = np.array(names, dtype=object)
         self.item_table_: ItemTable = data.item_table
         self._is_described = is_described
-        self.n_answers_ = np.bincount(told.people, minlength=len(told.names))
+        self.n_answers_, self.n_people_ = np.bincount(told.people, minlength=len(told.names)), len(told.names)
         return PeopleAnswers(scaler.forward(data.items), scaler.levels, *told[:4], len(told.names))
 
-    def _learn(self, answers: PeopleAnswers) -> PeopleAverage:
+    def _learn(self, answers: PeopleAnswers, everybody: FitToAll | None = None) -> PeopleAverage:
         kinds = KINDS if self.metric == "auto" else (self.metric,)
         kinds = kinds if answers.items.shape[1] else ("smooth",)
-        jobs = (cpu_count() or 1) if self.n_jobs == -1 else self.n_jobs or 1
         with ProgressBar(3 * len(kinds), "learning what people share") as progress:
-            return learn_people(answers, kinds, self.groups, jobs, progress.advance)
+            return learn_people(
+                answers, kinds, self.groups, effective_n_jobs(self.n_jobs), progress.advance, everybody
+            )
 
     def _store(self, average: PeopleAverage) -> None:
         """Fitted attributes, in the user's units."""
@@ -167,13 +186,10 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
         fits = [part.fit for part in average.parts]
         main = fits[average.main]
         self.status_, self.n_iter_ = str(main.status), sum(fit.n_iter for fit in fits)
-        if main.status != PopulationStatus.CONVERGED:
-            warnings.warn(
-                f"The passes over all people ended with {main.status!s} after {main.n_iter}: the "
-                "population's covariance is rough.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        if main.status not in (PopulationStatus.CONVERGED, PopulationStatus.CLUSTER_LOST):
+            message = f"The passes over all people ended with {main.status!s} after {main.n_iter}: the "
+            message += "population's covariance is rough."
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
         self.lapse_, self.coin_share_ = main.prior.lapse, main.prior.coin
         self.n_groups_ = len(main.prior.shares)
         self.accuracy_, self.log_loss_ = average.trial.accuracy, average.trial.log_loss
@@ -219,13 +235,14 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
             )
         return Comparisons.at_positions(data.item_table, data.pairs, data.y, data.weights, labels)
 
-    def predict_proba(self, X: Any, users: ArrayLike | None = None) -> FloatArray:
+    def predict_proba(self, X: Any, users: ArrayLike | None = None, people: Any = None) -> FloatArray:
         """Return probabilities of answers by these people; of a person never seen, the population's.
 
         Parameters
         ----------
         X : Comparisons, or pairs as for `fit`
         users : (n,) whose answer each is; by default those of X, or somebody never seen
+        people : a frame as for `fit`, with what is known of people among `users` who were not there
 
         Returns
         -------
@@ -242,8 +259,9 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
         data = self._comparisons(X, None, None, users, self._items_of_fit())
         table, n = self._table(data.item_table), len(data.pairs)
         first, labels = np.empty(n), np.full(n, -1)
+        known: list[FloatArray] = []
         if data.users is not None:
-            labels = np.array([self._position(user) for user in data.users])
+            labels, known = self._places_of(data.users, people)
         order = np.argsort(labels, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
             person = int(labels[rows[0]])
@@ -251,7 +269,8 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
                 pairs = Comparisons.at_positions(table, data.pairs[rows], data.y[rows], data.weights[rows])
                 first[rows] = self._alone.predict_proba(pairs)[:, 1]
             else:
-                first[rows] = self._probability(self._tastes(person), table, data.pairs[rows])
+                tastes = self._tastes(person) if person >= -1 else self._tastes_about(known[-2 - person])
+                first[rows] = self._probability(tastes, table, data.pairs[rows])
         return np.column_stack([1 - first, first])
 
     def predict(self, X: Any, users: ArrayLike | None = None) -> NDArray[np.int_]:
@@ -359,12 +378,15 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
         name = naming.plain(self.people_[position])
         return Person(self, self._tastes(position), name, int(self.n_answers_[position]))
 
-    def person_from(self, X: Any, y: ArrayLike | None = None) -> Person:
+    def person_from(
+        self, X: Any, y: ArrayLike | None = None, *, about: Mapping[str, Any] | None = None
+    ) -> Person:
         """Return what is known of somebody new, from their answers and what people share; without a refit.
 
         Parameters
         ----------
         X, y : their answers, as for `fit`; users are not looked at
+        about : what else is known of them, by the columns of `people` at the fit, as {"age": 40}
 
         Returns
         -------
@@ -383,8 +405,9 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
         used, place = np.unique(np.concatenate([winners, losers]), return_inverse=True)
         winners, losers = place.reshape(2, -1)
         table = self._table(data.item_table)
+        known = self._values_about(about)
         tastes = tuple(
-            part.of_answers(winners, losers, weights, seen.take(used))
+            part.of_answers(winners, losers, weights, seen.take(used), known)
             for part, seen in zip(self._average.parts, self._seen(table), strict=True)
         )
         return Person(self, tastes, None, len(data))
@@ -408,14 +431,6 @@ class Population(PopulationPeople, Savable, BaseEstimator):  # type: ignore[misc
 
         check_is_fitted(self)
         return explain_people(self) if self._alone is None else self._alone.explain()
-
-    @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {naming.text(name): place for place, name in enumerate(self.people_)}
-
-    def _position(self, user: Any) -> int:
-        """Of a person among all; -1 if never seen."""
-        return self._positions.get(naming.text(user), -1)
 
     def _items_of_fit(self) -> TableLike:
         return self.item_table_

@@ -15,12 +15,15 @@ import numpy as np
 from coombs.data import naming
 from coombs.data.comparisons import Comparisons
 from coombs.data.encoding import Encoding
+from coombs.data.people_table import PeopleTable
 from coombs.data.scaling import Scaler
 from coombs.data.tables import InputError, ItemTable
 from coombs.estimators.many_people import SharedMetric
 from coombs.estimators.population import Population
-from coombs.inference.people.average_of_kinds import PeopleAverage, Trial
-from coombs.inference.people.coordinates import KINDS, Coordinates
+from coombs.inference.people.average_of_kinds import NOTHING_TOLD, CovariateTrial, PeopleAverage, Trial
+from coombs.inference.people.coordinates import Coordinates
+from coombs.inference.people.covariate_slopes import CovariateSlopes
+from coombs.inference.people.people_prior import PRIOR_CHECKS, PRIOR_SHAPES
 from coombs.inference.people.population_fit import PopulationFit, PopulationStatus
 from coombs.inference.people.population_prior import PopulationPrior, Sums
 from coombs.inference.people.posteriors import Sites
@@ -64,6 +67,8 @@ class PopulationState:
     shares: Vector
     trial: Trial
     alone: State | None = None
+    about: PeopleTable | None = None
+    told: CovariateTrial = NOTHING_TOLD
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,9 @@ RECORDS: tuple[type, ...] = (
     SavedTastes,
     Coordinates,
     PopulationPrior,
+    CovariateSlopes,
+    CovariateTrial,
+    PeopleTable,
     PopulationStatus,
     Sums,
     Sites,
@@ -98,58 +106,34 @@ RECORDS: tuple[type, ...] = (
 )
 """Records that a fit to many people is made of, beside those of a fit to one."""
 SHAPES: Mapping[type, Mapping[str, str]] = {
+    **PRIOR_SHAPES,
     PopulationState: {"shares": "k"},
     SharedState: {"people": "P", "metric": "DD", "ideal_points": "PD", "slopes": "PD", "features": "D"},
     SavedTastes: {"members": "Pm"},
-    Coordinates: {"squares": "s", "products": "p2", "blocks": "w", "scales": "w"},
-    PopulationPrior: {
-        "means": "gw",
-        "root": "ww",
-        "shares": "g",
-        "blocks": "w",
-        "shared": "b",
-        "differences": "ww",
+    Sums: {
+        "people": "g",
+        "first": "gw",
+        "covariance": "gww",
+        "second": "ww",
+        "effects": "3",
+        "crossed": "xq",
+        "spread": "qq",
     },
-    Sums: {"people": "g", "first": "gw", "covariance": "gww", "second": "ww", "effects": "3"},
     Sites: {"precision": "A", "shift": "A"},
     Trial: {"predicted": "t", "weights": "t"},
+    PeopleTable: {
+        "names": "p",
+        "matrix": "pq",
+        "features": "q",
+        "centre": "q",
+        "sizes": "q",
+        "columns": "c",
+    },
+    CovariateTrial: {"gains": "s", "columns": "c"},
 }
 """Of arrays: P people and A answers in the whole file; small letters are of one record."""
 MAY_BE_NAN = frozenset(("gain", "radius", "own_radius", "log_loss"))
 """Fields that may have no value."""
-
-
-def _are_blocks(blocks: Any) -> bool:
-    """Whether these number blocks from 0, without a gap."""
-    return bool(len(blocks) and (np.unique(blocks) == np.arange(blocks.max() + 1)).all())
-
-
-def _wrong_coordinates(made: Coordinates) -> str | None:
-    if made.kind not in KINDS:
-        return "of an unknown kind"
-    columns = np.concatenate([made.squares, made.products.ravel()])
-    n_bumps = 0
-    if made.bumps is not None:
-        if made.bumps.weights.ndim != 2 or made.bumps.kernel.support.shape[1] != made.n_features:
-            return "with bumps of another size"
-        n_bumps = made.bumps.weights.shape[1]
-    size = made.n_features + len(made.squares) + len(made.products) + n_bumps + made.n_effects
-    if made.n_features < 0 or made.n_effects < 0 or size != made.size or not _are_blocks(made.blocks):
-        return "of another size than its parts"
-    if len(columns) and (columns.min() < 0 or columns.max() >= made.n_features):
-        return "of features that are not there"
-    return None if (made.scales > 0).all() else "of scales that cannot be"
-
-
-def _wrong_prior(prior: PopulationPrior) -> str | None:
-    shares = np.append(prior.shares, [prior.lapse, prior.coin])
-    if not ((shares > 0) & (shares <= 1)).all() or abs(prior.shares.sum() - 1) > CLOSE or prior.coin == 1:
-        return "of shares that are none"
-    if not _are_blocks(prior.blocks) or len(prior.shared) != prior.blocks.max() + 1:
-        return "of blocks that are not there"
-    is_root = (np.diagonal(prior.root) > 0).all() and not np.triu(prior.root, 1).any()
-    sizes = np.append(prior.shared, prior.caution)
-    return None if is_root and (sizes > 0).all() and prior.effect >= 0 else "of sizes that cannot be"
 
 
 def _wrong_sums(sums: Sums) -> str | None:
@@ -176,7 +160,36 @@ def _wrong_trial(trial: Trial) -> str | None:
     return None if fits.all() and (trial.weights.any() or not len(fits)) else "of no probabilities"
 
 
+def _wrong_people(table: PeopleTable) -> str | None:
+    columns, n = table.columns, table.matrix.shape[1]
+    if len(columns) and (columns.min() < 0 or columns.max() >= n or (np.diff(columns) <= 0).any()):
+        return "of columns that are not there"
+    if table.encoding is not None and (table.encoding.marked or len(table.encoding.names) != n):
+        return "of columns that are not its encoding's"
+    is_named = all(isinstance(name, str) for name in table.features)
+    is_once = len({naming.text(name) for name in table.names}) == len(table.names)
+    return None if is_named and is_once and (table.sizes > 0).all() else "of people who cannot be"
+
+
+def _wrong_about(state: PopulationState) -> str | None:
+    """What is wrong with the covariates."""
+    wrong, n = "of covariates that are not there", 0 if state.about is None else len(state.about.columns)
+    columns, n_gains = state.told.columns, len(state.told.gains)
+    if len(columns) and (columns.min() < 0 or columns.max() >= n):
+        return wrong
+    if n_gains and (state.about is None or n_gains != state.about.sources.max(initial=-1) + 1):
+        return wrong
+    for part in state.parts:
+        slopes = part.prior.slopes
+        sizes = {0 if slopes is None else slopes.gamma.shape[1], part.sums.crossed.shape[1]}
+        if sizes != {len(columns)} or (slopes is not None and not len(columns)):
+            return wrong
+    return None
+
+
 def _wrong_population(state: PopulationState) -> str | None:
+    if (wrong := _wrong_about(state)) is not None:
+        return wrong
     shares = state.shares
     if len(shares) != len(state.parts) or not len(shares) or abs(shares.sum() - 1) > CLOSE:
         return "of weights that are no shares"
@@ -195,12 +208,12 @@ def _wrong_shared(state: SharedState) -> str | None:
 
 
 CHECKS: Mapping[type, Callable[[Any], str | None]] = {
-    Coordinates: _wrong_coordinates,
-    PopulationPrior: _wrong_prior,
+    **PRIOR_CHECKS,
     Sums: _wrong_sums,
     Sites: _wrong_sites,
     SavedTastes: _wrong_tastes,
     Trial: _wrong_trial,
+    PeopleTable: _wrong_people,
     PopulationState: _wrong_population,
     SharedState: _wrong_shared,
 }
@@ -214,7 +227,8 @@ def population_state(est: Population, alone: State | None) -> PopulationState:
     data = _plain_users(est._data)
     if alone is not None:
         alone = replace(alone, data=data)
-    return PopulationState(data, est._scaler, est._is_described, parts, average.weights, average.trial, alone)
+    shared = data, est._scaler, est._is_described, parts, average.weights, average.trial
+    return PopulationState(*shared, alone, est._about, average.told)
 
 
 def _plain_users(data: Comparisons) -> Comparisons:
@@ -253,6 +267,7 @@ def _saved_tastes(tastes: Tastes, n_people: int) -> SavedTastes:
 def restore_population(est: Population, state: PopulationState) -> None:
     """Give a population what `fit` had given it; of one person only, `alone` follows."""
     answers = est._take_in(state.data, state.scaler, state.is_described)
+    answers = answers._replace(covariates=est._with_about(state.about, state.told.columns))
     blocks = answers.blocks()
     parts = []
     for one in state.parts:
@@ -262,7 +277,7 @@ def restore_population(est: Population, state: PopulationState) -> None:
         members = tuple(one.members[block.people] for block in blocks)
         fit = PopulationFit(blocks, one.prior, sites, members, one.sums, one.status, one.n_iter)
         parts.append(Tastes(one.coordinates, fit))
-    est._store(PeopleAverage(tuple(parts), state.shares, state.trial))
+    est._store(PeopleAverage(tuple(parts), state.shares, state.trial, state.told))
 
 
 def _in_block(sites: Sites, rows: Any) -> Sites:

@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 from coombs.data import naming
 from coombs.inference.posterior import LEVEL
+from coombs.insights.people_records import GroupSummary, SharedFeature, SharedItem, UnlikePerson
 from coombs.words import feature_names
 
 if TYPE_CHECKING:
@@ -37,75 +38,8 @@ SPLIT = 0.3
 """Share of people that must want the opposite of the others for them to be divided."""
 LISTED = 2
 """Answers about an item, on average, from which on items are named."""
-
-
-@dataclass(frozen=True)
-class SharedFeature:
-    """What people want of one feature: utility gained by a deviation of it, in logits, and how that differs.
-
-    Parameters
-    ----------
-    feature : its name
-    mean, low, high : of the population, with the ends of its interval
-    deviation, share : of people about it, and of those who want more rather than less; None where the answers
-        do not bear out that people differ
-    verdict : "more", "less", "divided" (many want more and many less) or "not known"
-
-    Examples
-    --------
-    >>> SharedFeature("rent", -1.0, -1.2, -0.8, 0.5, 0.02, "less").verdict
-    'less'
-    """
-
-    feature: str
-    mean: float
-    low: float
-    high: float
-    deviation: float | None
-    share: float | None
-    verdict: str
-
-
-@dataclass(frozen=True)
-class SharedItem:
-    """An item, its mean place in everybody's ranking, and the deviation of people's places.
-
-    Parameters
-    ----------
-    item : its name
-    place, deviation : from 1
-
-    Examples
-    --------
-    >>> SharedItem("harbour", 2.5, 1.0).place
-    2.5
-    """
-
-    item: str
-    place: float
-    deviation: float
-
-
-@dataclass(frozen=True)
-class GroupSummary:
-    """A group of people: how many, their share, and what is best for them.
-
-    Parameters
-    ----------
-    number : from 1
-    people, share : most likely in it
-    best : names of the best items
-
-    Examples
-    --------
-    >>> GroupSummary(1, 20, 0.5, ("harbour",)).best
-    ('harbour',)
-    """
-
-    number: int
-    people: int
-    share: float
-    best: tuple[str, ...]
+MOST_LOOKED_AT = 2_000
+"""People up to whom it is looked for somebody who is unlike anybody."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +55,9 @@ class PeopleExplanation:
     kinds : weights of the kinds of preference in the average
     lapse, coins : share of answers given at random; people who seem to toss a coin
     features : what people want of each feature
-    best, contested : the best items for all, and those that people disagree about most
+    best, contested : the best items for all, and those that many people surely like and many surely do not
     groups : of people, if there is more than one
+    unlike : people whose answers are unlikely of anybody in the population, if they are 2,000 at most
 
     Examples
     --------
@@ -145,6 +80,7 @@ class PeopleExplanation:
     best: tuple[SharedItem, ...] = ()
     contested: tuple[SharedItem, ...] = ()
     groups: tuple[GroupSummary, ...] = ()
+    unlike: tuple[UnlikePerson, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it in plain types, for JSON.
@@ -160,7 +96,7 @@ class PeopleExplanation:
         >>> population.explain().to_dict()["n_answers"]
         2
         """
-        plain: dict[str, Any] = _known(asdict(self))
+        plain: dict[str, Any] = plain_values(asdict(self))
         return plain
 
     def __str__(self) -> str:
@@ -220,7 +156,7 @@ class PersonExplanation:
         >>> population.person(1).explain().to_dict()["name"]
         '1'
         """
-        plain: dict[str, Any] = _known(asdict(self))
+        plain: dict[str, Any] = plain_values(asdict(self))
         return plain
 
     def __str__(self) -> str:
@@ -262,13 +198,15 @@ def explain_person(person: Person, population: Population) -> PersonExplanation:
     return replace(found, features=tuple(ordered), ranking=ranking)
 
 
-def _known(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
     """Without numbers that JSON does not have."""
     if isinstance(value, dict):
-        return {name: _known(one) for name, one in value.items()}
+        return {name: plain_values(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_known(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return [plain_values(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, str | int | float) else naming.for_json(value)
 
 
 def explain_people(population: Population) -> PeopleExplanation:
@@ -287,16 +225,28 @@ def explain_people(population: Population) -> PeopleExplanation:
     )
     if not found.has_pattern:
         return found
-    # Profiles that hardly anybody has seen are not worth naming.
-    is_listed = not population._is_described and 2 * len(data) >= LISTED * data.n_items
-    items = _items(population) if is_listed else ()
+    # Imported here because they take what is above.
+    from coombs.insights.people_groups import contested_items, summaries, unlike_anybody
+
+    items = _items(population) if names_items(population) else ()
+    unlike = unlike_anybody(population) if found.n_people <= MOST_LOOKED_AT else ()
+    odd = [population._position(one.name) for one in unlike]
     return replace(
         found,
         features=_features(population),
         best=items[:MOST_SHOWN],
-        contested=tuple(sorted(items, key=lambda one: -one.deviation)[:MOST_SHOWN]),
-        groups=_groups(population, is_listed),
+        contested=contested_items(population, items)[:MOST_SHOWN],
+        groups=summaries(population),
+        unlike=unlike,
+        # Whoever wants the opposite of all others does not toss a coin.
+        coins=found.coins - int((population._everybody[1][odd] > LIKELY).sum()),
     )
+
+
+def names_items(population: Population) -> bool:
+    """Whether items are worth naming: profiles that hardly anybody has seen are not."""
+    data = population._data
+    return not population._is_described and 2 * len(data) >= LISTED * data.n_items
 
 
 def has_pattern(population: Population) -> bool:
@@ -354,9 +304,8 @@ def _differences(population: Population) -> list[bool]:
         return [False] * len(columns)
     best = max(plain, key=lambda k: average.weights[k])
     part, phi = average.parts[best], population._phis[best]
-    return [
-        part.evidence_of_differences(phi, part.coordinates.about(j)) > DIFFER for j in range(len(columns))
-    ]
+    about = [part.coordinates.about(j) for j in range(len(columns))]
+    return [gain > DIFFER for gain in part.evidence_of_differences(phi, about)]
 
 
 def mean_tastes(population: Population) -> tuple[Taste, ...]:
@@ -384,19 +333,3 @@ def slopes_of(population: Population, tastes: tuple[Taste, ...]) -> FloatArray:
     centred = (items - items.mean(axis=0)) / items.std(axis=0)
     result: FloatArray = utilities @ np.linalg.pinv(centred).T
     return result
-
-
-def _groups(population: Population, is_listed: bool) -> tuple[GroupSummary, ...]:
-    """Of people, if there is more than one."""
-    shares = population._everybody[2]
-    if shares.shape[1] < 2:
-        return ()
-    own = shares.argmax(axis=1)
-    found = []
-    for number in range(shares.shape[1]):
-        people = int((own == number).sum())
-        best: tuple[str, ...] = ()
-        if people and is_listed:
-            best = tuple(map(str, population.consensus("borda", group=number + 1)["item"][:MOST_SHOWN]))
-        found.append(GroupSummary(number + 1, people, people / len(own), best))
-    return tuple(found)

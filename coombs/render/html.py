@@ -98,7 +98,7 @@ def report(
 
     Parameters
     ----------
-    est : a fitted estimator
+    est : a fitted estimator; of a Population it is its own report
     path : of the file, whose folder must exist; None for the text itself
     title : of the page
     items : to rank and to show; by default the fitted ones
@@ -117,7 +117,13 @@ def report(
     >>> "<h1>Coffee</h1>" in report(est, title="Coffee")
     True
     """
-    target = None if path is None else _target(path)
+    # Imported here because it takes this module's pages.
+    from coombs.estimators.population import Population
+    from coombs.render.people_html import people_report
+
+    if isinstance(est, Population):
+        return people_report(est, path, title=title)
+    target = None if path is None else target_path(path)
     table, told = items_of(est, items), None
     if isinstance(est, TasteEstimator):
         told = explain(est, items=None if table is est.item_table_ else table, chosen=chosen)
@@ -165,18 +171,22 @@ def _found(est: PairEstimator, table: ItemTable, told: Explanation | None) -> tu
     if told is not None and not told.features:
         first = f"Of {count(ranking.n_items, 'item')}, these come first: {_first(ranking)}."
         words = [section for section in sections(told) if section.title != "Ranking"]
-        return first, [fragment(words), *_pictures([_best(est, table)]), fragment([_ranking(table, ranking)])]
+        return first, [
+            fragment(words),
+            *picture_sections([_best(est, table)]),
+            fragment([_ranking(table, ranking)]),
+        ]
     verdicts = judged(est, LEVEL, table).verdicts if told is None else told.ideal
     matters = what_matters_data(est, items=table, verdicts=verdicts)
     words = [] if told is None else sections(told)
     return _summary(ranking, matters, verdicts), [
         fragment(words),
-        *_pictures(_drawn(est, table, matters, verdicts)),
+        *picture_sections(_drawn(est, table, matters, verdicts)),
         fragment([_ranking(table, ranking)]),
     ]
 
 
-def _pictures(drawn: Iterable[Illustration]) -> list[str]:
+def picture_sections(drawn: Iterable[Illustration]) -> list[str]:
     """Sections with a picture each."""
     with warnings.catch_warnings():
         # A letter that no font here has is drawn as a box; the tables have it as it should be.
@@ -314,7 +324,7 @@ def _ranking(table: ItemTable, ranking: Ranking) -> Section:
     return Section("The whole ranking", [TableBlock("rl" + "r" * (len(heading) - 2), heading, rows), *rest])
 
 
-def _target(path: str | os.PathLike[str]) -> Path:
+def target_path(path: str | os.PathLike[str]) -> Path:
     """The path, checked before the work is done."""
     try:
         target = Path(path)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coombs.data import naming
 from coombs.render.blocks import Points, Section, TableBlock
 from coombs.words import NO_PATTERN, count, listed, percent
 
 if TYPE_CHECKING:
-    from coombs.insights.people import PeopleExplanation, PersonExplanation, SharedFeature, SharedItem
+    from coombs.insights.people import PeopleExplanation, PersonExplanation
+    from coombs.insights.people_records import GroupSummary, SharedFeature, SharedItem
 
 KINDS = {
     "none": "linear tastes",
@@ -45,19 +47,61 @@ def people_sections(told: PeopleExplanation) -> list[Section]:
         table = _features(told.features)
         sections.append(Section("What people share, and where they differ", [table, f"{NOTE} {differ}"]))
     if told.groups:
-        rows = [
-            [str(one.number), str(one.people), percent(one.share), listed(one.best) if one.best else ""]
-            for one in told.groups
-        ]
-        table = TableBlock("rrrl", ["group", "people", "share", "best for them"], rows)
-        sections.append(Section("Groups", [table]))
+        sections.append(Section("Groups", [groups_table(told.groups), GROUPS_NOTE]))
     if told.best:
         sections.append(
             Section("Best for all", [_items(told.best), "Places are of everybody's own ranking."])
         )
-        sections.append(Section("What people disagree about most", [_items(told.contested)]))
+        sections.append(Section("Items that divide people", contested_blocks(told)))
+    if told.unlike:
+        sections.append(Section("Unlike anybody", [unlike_sentence(told)]))
     sections.append(Section("How far to trust this", [Points(_trust(told))]))
     return sections
+
+
+GROUPS_NOTE = (
+    "What a group wants is what its mean surely has over the items (97.5 %); people may differ. Certain "
+    "are those who are in it with 80 % or more."
+)
+"""What the table of groups says."""
+
+
+def groups_table(groups: tuple[GroupSummary, ...]) -> TableBlock:
+    """A row a group."""
+    rows = [
+        [
+            str(one.number),
+            str(one.people),
+            percent(one.share),
+            str(one.certain),
+            one.words or "not known yet",
+            listed(one.best) if one.best else "",
+        ]
+        for one in groups
+    ]
+    return TableBlock("rrrrll", ["group", "people", "share", "certain", "wants", "best for them"], rows)
+
+
+def contested_blocks(told: PeopleExplanation) -> list[str | TableBlock]:
+    """Items that many surely like and many surely do not; or that there is none."""
+    if not told.contested:
+        return ["None of which the answers bear it out."]
+    rows = [
+        [one.item, percent(one.liked or 0.0), percent(one.disliked or 0.0), f"{one.place:.1f}"]
+        for one in told.contested
+    ]
+    table = TableBlock("lrrr", ["item", "surely liked by", "surely not by", "mean place"], rows)
+    return [table, "Liked means more than the person's average item, with 90 % or more."]
+
+
+def unlike_sentence(told: PeopleExplanation) -> str:
+    """Who answers as hardly anybody in the population would."""
+    names = listed([naming.text(one.name) for one in told.unlike])
+    answer = "answers" if len(told.unlike) == 1 else "answer"
+    return (
+        f"{names} {answer} as at most 1 in 100 people of this population would, and not as if by tossing a "
+        "coin. By chance, 1 in 100 ordinary people is named, too."
+    )
 
 
 def _people(n: int) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from coombs.data.tables import pandas
+from coombs.questions import CHOSEN
 from coombs.render.blocks import Section
 from coombs.render.text import page
 from coombs.study.response_style import ResponseStyle
@@ -101,7 +102,7 @@ class Result:
             ResponseStyle.of_answers(history),
             sum(one.is_clear for one in answers),
             float(model.score(data)),
-            any(one.purpose not in ("probe", None) for one in answers),
+            any(one.purpose in CHOSEN for one in answers),
             RankingWithOthers.of(respondent),
         )
 

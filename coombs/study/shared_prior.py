@@ -17,8 +17,7 @@ from coombs.inference.people.coordinates import KINDS
 from coombs.inference.people.people_prior import ItemsPrior, PeoplePrior, people_prior_of
 from coombs.storage.prior_storage import NO_PRIOR
 from coombs.storage.records import PriorRecord, RespondentRecord
-from coombs.study.history import History
-from coombs.study.judgements import comparisons_of
+from coombs.study.everybody import everybody_answers
 
 if TYPE_CHECKING:
     from coombs.study.study import Study
@@ -156,21 +155,11 @@ class StudyPriors:
 
     def learn(self, fit: Fit = learn_prior) -> PriorRecord | None:
         """Learn another version from everybody's answers and keep it, if one is due."""
-        if not self.is_due():
+        answers = everybody_answers(self._study) if self.is_due() else None
+        if answers is None:
             return None
         storage, number = self._study.storage, self._study.record.id
         metric = self._study.settings.metric
-        found = fit(self._answers(), metric if metric in KINDS else "auto")
+        found = fit(answers, metric if metric in KINDS else "auto")
         text, n_people, n_answers = found
         return storage.add_prior(number, text, n_people=n_people, n_answers=n_answers, source="study")
-
-    def _answers(self) -> Comparisons:
-        """Everybody's, of whom some may be known to no process but the storage."""
-        storage, table = self._study.storage, self._study.catalogue.table
-        parts = []
-        for record, n_answers in storage.respondents(self._study.record.id):
-            if n_answers:
-                answers = History.of(storage, record.id).answers.values()
-                told = [one for one in answers if one.choice != "skip"]
-                parts += [comparisons_of(table, told, record.name)] if told else []
-        return Comparisons.concatenate(parts)

@@ -162,10 +162,14 @@ PACKED: dict[str, Any] = json.loads(text_of(fitted("numbers")))
 @pytest.mark.parametrize(
     ("where", "new", "words"),
     [
-        (("state", "parts", 0, "coordinates", "kind"), "full!", "is of an unknown kind"),
-        (("state", "parts", 0, "coordinates", "n_effects"), 3, "of another size than its parts"),
-        (("state", "parts", 0, "prior", "lapse"), 2.0, "is of shares that are none"),
-        (("state", "parts", 0, "prior", "root", "values", 0), -1.0, "is of sizes that cannot be"),
+        (("state", "parts", 0, "coordinates", "kind"), "full!", "is of a kind that is not known"),
+        (("state", "parts", 0, "coordinates", "n_effects"), 3, "of another size than its blocks"),
+        (
+            ("state", "parts", 0, "prior", "lapse"),
+            2.0,
+            "with a lapse rate, a coin or an effect that cannot be",
+        ),
+        (("state", "parts", 0, "prior", "root", "values", 0), -1.0, "is of a root that is none"),
         (("state", "parts", 0, "sites"), [], "is of other groups than its prior"),
         (("state", "parts", 0, "sites", 0, "precision", "values", 0), -1.0, "is of what no answer says"),
         (("state", "shares", "values", 0), 0.5, "is of weights that are no shares"),

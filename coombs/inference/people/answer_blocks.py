@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,7 +33,8 @@ class LocalItems(NamedTuple):
 class AnswerBlock:
     """Answers of K people, A each: winners and losers (K, A) are items, `weights` 0 where there is none.
 
-    `people` are positions among all; `rows` (K, A) say which answer each is, -1 where there is none.
+    `people` are positions among all; `rows` (K, A) say which answer each is, -1 where there is none; `about`
+    (K, q) are covariates of the people, None without any.
     """
 
     people: Index
@@ -41,6 +42,7 @@ class AnswerBlock:
     losers: Index
     weights: Matrix
     rows: Index
+    about: Matrix | None = None
 
     @cached_property
     def questions(self) -> Index | None:
@@ -100,6 +102,7 @@ class AnswerBlock:
             self.losers[chosen],
             self.weights[chosen],
             self.rows[chosen],
+            None if self.about is None else self.about[chosen],
         )
 
     def design(self, coordinates: Matrix, effect: float = 0.0) -> Matrix:
@@ -119,10 +122,16 @@ class AnswerBlock:
 
 
 def blocks_of(
-    winners: Index, losers: Index, weights: Vector, people: Index, n_people: int
+    winners: Index,
+    losers: Index,
+    weights: Vector,
+    people: Index,
+    n_people: int,
+    about: Matrix | None = None,
 ) -> tuple[AnswerBlock, ...]:
-    """The answers of everybody who gave any, by how many they gave."""
-    return tuple(_blocks(winners, losers, weights, people, n_people))
+    """The answers of everybody who gave any, by how many they gave; `about` are everybody's covariates."""
+    found = tuple(_blocks(winners, losers, weights, people, n_people))
+    return found if about is None else tuple(replace(one, about=about[one.people]) for one in found)
 
 
 def some_people(blocks: tuple[AnswerBlock, ...], count: int) -> tuple[AnswerBlock, ...]:
@@ -150,7 +159,9 @@ def some_people(blocks: tuple[AnswerBlock, ...], count: int) -> tuple[AnswerBloc
 def _together(blocks: list[AnswerBlock]) -> AnswerBlock:
     """Blocks of people with as many answers, as one."""
     columns = [(one.people, one.winners, one.losers, one.weights, one.rows) for one in blocks]
-    return AnswerBlock(*(np.concatenate(parts) for parts in zip(*columns, strict=True)))
+    about = [one.about for one in blocks if one.about is not None]
+    whole = AnswerBlock(*(np.concatenate(parts) for parts in zip(*columns, strict=True)))
+    return replace(whole, about=np.concatenate(about)) if about else whole
 
 
 def _blocks(

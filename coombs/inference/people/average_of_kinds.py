@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import softmax
 
 from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of
 from coombs.inference.people.coordinates import KINDS, Coordinates, coordinates_of
+from coombs.inference.people.covariate_slopes import Covariates, CovariateSlopes
 from coombs.inference.people.groups import with_groups
 from coombs.inference.people.population_fit import fit_population
 from coombs.inference.people.population_prior import EFFECT_SIZE, PopulationPrior
 from coombs.inference.people.tastes import Seen, Taste, Tastes, people_left_out
+from coombs.inference.people.uncertain_sizes import SizedFit, with_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.data.tables import Levels
+    from coombs.inference.people.population_fit import PopulationFit
 
 CAUTIONS = (1.0, 4.0)
 """How many times as many people as usual it may be worth that weights are alike and uncorrelated."""
@@ -33,22 +36,38 @@ MORE_FOLDS = 4
 """and where people are few."""
 MOST_TRIED = 400
 """People among whom kinds are tried, at most."""
+MOST_ABOUT = 1_600
+"""People among whom covariates are tried, at most."""
+LEAST_GAIN = 1.0
+"""Nats by which a covariate must make answers of people left out likelier for it to be learned from."""
 ROUGHLY = 2e-2
 """Tolerance of the passes there."""
 FEWER_PASSES = 20
 """Passes there, at most."""
 TEMPERATURE = 2.0
 """By what differences of log evidence are divided: people are not independent draws of our model."""
-SEEN = 1.2
+SEEN = 1.4
 """Times that a person sees an item, on average, from which on it may have an effect of its own for them."""
 MOST_WITH_EFFECTS = 1_000_000
 """Answers up to which that is computed."""
+WITH_GROUPS = 0.6
+"""Share of the largest weight from which on groups are looked for in a kind,"""
+WITH_SIZES = 0.3
+"""and how much people differ."""
 NEGLIGIBLE = 0.02
 """A kind with less of the average is left out of it."""
 
 
+FitToAll: TypeAlias = "Callable[[Coordinates, PopulationFit], PopulationFit]"
+"""Takes a fit to a sample of people on to all."""
+
+
 class PeopleAnswers(NamedTuple):
-    """Answers of everybody about scaled items: winners, losers, weights, and whose each is, from 0."""
+    """Answers of everybody about scaled items: winners, losers, weights, and whose each is, from 0.
+
+    `covariates` are what else is known of people; None if nothing is. `total` is how many answers there are,
+    if these are of a sample of people.
+    """
 
     items: Matrix
     levels: Levels
@@ -57,6 +76,8 @@ class PeopleAnswers(NamedTuple):
     weights: Vector
     people: Index
     n_people: int
+    covariates: Covariates | None = None
+    total: int = 0
 
     def only(self, people: Index) -> PeopleAnswers:
         """Those of some people, numbered anew."""
@@ -64,7 +85,13 @@ class PeopleAnswers(NamedTuple):
         place[people] = np.arange(len(people))
         rows = np.flatnonzero(place[self.people] >= 0)
         kept = (self.winners[rows], self.losers[rows], self.weights[rows], place[self.people[rows]])
-        return PeopleAnswers(self.items, self.levels, *kept, len(people))
+        about = None if self.covariates is None else self.covariates.of(people)
+        return PeopleAnswers(self.items, self.levels, *kept, len(people), about, self.total)
+
+    @property
+    def n_told(self) -> int:
+        """How many people have said anything; an answer such as "none of these" may say nothing of items."""
+        return len(np.unique(self.people))
 
     def order(self) -> Index:
         """The people in an order that depends neither on that of the answers nor on that of the items."""
@@ -81,7 +108,7 @@ class PeopleAnswers(NamedTuple):
 
         Zero, for none, where people see hardly any item twice, which alone could tell; or are too many.
         """
-        if len(self.winners) > MOST_WITH_EFFECTS:
+        if max(len(self.winners), self.total) > MOST_WITH_EFFECTS:
             return 0.0
         n = len(self.items)
         ends = np.concatenate([self.people * n + self.winners, self.people * n + self.losers])
@@ -89,7 +116,15 @@ class PeopleAnswers(NamedTuple):
 
     def blocks(self) -> tuple[AnswerBlock, ...]:
         """By how many everybody gave."""
-        return blocks_of(self.winners, self.losers, self.weights, self.people, self.n_people)
+        about = None if self.covariates is None else self.covariates.values
+        return blocks_of(self.winners, self.losers, self.weights, self.people, self.n_people, about)
+
+    def start(self, phi: Matrix, blocks: Index, caution: float, effect: float) -> PopulationPrior:
+        """The population before any answer, of weights of items' coordinates in blocks."""
+        first = PopulationPrior.first(phi, blocks, caution, effect)
+        if self.covariates is None:
+            return first
+        return replace(first, slopes=CovariateSlopes.first(blocks, self.covariates.sources))
 
 
 class Candidate(NamedTuple):
@@ -124,6 +159,21 @@ class Trial(NamedTuple):
         return -float(np.average(np.log(self.predicted), weights=self.weights))
 
 
+class CovariateTrial(NamedTuple):
+    """What covariates tell of people left out.
+
+    `gains` (S,) is how much likelier their answers are with each than without it, in nats; `columns` are the
+    columns of the covariates that are learned from.
+    """
+
+    gains: Vector
+    columns: Index
+
+
+NOTHING_TOLD = CovariateTrial(np.zeros(0), np.zeros(0, dtype=np.intp))
+"""Where nothing is known of people beside their answers."""
+
+
 @dataclass(frozen=True, eq=False)
 class PeopleAverage:
     """Kinds of preference of many people with their weights in the average, and how well it predicts."""
@@ -131,6 +181,7 @@ class PeopleAverage:
     parts: tuple[Tastes, ...]
     weights: Vector
     trial: Trial
+    told: CovariateTrial = NOTHING_TOLD
 
     @property
     def main(self) -> int:
@@ -170,11 +221,19 @@ def learn_people(
     groups: int | str = 1,
     n_jobs: int = 1,
     advance: Callable[[], None] = lambda: None,
+    everybody: FitToAll | None = None,
 ) -> PeopleAverage:
-    """The average of these kinds, each with everybody's taste."""
+    """The average of these kinds, each with everybody's taste.
+
+    If these are a sample of people, `everybody` takes the fit of a kind on to all.
+    """
+    told = NOTHING_TOLD
+    if answers.covariates is not None and answers.n_told > 1:
+        told = try_covariates(answers, Candidate(kinds[0], CAUTIONS[0]))
+        answers = answers._replace(covariates=answers.covariates.columns(told.columns))
     tried = candidates(answers, kinds)
     weights, trial = np.ones(1), Trial(float("nan"), np.zeros(0), np.zeros(0))
-    if answers.n_people > 1:
+    if answers.n_told > 1:
         scores, predicted, counted = try_out(answers, tried, advance)
         weights = softmax(scores / TEMPERATURE)
         chance = float(counted.sum()) * np.log(2)
@@ -183,20 +242,29 @@ def learn_people(
         kept = weights >= NEGLIGIBLE * weights.max()
         tried = [one for one, is_kept in zip(tried, kept, strict=True) if is_kept]
         weights = weights[kept] / weights[kept].sum()
-    parts, blocks = [], answers.blocks()
-    for kind, caution in tried:
+    parts: list[Tastes] = []
+    shares: list[float] = []
+    blocks, main = answers.blocks(), float(weights.max())
+    for (kind, caution), weight in zip(tried, weights.tolist(), strict=True):
         coordinates, phi = _of_kind(answers, kind)
-        start = PopulationPrior.first(phi, coordinates.blocks, caution, answers.first_effect)
+        start = answers.start(phi, coordinates.blocks, caution, answers.first_effect)
         fit = fit_population(phi, blocks, start, n_jobs=n_jobs)
-        parts.append(Tastes(coordinates, with_groups(fit, phi, groups, n_jobs)))
+        # Groups are those of the kind with the most weight; kinds with far less hardly change the average.
+        fit = with_groups(fit, phi, groups, n_jobs) if weight >= WITH_GROUPS * main else fit
+        sized = [SizedFit(fit if everybody is None else everybody(coordinates, fit), 1.0)]
+        # A sample is taken of very many people only, who tell how much they differ.
+        if weight >= WITH_SIZES * main and everybody is None:
+            sized = with_sizes(fit, phi)
+        parts += [Tastes(coordinates, one.fit) for one in sized]
+        shares += [weight * one.share for one in sized]
         advance()
-    return PeopleAverage(tuple(parts), weights, trial)
+    return PeopleAverage(tuple(parts), np.array(shares), trial, told)
 
 
 def candidates(answers: PeopleAnswers, kinds: tuple[str, ...]) -> list[Candidate]:
     """What is tried: without kinds that are no more than a simpler one."""
     sizes, found = set(), []
-    if answers.n_people == 1:
+    if answers.n_told == 1:
         # Nobody is left to tell which predicts best.
         return [Candidate(kinds[0], CAUTIONS[0])]
     for kind in kinds:
@@ -215,14 +283,8 @@ def try_out(
 
     Also the probability of each answer, given the person's others, and its weight; of some of many people.
     """
-    effect, n = answers.first_effect, min(answers.n_people, MOST_TRIED)
-    answers = answers.only(answers.order()[np.linspace(0, answers.n_people - 1, n).astype(int)])
-    folds = min(MORE_FOLDS if n <= FEW_PEOPLE else FOLDS, n)
-    fold = np.arange(n) % folds
-    blocks = [
-        tuple(answers.only(np.flatnonzero(part)).blocks() for part in (fold != k, fold == k))
-        for k in range(folds)
-    ]
+    effect = answers.first_effect
+    answers, blocks = _folds(answers, MOST_TRIED, MORE_FOLDS if answers.n_people <= FEW_PEOPLE else FOLDS)
     counted = [block.weights[block.rows >= 0] for _, left in blocks for block in left]
     scores, every = [], []
     for kind, caution in tried:
@@ -230,7 +292,7 @@ def try_out(
         total = 0.0
         predicted: list[Vector] = []
         for learned, left in blocks:
-            start = PopulationPrior.first(phi, coordinates.blocks, caution, effect)
+            start = answers.start(phi, coordinates.blocks, caution, effect)
             fit = fit_population(phi, learned, start, tolerance=ROUGHLY, max_iter=FEWER_PASSES)
             evidence, p = people_left_out(fit.prior, phi, left)
             total, predicted = total + evidence, [*predicted, p]
@@ -238,6 +300,44 @@ def try_out(
         every.append(np.concatenate(predicted))
         advance()
     return np.array(scores), np.array(every), np.concatenate(counted)
+
+
+def try_covariates(answers: PeopleAnswers, tried: Candidate) -> CovariateTrial:
+    """How much likelier each covariate makes answers of people left out; those that hardly do are not kept.
+
+    Slopes are learned with all of them, and those of one taken for nothing.
+    """
+    effect = answers.first_effect
+    answers, blocks = _folds(answers, MOST_ABOUT, MORE_FOLDS)
+    assert answers.covariates is not None
+    sources = answers.covariates.sources
+    gains = np.zeros(int(sources.max()) + 1)
+    coordinates, phi = _of_kind(answers, tried.kind)
+    for learned, left in blocks:
+        start = answers.start(phi, coordinates.blocks, tried.caution, effect)
+        prior = fit_population(phi, learned, start, tolerance=ROUGHLY, max_iter=FEWER_PASSES).prior
+        assert prior.slopes is not None
+        whole = people_left_out(prior, phi, left)[0]
+        for source in range(len(gains)):
+            less = replace(prior, slopes=prior.slopes.without(source))
+            gains[source] += whole - people_left_out(less, phi, left)[0]
+    return CovariateTrial(gains, np.flatnonzero(gains[sources] > LEAST_GAIN))
+
+
+def _folds(
+    answers: PeopleAnswers, most: int, folds: int
+) -> tuple[PeopleAnswers, list[tuple[tuple[AnswerBlock, ...], ...]]]:
+    """Some of the people, at most so many, and of each fold who is learned from and who is left out."""
+    able = answers.order()[answers.n_people - answers.n_told :]
+    n = min(len(able), most)
+    answers = answers.only(able[np.linspace(0, len(able) - 1, n).astype(int)])
+    folds = min(folds, n)
+    fold = np.arange(n) % folds
+    blocks = [
+        tuple(answers.only(np.flatnonzero(part)).blocks() for part in (fold != k, fold == k))
+        for k in range(folds)
+    ]
+    return answers, blocks
 
 
 def _of_kind(answers: PeopleAnswers, kind: str) -> tuple[Coordinates, Matrix]:

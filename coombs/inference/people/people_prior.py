@@ -7,6 +7,7 @@ preference, and how items become what those are weights of.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from coombs.data.strict_json import read_json
 from coombs.data.tables import InputError, Levels
 from coombs.inference.kernel import Bumps, Kernel
 from coombs.inference.people.coordinates import KINDS, Coordinates
+from coombs.inference.people.covariate_slopes import CovariateSlopes
 from coombs.inference.people.population_prior import PopulationPrior
 from coombs.inference.people.tastes import KindPrior, Seen
 
@@ -163,28 +165,29 @@ def _schema() -> Schema:
     floats, places = np.ndarray[Any, np.dtype[np.float64]], np.ndarray[Any, np.dtype[np.intp]]
     bools = np.ndarray[Any, np.dtype[np.bool_]]
     return Schema(
-        (PeoplePrior, KindPrior, PopulationPrior, Coordinates, Bumps, Kernel, Scaler, Levels),
+        (
+            PeoplePrior,
+            KindPrior,
+            PopulationPrior,
+            CovariateSlopes,
+            Coordinates,
+            Bumps,
+            Kernel,
+            Scaler,
+            Levels,
+        ),
         aliases={"Matrix": floats, "Vector": floats, "FloatArray": floats, "Index": places, "Flags": bools},
         shapes={
+            **PRIOR_SHAPES,
             PeoplePrior: {"weights": "w", "items": "nD"},
             Scaler: {"centre": "D", "sizes": "D", "spreads": "D", "varies": "D", "columns": "K"},
             Kernel: {"support": "sK", "relevances": "K", "own_relevances": "K"},
-            PopulationPrior: {
-                "means": "gc",
-                "root": "cc",
-                "shares": "g",
-                "blocks": "c",
-                "shared": "b",
-                "differences": "cc",
-            },
-            Coordinates: {"squares": "s", "products": "p2", "blocks": "c", "scales": "c"},
             KindPrior: {"doubts": "gcc"},
         },
         checks={
             PeoplePrior: _wrong_people,
+            **PRIOR_CHECKS,
             KindPrior: _wrong_kind,
-            PopulationPrior: _wrong_prior,
-            Coordinates: _wrong_coordinates,
             Bumps: _wrong_bumps,
             Scaler: _wrong_scaler,
         },
@@ -226,6 +229,12 @@ def _wrong_prior(prior: PopulationPrior) -> str | None:
         return "of blocks that are not there"
     if not 0 <= prior.lapse < 1 or not 0 < prior.coin < 1 or prior.effect < 0 or prior.caution <= 0:
         return "with a lapse rate, a coin or an effect that cannot be"
+    slopes = prior.slopes
+    if slopes is not None and (len(slopes.gamma), slopes.variances.shape[1]) != (
+        len(blocks),
+        len(prior.shared),
+    ):
+        return "of covariates' slopes that are not its weights'"
     if np.triu(prior.root, 1).any() or not (prior.root.diagonal() > 0).all():
         return "of a root that is none"
     return None if (prior.shared > 0).all() else "of variances that cannot be"
@@ -263,6 +272,36 @@ def _wrong_scaler(scaler: Scaler) -> str | None:
         return "of levels that are not there"
     sizes = np.concatenate([scaler.sizes, scaler.spreads])
     return None if ((sizes >= 1 / LARGEST) & (sizes <= LARGEST)).all() else "with sizes that cannot be"
+
+
+def _wrong_slopes(slopes: CovariateSlopes) -> str | None:
+    n = len(slopes.variances)
+    if not len(slopes.sources) or slopes.sources.min() < 0 or slopes.sources.max() >= n:
+        return "of covariates that are not there"
+    return (
+        None if (slopes.variances > 0).all() and _is_covariance(slopes.spread) else "of sizes that cannot be"
+    )
+
+
+PRIOR_SHAPES: Mapping[type, Mapping[str, str]] = {
+    PopulationPrior: {
+        "means": "gc",
+        "root": "cc",
+        "shares": "g",
+        "blocks": "c",
+        "shared": "b",
+        "differences": "cc",
+    },
+    Coordinates: {"squares": "s", "products": "p2", "blocks": "c", "scales": "c"},
+    CovariateSlopes: {"gamma": "cq", "sources": "q", "variances": "sb", "spread": "qq"},
+}
+"""Of the arrays of a kind's prior, a letter an axis, wherever it is kept."""
+PRIOR_CHECKS: Mapping[type, Callable[[Any], str | None]] = {
+    PopulationPrior: _wrong_prior,
+    Coordinates: _wrong_coordinates,
+    CovariateSlopes: _wrong_slopes,
+}
+"""What is wrong with a record of a kind's prior, or None."""
 
 
 def _are_shares(weights: Vector) -> bool:

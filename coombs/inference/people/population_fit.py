@@ -17,7 +17,7 @@ import numpy as np
 from coombs.blas import serial
 from coombs.inference.people.acceleration import Anderson
 from coombs.inference.people.answer_blocks import some_people
-from coombs.inference.people.population_prior import PopulationPrior, Sums
+from coombs.inference.people.population_prior import NO_COVARIATES, PopulationPrior, Sums
 from coombs.inference.people.posteriors import Posteriors, Sites, Update, posteriors, settle, update
 
 if TYPE_CHECKING:
@@ -38,10 +38,12 @@ FIRST_PASSES = 3
 """Passes in which only the sites change, so that everybody's posterior is nearly there."""
 BETWEEN_PASSES = 1
 """The same before each change of the population: sites of one that is gone would hold the next one back."""
-FEW_PEOPLE = 250
+FEW_PEOPLE = 500
 """People, at least, from whom the population is learned first,"""
 SAMPLE_SHARE = 8
-"""where all are more than twice as many: one of so many."""
+"""where all are more than twice as many: one of so many,"""
+MOST_SAMPLED = 20_000
+"""and no more than this: their means and deviations are known to a hundredth."""
 
 
 class PopulationStatus(StrEnum):
@@ -50,22 +52,35 @@ class PopulationStatus(StrEnum):
     CONVERGED = "converged"
     MAX_ITERATIONS = "max_iterations"
     NUMERICAL_ERROR = "numerical_error"
+    CLUSTER_LOST = "cluster_lost"
 
 
 class View(NamedTuple):
     """The items as anybody sees them: whitened coordinates (n, D), utilities (G, n) by the groups' means.
 
-    `effect` is the deviation of what an item is worth to one person beyond that.
+    `effect` is the deviation of what an item is worth to one person beyond that; `slopes` (D, q) are by what
+    whitened weights move with covariates, None without any.
     """
 
     white: Matrix
     base: Matrix
     effect: float
+    slopes: Matrix | None = None
 
     @classmethod
     def of(cls, prior: PopulationPrior, coordinates: Matrix) -> View:
         """Of items with these coordinates."""
-        return cls(coordinates @ prior.root, prior.means @ coordinates.T, prior.effect)
+        slopes = None if prior.slopes is None else prior.slopes.whitened(prior.root)
+        return cls(coordinates @ prior.root, prior.means @ coordinates.T, prior.effect, slopes)
+
+    def offsets(self, block: AnswerBlock, design: Matrix) -> list[Matrix]:
+        """(K, A) margins before any answer, of each group."""
+        found = [block.margins(base) for base in self.base]
+        if self.slopes is None or block.about is None:
+            return found
+        moved = block.about @ self.slopes.T
+        own = np.matmul(design[:, :, : moved.shape[1]], moved[:, :, None])[:, :, 0]
+        return [one + own for one in found]
 
 
 class BlockPass(NamedTuple):
@@ -81,7 +96,7 @@ def pass_over(
 ) -> BlockPass:
     """One pass over a block of people, after some in which only the sites change."""
     design = block.design(view.white, view.effect)
-    offsets = [block.margins(base) for base in view.base]
+    offsets = view.offsets(block, design)
     sites = tuple(
         settle(design, offset, one, block.weights, prior.lapse, before)
         for offset, one in zip(offsets, sites, strict=True)
@@ -118,12 +133,17 @@ def _sums(
     """What the M-step needs of a block."""
     d = len(prior.root)
     first, second, covariance, slope, curvature = [], 0.0, [], 0.0, 0.0
-    effects = np.zeros(3)
+    effects, crossed, spread = np.zeros(3), NO_COVARIATES, NO_COVARIATES
+    if block.about is not None:
+        spread = (block.about * members[:, :-1].sum(axis=1)[:, None]).T @ block.about
+        crossed = np.zeros((d, len(spread)))
     for here, one, own in zip(found, updates, members.T[:-1], strict=True):
         weighted = here.mean[:, :d] * own[:, None]
         first.append(weighted.sum(axis=0))
         second = second + weighted.T @ here.mean[:, :d]
         covariance.append(here.weighted_covariance(own, d))
+        if block.about is not None:
+            crossed = crossed + weighted.T @ block.about
         if prior.effect:
             # Where a person has fewer items, what follows is as before any answer.
             variance = here.effect_variances(d)
@@ -135,7 +155,8 @@ def _sums(
         curvature += float((counted * away**2).sum())
     totals = members.sum(axis=0)
     moments = np.array(first), np.array(covariance), np.asarray(second), effects
-    return Sums(totals[:-1], *moments, slope, curvature, float(totals[-1]), evidence)
+    shares = slope, curvature, float(totals[-1]), evidence
+    return Sums(totals[:-1], *moments, *shares, crossed, spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,27 +204,56 @@ def _fit(
 ) -> PopulationFit:
     """The same, from where a fit to some of many people ends; `over` maps over blocks."""
     prior, n = start, sum(len(block.people) for block in blocks)
-    some = max(FEW_PEOPLE, n // SAMPLE_SHARE)
+    some = min(max(FEW_PEOPLE, n // SAMPLE_SHARE), MOST_SAMPLED)
     if n > 2 * some:
         prior = _fit(coordinates, some_people(blocks, some), start, over, tolerance, max_iter).prior
-    least = float(np.clip(PRECISION / np.sqrt(n), FINEST, COARSEST)) if tolerance is None else tolerance
     sites = tuple(tuple(Sites.empty(block) for _ in prior.shares) for block in blocks)
-    accelerated, status, count, before = Anderson(), PopulationStatus.MAX_ITERATIONS, 0, FIRST_PASSES
-    while status == PopulationStatus.MAX_ITERATIONS:
-        view, count = View.of(prior, coordinates), count + 1
-        run = partial(pass_over, prior=prior, view=view, before=before)
+    members: tuple[Matrix, ...] = ()
+
+    def everybody(prior: PopulationPrior, before: int) -> Sums:
+        """One pass over all blocks."""
+        nonlocal sites, members
+        run = partial(pass_over, prior=prior, view=View.of(prior, coordinates), before=before)
         found = list(over(run, blocks, sites))
-        sites, before = tuple(one.sites for one in found), BETWEEN_PASSES
-        sums = reduce(Sums.plus, (one.sums for one in found))
+        sites, members = tuple(one.sites for one in found), tuple(one.members for one in found)
+        return reduce(Sums.plus, (one.sums for one in found))
+
+    ended = passes(prior, everybody, n, tolerance, max_iter)
+    return PopulationFit(blocks, ended.prior, sites, members, ended.sums, ended.status, ended.n_iter)
+
+
+class Ended(NamedTuple):
+    """The population of the last pass, what that pass gave, how the passes ended, and how many there were."""
+
+    prior: PopulationPrior
+    sums: Sums
+    status: PopulationStatus
+    n_iter: int
+
+
+def passes(
+    prior: PopulationPrior,
+    everybody: Callable[[PopulationPrior, int], Sums],
+    n_people: int,
+    tolerance: float | None = None,
+    max_iter: int = MOST_PASSES,
+) -> Ended:
+    """Passes over everybody until nothing changes, wherever people are.
+
+    `everybody` runs one with a population, after some in which only the sites change.
+    """
+    least = (
+        float(np.clip(PRECISION / np.sqrt(n_people), FINEST, COARSEST)) if tolerance is None else tolerance
+    )
+    accelerated, count, before = Anderson(), 0, FIRST_PASSES
+    while True:
+        sums, count, before = everybody(prior, before), count + 1, BETWEEN_PASSES
         new = prior.maximised(sums)
         residual = prior.change(new)
         if not np.isfinite(residual):
-            status = PopulationStatus.NUMERICAL_ERROR
-        elif residual < least:
-            status = PopulationStatus.CONVERGED
-        elif count >= max_iter:
-            break
-        else:
-            prior = new.at(accelerated.next(prior.vector(), new.vector()))
-    members = tuple(one.members for one in found)
-    return PopulationFit(blocks, prior, sites, members, sums, status, count)
+            return Ended(prior, sums, PopulationStatus.NUMERICAL_ERROR, count)
+        if residual < least:
+            return Ended(prior, sums, PopulationStatus.CONVERGED, count)
+        if count >= max_iter:
+            return Ended(prior, sums, PopulationStatus.MAX_ITERATIONS, count)
+        prior = new.at(accelerated.next(prior.vector(), new.vector()))

@@ -13,6 +13,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from coombs.data.graph import Index, Matrix, Vector
+    from coombs.inference.people.covariate_slopes import CovariateSlopes
 
 SHARED_SIZE = 0.9
 """Prior centre of the deviation of what a block's shared weights add to utilities, in logits,"""
@@ -20,8 +21,8 @@ SHARED_WEIGHTS = 2.0
 """which is worth so many weights."""
 OWN_SIZE = 1.0
 """Prior centre of the deviation of what a block's own weights add to utilities, in logits,"""
-OWN_PEOPLE = 6.0
-"""which is worth so many people."""
+OWN_WEIGHTS = 2.0
+"""which is worth so many weights of one person each, known exactly."""
 SAME_PEOPLE = 12.0
 """As many people as it is worth that weights of one block vary alike."""
 UNCORRELATED = 2.0
@@ -54,13 +55,18 @@ LEAST_VARIANCE = 1e-8
 """Of a weight, in squared logits."""
 
 
+NO_COVARIATES: Matrix = np.zeros((0, 0))
+"""Sums of what is not known of people."""
+
+
 class Sums(NamedTuple):
     """What the M-step needs of everybody, added up: kilobytes, however many people there are.
 
     Of each group: `people` (G,) is how many belong to it, `first` (G, D) the sum of their z, `covariance`
     (G, D, D) that of their posterior covariances. Of all: `second` that of z z', `effects` (3,) what is known
     of the items' own effects (see `effect_after`), `slope` and `curvature` those of the log evidence along
-    the lapse rate, `coins` how many toss one, `log_evidence`.
+    the lapse rate, `coins` how many toss one, `log_evidence`; `crossed` (D, q) and `spread` (q, q) those of
+    z c' and c c' with covariates c.
     """
 
     people: Vector
@@ -72,6 +78,8 @@ class Sums(NamedTuple):
     curvature: float
     coins: float
     log_evidence: float
+    crossed: Matrix = NO_COVARIATES
+    spread: Matrix = NO_COVARIATES
 
     def plus(self, other: Sums) -> Sums:
         """Of more people."""
@@ -94,6 +102,7 @@ class PopulationPrior:
     differences : (D, D) covariance of the coordinates of one item less those of another
     caution : how many times as many people as usual it is worth that weights are alike and uncorrelated
     effect : deviation of what an item is worth to one person beyond its coordinates, in logits; 0 for none
+    slopes : by what means move with covariates of people; None without any
     """
 
     means: Matrix
@@ -106,6 +115,7 @@ class PopulationPrior:
     differences: Matrix
     caution: float = 1.0
     effect: float = 0.0
+    slopes: CovariateSlopes | None = None
 
     @classmethod
     def first(
@@ -146,6 +156,7 @@ class PopulationPrior:
             coin=(sums.coins + COIN * COIN_PEOPLE) / (sums.coins + float(n.sum()) + COIN_PEOPLE),
             shared=self._shared_variances((self.means**2 + doubts).mean(axis=0)),
             effect=effect_after(self.effect, *sums.effects.tolist()),
+            slopes=None if self.slopes is None else self.slopes.maximised(self, sums),
         )
 
     def _shrunk_mean(self, middle: Vector, spread: Matrix) -> Vector:
@@ -173,7 +184,7 @@ class PopulationPrior:
         basis = root @ vectors
         moves = np.linalg.solve(basis, (means - self.means).T)
         inner = np.linalg.solve(basis, np.linalg.solve(basis, covariance).T)
-        kept = n / (n + self.caution * (OWN_PEOPLE + SAME_PEOPLE))
+        kept = n / (n + self.caution * SAME_PEOPLE)
         moves /= (1 - kept + kept * shares)[:, None]
         away = (inner - np.eye(len(root))) / (1 - kept + kept * np.outer(shares, shares))
         values, turned = np.linalg.eigh((away + away.T) / 2)
@@ -188,6 +199,18 @@ class PopulationPrior:
         """What a mean is measured in, so that it hardly depends on how much people differ."""
         return float(np.sqrt(1 + np.vdot(covariance, self.differences) / LOGISTIC_VARIANCE))
 
+    def resized(self, factor: float) -> PopulationPrior:
+        """With so many times the covariance, and means that then make the same answers as likely."""
+        root = self.root * np.sqrt(factor)
+        longer = self.mean_scale(root @ root.T) / self.mean_scale(self.covariance)
+        slopes = None if self.slopes is None else replace(self.slopes, gamma=self.slopes.gamma * longer)
+        return replace(self, means=self.means * longer, root=root, slopes=slopes)
+
+    def log_prior_of_size(self) -> float:
+        """Log density of the blocks' mean variances of what is own, up to a constant."""
+        sizes = np.bincount(self.blocks, (self.root**2).sum(axis=1)) / OWN_SIZE**2
+        return -float((np.log(sizes) ** 2).sum()) * OWN_WEIGHTS / 4
+
     def doubts(self, sums: Sums) -> Matrix:
         """(G, D, D) covariances of the means, given all answers: everybody tells as much as their own do."""
         inverse = np.linalg.inv(self.root)
@@ -201,9 +224,9 @@ class PopulationPrior:
         counts = np.bincount(self.blocks)
         of_block = np.bincount(self.blocks, variances) / counts
         # On a log scale: answers of few people hardly tell large variances from larger ones.
+        told = n * counts / (n * counts + OWN_WEIGHTS)
+        of_block = of_block**told * (OWN_SIZE**2 / counts) ** (1 - told)
         n = n / self.caution
-        kept = n / (n + OWN_PEOPLE)
-        of_block = of_block**kept * (OWN_SIZE**2 / counts) ** (1 - kept)
         kept = n / (n + SAME_PEOPLE)
         deviations = np.sqrt(variances**kept * of_block[self.blocks] ** (1 - kept))
         alike = np.sqrt(n / (n + UNCORRELATED * counts[self.blocks]))
@@ -219,13 +242,15 @@ class PopulationPrior:
         means = (self.means / self.mean_scale(self.covariance)).ravel()
         effect = np.log(np.array([self.effect] if self.effect else []))
         logs = np.log(self.shares), np.log(deviations), np.log(self.shared) / 2
-        return np.concatenate([logs[0], means, logs[1], rows, logs[2], effect])
+        slopes = np.zeros(0) if self.slopes is None else self.slopes.gamma.ravel()
+        return np.concatenate([logs[0], means, logs[1], rows, logs[2], effect, slopes])
 
     def at(self, x: Vector) -> PopulationPrior:
         """The way back."""
         (groups, d), size = self.means.shape, len(self.root) * (len(self.root) + 1) // 2
         ends = np.cumsum([groups, groups * d, d, size, len(self.shared)])
-        logs, means, deviations, lower, shared, effect = np.split(x, ends)
+        logs, means, deviations, lower, shared, rest = np.split(x, ends)
+        effect, gamma = np.split(rest, [1 if self.effect else 0])
         root = np.zeros((d, d))
         root[np.tril_indices(d)] = lower
         root[np.diag_indices(d)] = np.maximum(root.diagonal(), 1e-3)
@@ -238,12 +263,15 @@ class PopulationPrior:
             shares=shares / shares.sum(),
             shared=np.exp(2 * shared),
             effect=float(np.exp(effect[0])) if self.effect else 0.0,
+            slopes=None if self.slopes is None else replace(self.slopes, gamma=gamma.reshape(d, -1)),
         )
 
     def change(self, other: PopulationPrior) -> float:
         """By how much means and root differ, in the deviation of what a coordinate adds to utilities."""
         size = np.sqrt((self.root**2).sum() / len(self.root) + (self.means**2).mean()) + 1e-3
-        pairs = ((self.means, other.means), (self.root, other.root))
+        pairs = [(self.means, other.means), (self.root, other.root)]
+        if self.slopes is not None and other.slopes is not None:
+            pairs.append((self.slopes.gamma, other.slopes.gamma))
         worst = max(float(np.abs(one - another).max()) for one, another in pairs) / float(size)
         return max(worst, abs(float(np.log(other.effect / self.effect))) if self.effect else 0.0)
 

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of
+from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of, some_people
 from coombs.inference.people.one_person import MOST_ANSWERS, posterior_of
 from coombs.inference.people.population_fit import PopulationFit, View, log_members, pass_over
 from coombs.inference.people.posteriors import Sites, leave_questions_out, posteriors, update
 from coombs.inference.people.tilted import mean_probability
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from coombs.data.graph import Index, Matrix, Vector
@@ -28,6 +30,8 @@ NEW_PASSES = 8
 """Passes over the answers of somebody new."""
 ALIKE = 1e-3
 """Share of their deviation that weights keep where nobody has anything of their own."""
+MOST_TOLD = 200
+"""People who tell whether people differ, at most."""
 NO_ITEMS = np.zeros(0, dtype=np.intp)
 """Of somebody whose answers are about nothing."""
 
@@ -236,7 +240,24 @@ class Tastes:
     @cached_property
     def kind_prior(self) -> KindPrior:
         """What is known of anybody, without everybody's own."""
-        return KindPrior(self.coordinates, self.fit.prior, self.doubts)
+        prior = self.fit.prior
+        prior = prior if prior.slopes is None else prior.slopes.unknown(prior)
+        return KindPrior(self.coordinates, prior, self.doubts)
+
+    @cached_property
+    def _slope_doubts(self) -> Matrix:
+        """(q, D, q, D) covariance of the slopes of covariates."""
+        prior = self.fit.prior
+        assert prior.slopes is not None
+        return prior.slopes.doubts(prior, self.fit.sums)
+
+    def known_about(self, about: Vector | None) -> KindPrior:
+        """What is known of somebody with these covariates, (q,); None if nothing is known of them."""
+        prior = self.fit.prior
+        if prior.slopes is None or about is None:
+            return self.kind_prior
+        doubt = np.einsum("k,kilj,l->ij", about, self._slope_doubts, about)
+        return KindPrior(self.coordinates, prior.slopes.known(prior, about), self.doubts + doubt)
 
     def anybody(self) -> Taste:
         """Of a person who has not said anything."""
@@ -251,22 +272,30 @@ class Tastes:
         block, sites = self.fit.blocks[number], self.fit.sites[number]
         some = block.only(np.array([k]))
         own = tuple(Sites(one.precision[k : k + 1], one.shift[k : k + 1]) for one in sites)
-        return self.kind_prior.taste(some, own, coordinates, self.fit.members[number][k])
+        prior = self.known_about(None if some.about is None else some.about[0])
+        return prior.taste(some, own, coordinates, self.fit.members[number][k])
 
-    def of_answers(self, winners: Index, losers: Index, weights: Vector, seen: Seen) -> Taste:
-        """Of somebody new, given their answers about these items."""
-        return self.kind_prior.given(winners, losers, weights, seen)[0]
+    def of_answers(
+        self, winners: Index, losers: Index, weights: Vector, seen: Seen, about: Vector | None = None
+    ) -> Taste:
+        """Of somebody new, given their answers about these items, and covariates."""
+        return self.known_about(about).given(winners, losers, weights, seen)[0]
 
-    def evidence_of_differences(self, coordinates: Matrix, about: NDArray[np.bool_]) -> float:
+    def evidence_of_differences(self, coordinates: Matrix, about: Sequence[NDArray[np.bool_]]) -> list[float]:
         """How much likelier the answers are than if nobody had anything of their own there, in nats.
 
-        `about` (D,) says which weights are meant; what people share stays as it is.
+        `about` (D,) says which weights are meant, each time; what people share stays as it is. Some of many
+        people tell it.
         """
-        prior = self.fit.prior
-        sizes = np.where(about, ALIKE, 1.0)
-        alike = replace(prior, root=np.linalg.cholesky(prior.covariance * np.outer(sizes, sizes)))
-        here, there = (people_left_out(one, coordinates, self.fit.blocks)[0] for one in (prior, alike))
-        return here - there
+        prior, blocks = self.fit.prior, self.fit.blocks
+        if sum(len(block.people) for block in blocks) > MOST_TOLD:
+            blocks = some_people(blocks, MOST_TOLD)
+        here, found = _evidence(prior, coordinates, blocks), []
+        for some in about:
+            sizes = np.where(some, ALIKE, 1.0)
+            alike = replace(prior, root=np.linalg.cholesky(prior.covariance * np.outer(sizes, sizes)))
+            found.append(here - _evidence(alike, coordinates, blocks))
+        return found
 
     def means(self, coordinates: Matrix, n_people: int) -> Everybody:
         """What is known of everybody, by its mean."""
@@ -278,10 +307,13 @@ class Tastes:
             design, total = block.design(view.white, view.effect), own[:, :-1].sum(axis=1)
             shares = own[:, :-1] / np.maximum(total, 1e-300)[:, None]
             found = np.zeros((len(block.people), design.shape[2]))
-            for g, (mean, base, one) in enumerate(zip(prior.means, view.base, sites, strict=True)):
-                z = posteriors(design, block.margins(base), one).mean
+            offsets = view.offsets(block, design)
+            for g, (mean, offset, one) in enumerate(zip(prior.means, offsets, sites, strict=True)):
+                z = posteriors(design, offset, one).mean
                 found[:, :d] += shares[:, g, None] * (mean + z[:, :d] @ prior.root.T)
                 found[:, d:] += shares[:, g, None] * view.effect * z[:, d:]
+            if prior.slopes is not None and block.about is not None:
+                found[:, :d] += block.about @ prior.slopes.gamma.T
             weights[block.people], members[block.people] = found[:, :d], own
             if view.effect:
                 real = block.local.items >= 0
@@ -290,6 +322,17 @@ class Tastes:
         parts = zip(*effects, strict=True) if effects else (np.zeros((1, 0), dtype=np.intp),) * 3
         whose, items, values = (np.concatenate(list(part)) for part in parts)
         return Everybody(weights, members, whose, items, values)
+
+
+def _evidence(prior: PopulationPrior, coordinates: Matrix, blocks: tuple[AnswerBlock, ...]) -> float:
+    """Log evidence of people's answers, given a population."""
+    view = View.of(prior, coordinates)
+    return sum(
+        pass_over(
+            block, tuple(Sites.empty(block) for _ in prior.shares), prior, view, NEW_PASSES
+        ).sums.log_evidence
+        for block in blocks
+    )
 
 
 def people_left_out(
@@ -310,8 +353,8 @@ def people_left_out(
 def _left_out(block: AnswerBlock, sites: tuple[Sites, ...], prior: PopulationPrior, view: View) -> Matrix:
     """(K, A) probability of each answer given the person's others about other pairs."""
     design, p, updates = block.design(view.white, view.effect), [], []
-    for base, one in zip(view.base, sites, strict=True):
-        found = posteriors(design, block.margins(base), one)
+    for offset, one in zip(view.offsets(block, design), sites, strict=True):
+        found = posteriors(design, offset, one)
         p.append(leave_questions_out(found, one, block, prior.lapse))
         updates.append(update(found, one, block.weights, prior.lapse))
     chances = np.stack([*p, np.full(block.weights.shape, 0.5)])

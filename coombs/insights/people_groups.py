@@ -1,0 +1,200 @@
+"""Groups of people, what each wants, items that divide people, who is alike and who is unlike anybody."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from coombs.data import naming, tables
+from coombs.data.tables import InputError
+from coombs.inference.people.tastes import NO_ITEMS, Seen, Taste
+from coombs.inference.people.unlikely_people import unlikely_people
+from coombs.inference.posterior import LEVEL
+from coombs.insights.people import DRAWS, MOST_SHOWN, direction, has_pattern, names_items, names_of
+from coombs.insights.people_records import (
+    GroupSummary,
+    PeopleGroup,
+    SharedFeature,
+    SharedItem,
+    UnlikePerson,
+)
+
+if TYPE_CHECKING:
+    from coombs.data.graph import Index
+    from coombs.data.tables import FloatArray
+    from coombs.estimators.population import Population
+
+CERTAIN = 0.8
+"""Probability from which on somebody is certainly of a group."""
+SURELY = 0.9
+"""Probability of liking an item more than the average, or less, from which on it is sure."""
+CONTESTED = 0.1
+"""Share of people who must surely like an item, and surely not like it, for it to divide them;"""
+LEAST_PEOPLE = 2
+"""and so many of either."""
+MOST_ASKED = 200
+"""People of whom that is computed, at most."""
+UNLIKELY = 0.01
+"""Share of people drawn from the population whose answers may be as unlikely as those of somebody unlike."""
+OWN_TASTE = 1.0
+"""Nats by which such a person's answers must be likelier with a taste of their own than by a coin."""
+LEAST_ANSWERS = 5
+"""Answers that somebody needs to be unlike anybody."""
+CELLS = 20_000_000
+"""Numbers that are held at once where people are compared."""
+
+
+def groups_of(population: Population) -> tuple[PeopleGroup, ...]:
+    """All groups with their members; without a pattern nothing is said of what they want."""
+    shares = population._everybody[2]
+    own = shares.argmax(axis=1)
+    found = []
+    for summary in summaries(population, least=1):
+        members = np.flatnonzero(own == summary.number - 1)
+        likely = shares[members, summary.number - 1]
+        members = members[np.argsort(-likely.round(9), kind="stable")]
+        names = tuple(naming.plain(population.people_[k]) for k in members)
+        probabilities = tuple(shares[members, summary.number - 1].tolist())
+        told = {name: getattr(summary, name) for name in summary.__dataclass_fields__}
+        found.append(PeopleGroup(**told, members=names, probabilities=probabilities))
+    return tuple(found)
+
+
+def summaries(population: Population, least: int = 2) -> tuple[GroupSummary, ...]:
+    """Of the groups, if there are so many."""
+    shares = population._everybody[2]
+    if shares.shape[1] < least:
+        return ()
+    own, is_told, found = shares.argmax(axis=1), has_pattern(population), []
+    for g in range(shares.shape[1]):
+        people = int((own == g).sum())
+        best: tuple[str, ...] = ()
+        if people and is_told and names_items(population):
+            best = tuple(map(str, population.consensus("borda", group=g + 1)["item"][:MOST_SHOWN]))
+        certain = int((shares[own == g, g] >= CERTAIN).sum())
+        wants = _wants(population, g) if is_told and people else ()
+        found.append(GroupSummary(g + 1, people, people / len(own), best, certain, wants))
+    return tuple(found)
+
+
+def _wants(population: Population, group: int) -> tuple[SharedFeature, ...]:
+    """What a group wants of each feature, from draws of its mean with its own uncertainty."""
+    columns, names = population._scaler.columns.tolist(), names_of(population)
+    if not columns:
+        return ()
+    main = population._average.main
+    part, phi = population._average.parts[main], population._phis[main]
+    mean, doubt = part.fit.prior.means[group], part.doubts[group]
+    taste = Taste(np.array([1.0, 0.0]), mean[None], doubt[None], part.fit.prior.lapse, NO_ITEMS, 0.0)
+    utilities = taste.draws(Seen(phi, np.arange(len(phi))), DRAWS)
+    items = population._data.items[:, columns]
+    centred = (items - items.mean(axis=0)) / items.std(axis=0)
+    slopes = (utilities - utilities.mean(axis=1, keepdims=True)) @ np.linalg.pinv(centred).T
+    low, high = np.quantile(slopes, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    found = [
+        SharedFeature(
+            names[j],
+            float(slopes[:, k].mean()),
+            float(low[k]),
+            float(high[k]),
+            None,
+            None,
+            direction(slopes[:, k]),
+        )
+        for k, j in enumerate(columns)
+    ]
+    return tuple(sorted(found, key=lambda one: -abs(one.mean)))
+
+
+def contested_items(population: Population, items: tuple[SharedItem, ...]) -> tuple[SharedItem, ...]:
+    """Those that many surely like more than the average item and many surely less, the most divided first."""
+    if not items:
+        return ()
+    likes, names, found = _likings(population), population.item_table_.names, []
+    if likes is None:
+        return ()
+    places = {str(name): i for i, name in enumerate(range(likes.shape[1]) if names is None else names)}
+    for one in items:
+        liked, disliked = (likes[:, places[one.item]] >= SURELY), (likes[:, places[one.item]] <= 1 - SURELY)
+        fewer = min(int(liked.sum()), int(disliked.sum()))
+        if fewer >= LEAST_PEOPLE and fewer >= CONTESTED * len(likes):
+            found.append(replace(one, liked=float(liked.mean()), disliked=float(disliked.mean())))
+    return tuple(sorted(found, key=lambda one: -min(one.liked or 0.0, one.disliked or 0.0)))
+
+
+def _likings(population: Population) -> FloatArray | None:
+    """(k, n) probability that some people like each item more than they like items on average."""
+    careful = np.flatnonzero(population._everybody[1] <= 0.5)
+    if not len(careful):
+        return None
+    some = careful[np.linspace(0, len(careful) - 1, min(MOST_ASKED, len(careful))).astype(int)]
+    main = population._average.main
+    part, phi = population._average.parts[main], population._phis[main]
+    seen = Seen(phi, np.arange(len(phi)))
+    return np.array([_liking(part.of(int(person), phi), seen) for person in some])
+
+
+def _liking(taste: Taste, seen: Seen) -> FloatArray:
+    """(n,) of one person."""
+    design, strange = taste.design(seen)
+    away, total = design - design.mean(axis=0), np.zeros(len(design))
+    for share, mean, covariance in zip(taste.shares, taste.means, taste.covariances, strict=True):
+        variance = np.einsum("nd,nd->n", away @ covariance, away) + strange
+        total += share * ndtr((away @ mean) / np.sqrt(np.maximum(variance, 1e-12)))
+    return total
+
+
+def unlike_anybody(population: Population) -> tuple[UnlikePerson, ...]:
+    """Who is, the least likely first; nobody without a pattern, or of answers that are not about pairs."""
+    if population._alone is not None or not has_pattern(population) or population._data.shapes:
+        return ()
+    main, counts = population._average.main, population.n_answers_
+    part, phi = population._average.parts[main], population._phis[main]
+    found = unlikely_people(part, phi, len(population.people_))
+    unlike = np.flatnonzero((found.share <= UNLIKELY) & (found.own >= OWN_TASTE) & (counts >= LEAST_ANSWERS))
+    order = unlike[np.lexsort((-found.own[unlike].round(6), found.share[unlike]))]
+    return tuple(
+        UnlikePerson(naming.plain(population.people_[k]), int(counts[k]), float(found.share[k]))
+        for k in order
+    )
+
+
+def agreement_of(population: Population, people: Index, others: Index) -> FloatArray:
+    """(k, m) shares of pairs of items, up to 400, that two people rank alike; half where one has no order."""
+    first, second = population._pairs.T
+
+    def signs(some: Index) -> FloatArray:
+        utilities = population.utilities(some).round(9)
+        return np.sign(utilities[:, first] - utilities[:, second])
+
+    result: FloatArray = (1 + signs(people) @ signs(others).T / len(first)) / 2
+    return result
+
+
+def alike(population: Population, user: Any, count: int) -> Any:
+    """The people whose rankings agree most with somebody's, as a frame."""
+    place = population._position(user)
+    if place < 0:
+        raise InputError(f"Nobody is called {naming.text(user)!r}; people_ has everybody.")
+    if count < 1:
+        raise InputError(f"n is {count!r}; it must be a whole number from 1.")
+    n, size = len(population.people_), max(1, CELLS // max(len(population._pairs), population._data.n_items))
+    parts = [
+        agreement_of(population, np.array([place]), np.arange(begin, min(begin + size, n)))[0]
+        for begin in range(0, n, size)
+    ]
+    shares = np.concatenate(parts)
+    # Whoever has said nothing ranks as the population does, which is no agreement.
+    able = np.flatnonzero((population.n_answers_ > 0) & (np.arange(n) != place))
+    order = able[np.argsort(-shares[able].round(9), kind="stable")][:count]
+    return tables.pandas().DataFrame(
+        {
+            "user": population.people_[order],
+            "agreement": shares[order],
+            "answers": population.n_answers_[order],
+            "group": population._everybody[2][order].argmax(axis=1) + 1,
+        }
+    )

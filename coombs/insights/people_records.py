@@ -1,0 +1,133 @@
+"""Records of what is said of many people: features, items, groups, and who is unlike anybody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class SharedFeature:
+    """What people want of one feature: utility gained by a deviation of it, in logits, and how that differs.
+
+    Parameters
+    ----------
+    feature : its name
+    mean, low, high : of the population, with the ends of its interval
+    deviation, share : of people about it, and of those who want more rather than less; None where the answers
+        do not bear out that people differ
+    verdict : "more", "less", "divided" (many want more and many less) or "not known"
+
+    Examples
+    --------
+    >>> SharedFeature("rent", -1.0, -1.2, -0.8, 0.5, 0.02, "less").verdict
+    'less'
+    """
+
+    feature: str
+    mean: float
+    low: float
+    high: float
+    deviation: float | None
+    share: float | None
+    verdict: str
+
+
+@dataclass(frozen=True)
+class SharedItem:
+    """An item, its mean place in everybody's ranking, and how far people differ about it.
+
+    Parameters
+    ----------
+    item : its name
+    place, deviation : from 1, and the deviation of people's places
+    liked, disliked : shares of people of whom it is 90 % sure that they like it more, or less, than they like
+        items on average; None where that is not computed
+
+    Examples
+    --------
+    >>> SharedItem("harbour", 2.5, 1.0).place
+    2.5
+    """
+
+    item: str
+    place: float
+    deviation: float
+    liked: float | None = None
+    disliked: float | None = None
+
+
+@dataclass(frozen=True)
+class GroupSummary:
+    """A group of people: how many, their share, what they want, and what is best for them.
+
+    Parameters
+    ----------
+    number : from 1
+    people, share : most likely in it
+    best : names of the best items
+    certain : people who are in it with 80 % or more
+    wants : what the group wants of each feature on average, what matters most first
+
+    Examples
+    --------
+    >>> GroupSummary(1, 20, 0.5, ("harbour",)).best
+    ('harbour',)
+    """
+
+    number: int
+    people: int
+    share: float
+    best: tuple[str, ...]
+    certain: int = 0
+    wants: tuple[SharedFeature, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What the group wants on average, as "less rent, more size"; empty where nothing is borne out."""
+        return ", ".join(
+            f"{one.verdict} {one.feature}" for one in self.wants if one.verdict in ("more", "less")
+        )
+
+
+@dataclass(frozen=True)
+class PeopleGroup(GroupSummary):
+    """A group of people with its members.
+
+    Parameters
+    ----------
+    number, people, share, best, certain, wants : as of GroupSummary
+    members : who is most likely in it, the most certain first
+    probabilities : that each of them is in it
+
+    Examples
+    --------
+    >>> from coombs import Population
+    >>> population = Population([[0.0], [1.0], [2.0]], metric="none").fit([[1, 0], [2, 1]], users=[1, 2])
+    >>> population.groups_[0].members
+    (1, 2)
+    """
+
+    members: tuple[Any, ...] = ()
+    probabilities: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class UnlikePerson:
+    """Somebody whose answers are unlikely of anybody in the population, and are no tosses of a coin.
+
+    Parameters
+    ----------
+    name : of the person
+    answers : how many they gave
+    share : of people drawn from the population, how many would answer as unlikely, at most
+
+    Examples
+    --------
+    >>> UnlikePerson("zoe", 20, 0.008).share
+    0.008
+    """
+
+    name: Any
+    answers: int
+    share: float

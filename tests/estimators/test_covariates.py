@@ -1,0 +1,157 @@
+"""What is known of people beside their answers: `Population.fit(..., people=frame)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import coombs
+from coombs import InputError, Population
+
+FEATURES = ["noise", "rent", "size"]
+
+
+def answered(n_people: int, n_answers: int, seed: int = 0, slope: float = 1.0) -> dict[str, Any]:
+    """Items, pairs, y, users; a frame of people whose age goes with the noise they want; their weights."""
+    rng = np.random.default_rng(seed)
+    items = rng.standard_normal((20, 3))
+    age = rng.integers(18, 80, n_people).astype(float)
+    weights = rng.normal([-1.0, -1.0, 0.5], 0.5, (n_people, 3))
+    weights[:, 0] -= slope * (age - age.mean()) / age.std()
+    users = np.repeat(np.arange(n_people), n_answers)
+    pairs = rng.permuted(np.tile(np.arange(20), (len(users), 1)), axis=1)[:, :2]
+    margin = ((items[pairs[:, 0]] - items[pairs[:, 1]]) * weights[users]).sum(axis=1)
+    y = np.where(rng.logistic(size=len(users)) < margin, 1, -1)
+    towns = np.array(["harbour", "hill", "mill"])[rng.integers(0, 3, n_people)]
+    people = pd.DataFrame({"age": age, "town": towns}, index=[f"person {i}" for i in range(n_people)])
+    names = np.array([f"person {user}" for user in users])
+    return {"items": items, "pairs": pairs, "y": y, "users": names, "people": people, "weights": weights}
+
+
+def fitted(data: dict[str, Any], people: Any = None, **parameters: Any) -> Population:
+    """To the answers of `data`."""
+    frame = pd.DataFrame(data["items"], columns=FEATURES)
+    est = Population(frame, **({"metric": "none"} | parameters))
+    return est.fit(data["pairs"], data["y"], users=data["users"], people=people)
+
+
+@pytest.fixture(scope="module")
+def told() -> tuple[dict[str, Any], Population]:
+    data = answered(60, 6)
+    return data, fitted(data, data["people"])
+
+
+def test_a_covariate_that_tells_moves_people_who_said_nothing(told: Any) -> None:
+    """The old want quiet: of two items that differ in noise only, by far more than the young do."""
+    _, est = told
+    items = pd.DataFrame([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]], columns=FEATURES)
+    data = coombs.Comparisons(items, [[0, 1]] * 3, users=["old", "young", "nobody"])
+    about = pd.DataFrame({"age": [78.0, 20.0], "town": ["hill", "hill"]}, index=["old", "young"])
+    old, young, nobody = est.predict_proba(data, people=about)[:, 1]
+    assert old < nobody < young and young - old > 0.2
+    ranks = [est.person_from([[0, 1]], about={"age": age}).utility(items) for age in (78, 20)]
+    assert ranks[0][1] - ranks[0][0] > ranks[1][1] - ranks[1][0]
+
+
+def test_people_with_a_row_and_no_answers_are_told_by_their_row(told: Any) -> None:
+    data, _ = told
+    more = pd.concat([data["people"], pd.DataFrame({"age": [79.0], "town": ["hill"]}, index=["zoe"])])
+    est = fitted(data, more)
+    by_row = est.predict_proba([[0, 1]], users=["zoe"])
+    given = est.predict_proba([[0, 1]], users=["zoe2"], people=more.loc[["zoe"]].rename({"zoe": "zoe2"}))
+    np.testing.assert_allclose(by_row, given, atol=1e-12)
+    assert not np.allclose(by_row, est.predict_proba([[0, 1]]))
+
+
+def test_covariates_that_tell_nothing_change_nothing() -> None:
+    """They are not learned from, so that all numbers are those without them."""
+    data = answered(40, 5, seed=3, slope=0.0)
+    with_people, without = fitted(data, data["people"]), fitted(data)
+    assert not len(with_people._average.told.columns)
+    pd.testing.assert_frame_equal(with_people.to_frame(), without.to_frame())
+
+
+def test_numbers_do_not_depend_on_the_order_of_rows_and_columns(told: Any) -> None:
+    data, est = told
+    frame = data["people"].iloc[::-1][["town", "age"]]
+    again = fitted(data, frame)
+    np.testing.assert_allclose(again.utilities(), est.utilities(), atol=1e-9)
+
+
+def test_the_frame_says_who_by_its_index_a_column_user_or_its_first_column(told: Any) -> None:
+    data, est = told
+    frame = data["people"]
+    for given in (frame.reset_index(names="user"), frame.reset_index(names="who")):
+        np.testing.assert_array_equal(fitted(data, given).utilities(), est.utilities())
+    numbered = data | {"users": np.array([int(name.split()[1]) for name in data["users"]])}
+    by_number = fitted(numbered, frame.reset_index(drop=True))
+    np.testing.assert_allclose(by_number.utilities(), est.utilities(), atol=1e-12)
+
+
+def test_gaps_constant_columns_and_people_without_a_row_are_taken(told: Any) -> None:
+    """A cell that is not known is the mean; a warning says who has no row."""
+    data, est = told
+    frame = data["people"].assign(height=180.0)
+    frame.iloc[3, 0], frame.iloc[4, 1] = np.nan, None
+    with pytest.warns(UserWarning, match="'person 7' answered and has no row in people"):
+        found = fitted(data, frame.drop(index="person 7"))
+    assert np.corrcoef(found.utilities().ravel(), est.utilities().ravel())[0, 1] > 0.99
+    with pytest.warns(UserWarning, match="Nothing in people differs"):
+        fitted(data, frame[["height"]])
+
+
+@pytest.mark.parametrize(
+    ("people", "words"),
+    [
+        ([1, 2], "people is a list; give a DataFrame with a row for each person"),
+        (pd.DataFrame({"age": [1.0, 2.0]}, index=["ann", "ann"]), "people has 2 rows of 'ann'"),
+        (pd.DataFrame({"age": [1.0, 2.0]}, index=["ann", None]), "Row 1 of people does not say who"),
+        (pd.DataFrame({"age": [1.0, 2.0]}, index=["ann", "bob"]), "no row of anybody who answered"),
+        (pd.DataFrame(index=["person 1"]), "people is empty"),
+    ],
+)
+def test_a_frame_that_cannot_be_gets_a_sentence(people: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        fitted(answered(3, 2), people)
+
+
+def test_what_was_not_learned_from_gets_a_sentence(told: Any) -> None:
+    data, est = told
+    with pytest.raises(
+        InputError, match="about has 'shoe', which was not learned from; what was is age, town"
+    ):
+        est.person_from([[0, 1]], about={"shoe": 42})
+    with pytest.raises(InputError, match="about is a int; it must be a dict"):
+        est.person_from([[0, 1]], about=3)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="people has no column 'town'"):
+        est.predict_proba([[0, 1]], users=["eve"], people=pd.DataFrame({"age": [3.0]}, index=["eve"]))
+    with pytest.warns(UserWarning, match="town 'mars' was not learned from"):
+        est.person_from([[0, 1]], about={"town": "mars"})
+    plain = fitted(data)
+    with pytest.raises(InputError, match="give people= to fit"):
+        plain.person_from([[0, 1]], about={"age": 3})
+    with pytest.raises(InputError, match="give people= to fit, too"):
+        plain.predict_proba([[0, 1]], users=["eve"], people=data["people"])
+
+
+def test_a_population_with_covariates_is_the_same_out_of_a_file(told: Any, tmp_path: Any) -> None:
+    _, est = told
+    est.save(tmp_path / "people.json")
+    back = Population.load(tmp_path / "people.json")
+    pd.testing.assert_frame_equal(back.to_frame(), est.to_frame())
+    for one in (("person 3",), ("nobody",)):
+        probabilities = [who.predict_proba([[0, 1]], users=[*one]) for who in (est, back)]
+        np.testing.assert_array_equal(*probabilities)
+    ranks = [who.person_from([[0, 1]], about={"age": 30}).rank_interval() for who in (est, back)]
+    np.testing.assert_array_equal(*ranks)
+
+
+@pytest.mark.slow
+def test_groups_and_all_kinds_take_covariates() -> None:
+    data = answered(60, 8, seed=2)
+    est = fitted(data, data["people"], metric="auto", groups=2)
+    assert len(est._average.told.columns) and np.isfinite(est.utilities()).all()
+    assert est.predict_proba([[0, 1]], users=["person 1"]).shape == (1, 2)
