@@ -48,7 +48,7 @@ def learn_prior(answers: Comparisons, metric: str) -> LearnedPrior:
     with warnings.catch_warnings():
         # Of few people a prior is rough, and is soon learned again.
         warnings.simplefilter("ignore")
-        found = Population(metric=metric).fit(answers)._people_prior
+        found = Population(metric=metric, groups="auto").fit(answers)._people_prior.lean()
     return LearnedPrior(found.to_json(), found.n_people, found.n_answers)
 
 
@@ -68,7 +68,7 @@ def given_prior(population: Any, table: ItemTable) -> PeoplePrior:
             "fit the Population to items with the same columns."
         )
     features = None if table.features is None else table.features.tolist()
-    return prior.for_features(features, table.matrix.shape[1])
+    return prior.lean().for_features(features, table.matrix.shape[1])
 
 
 class StudyPriors:
