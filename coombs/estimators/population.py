@@ -370,13 +370,13 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
         return Person(self, self._tastes(position), name, int(self.n_answers_[position]))
 
     def person_from(
-        self, X: Any, y: ArrayLike | None = None, *, about: Mapping[str, Any] | None = None
+        self, X: Any = None, y: ArrayLike | None = None, *, about: Mapping[str, Any] | None = None
     ) -> Person:
         """Return what is known of somebody new, from their answers and what people share; without a refit.
 
         Parameters
         ----------
-        X, y : their answers, as for `fit`; users are not looked at
+        X, y : their answers, as for `fit`, if there are any; users are not looked at
         about : what else is known of them, by the columns of `people` at the fit, as {"age": 40}
 
         Returns
@@ -391,12 +391,14 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
         Person(somebody new, 1 answers)
         """
         check_is_fitted(self)
+        known = self._values_about(about)
+        if X is None or not len(X):
+            return Person(self, self._tastes_about(known))
         data = self._comparisons(X, y, None, None, self._items_of_fit())
         winners, losers, weights = data.oriented()
         used, place = np.unique(np.concatenate([winners, losers]), return_inverse=True)
         winners, losers = place.reshape(2, -1)
         table = self._table(data.item_table)
-        known = self._values_about(about)
         tastes = tuple(
             part.of_answers(winners, losers, weights, seen.take(used), known)
             for part, seen in zip(self._average.parts, self._seen(table), strict=True)
