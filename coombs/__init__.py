@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from coombs.estimators.population import Population as Population
     from coombs.estimators.saved import load as load
     from coombs.estimators.single_step import SingleStep as SingleStep
+    from coombs.inference.people.shard_keepers import ClusterLostError as ClusterLostError
     from coombs.inference.posterior import Posterior as Posterior
     from coombs.model import Model as Model
     from coombs.programs.program import ConvergenceError as ConvergenceError
@@ -32,6 +33,7 @@ __version__ = "0.2.0"
 
 _HOME = {
     "Alternating": "estimators.alternating",
+    "ClusterLostError": "inference.people.shard_keepers",
     "Comparisons": "data.comparisons",
     "ConvergenceError": "programs.program",
     "ConvexIdealPoint": "estimators.convex",

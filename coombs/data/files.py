@@ -229,7 +229,7 @@ def _polars_categories(frame: Any) -> dict[str, Categorical]:
 
 def parquet_table(source: str | BytesIO, name: str) -> NamedColumns:
     """The table in a Parquet file that messages call by this name."""
-    with _readable_parquet(name):
+    with readable_parquet(name):
         frame = pandas().read_parquet(source)
     if len(frame) == 0:
         raise InputError(f"{name} has no rows; it needs at least one.")
@@ -238,13 +238,13 @@ def parquet_table(source: str | BytesIO, name: str) -> NamedColumns:
 
 def parquet_shape(source: BytesIO, name: str) -> tuple[int, int]:
     """How many rows and columns a Parquet file has, without reading them."""
-    with _readable_parquet(name):
+    with readable_parquet(name):
         about = import_module("pyarrow.parquet").read_metadata(source)
     return about.num_rows, about.num_columns
 
 
 @contextmanager
-def _readable_parquet(name: str) -> Iterator[None]:
+def readable_parquet(name: str) -> Iterator[None]:
     """Say that a file cannot be read, whatever a damaged one makes pyarrow raise."""
     try:
         yield

@@ -133,7 +133,7 @@ class Alternating(SingleStep):
             gammas = (self.gamma1, self.gamma2, self.gamma3)
             fit = self._step(answers, gammas, self.alpha, before.ideal_point)
             self.history_.append(self._iterate(fit, scaler))
-            if self._settled(before, fit, centre):
+            if self._has_converged(before, fit, centre):
                 status = Status.CONVERGED
                 fit = before if self._rose() else fit
                 break
@@ -153,7 +153,7 @@ class Alternating(SingleStep):
         """Whether the true error grew; never without a truth."""
         return self.history_[-1].ur_error > self.history_[-2].ur_error
 
-    def _settled(self, before: Fit, now: Fit, centre: FloatArray) -> bool:
+    def _has_converged(self, before: Fit, now: Fit, centre: FloatArray) -> bool:
         """The paper's rule where the truth is known, ours where it is not."""
         if self.truth is not None:
             return self.history_[-2].ur_error - self.history_[-1].ur_error < self.tolerance

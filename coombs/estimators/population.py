@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from os import cpu_count
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -25,6 +25,7 @@ from coombs.estimators.population_covariates import PopulationCovariates
 from coombs.estimators.population_groups import PopulationGroups
 from coombs.estimators.population_people import PopulationPeople
 from coombs.estimators.savable import Savable
+from coombs.estimators.sharded import fit_sharded, is_sharded
 from coombs.inference.people.average_of_kinds import PeopleAnswers, learn_people
 from coombs.inference.people.coordinates import KINDS
 from coombs.inference.people.population_fit import PopulationStatus
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from coombs.data.tables import FloatArray, ItemTable, TableLike
-    from coombs.inference.people.average_of_kinds import PeopleAverage
+    from coombs.inference.people.average_of_kinds import FitToAll, PeopleAverage
     from coombs.insights.explanation import Explanation
     from coombs.insights.people import PeopleExplanation
 
@@ -55,18 +56,18 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
         learned from), "none", "diagonal", "full" or "smooth"
     groups : how many groups with means of their own there are; "auto" finds out
     random_state : for the contract of scikit-learn only: nothing here is random
-    n_jobs : threads; None is 1, -1 all processors. The numbers are the same
+    n_jobs : threads; None is what joblib.parallel_config says or 1, -1 all processors; the same numbers
 
     Attributes
     ----------
-    people_ : (n_people,) who answered, in the order of their first answer
+    people_, n_people_ : (n_people,) who answered, in the order of their first answer; how many there are
     metric_, ideal_point_ : of the population's mean taste, in the user's units; NaN if it has no best place
     kind_weights_ : of the kinds in the average
     lapse_, coin_share_ : share of answers given at random; of people who toss a coin
     n_groups_ : how many groups there are
     accuracy_, log_loss_ : of answers of people that nothing but their other answers was learned from; NaN of
         one person alone
-    status_, n_iter_ : how it ended: "converged", "max_iterations" or "numerical_error"
+    status_, n_iter_ : how it ended: "converged", "max_iterations", "numerical_error" or "cluster_lost"
     n_features_in_, feature_names_in_ : as scikit-learn has them
 
     Examples
@@ -107,20 +108,27 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
         *,
         users: ArrayLike | None = None,
         people: Any = None,
+        client: Any = None,
+        out: Any = None,
+        start: Population | None = None,
     ) -> Self:
         """Learn from answers of many people.
 
-        Choices, rankings and ratings are learned as pairs that together tell no more than they do.
+        Choices, rankings and ratings are learned as pairs that together tell no more than they do. Of answers
+        in parts (docs/many-people.md), `people_` is a sample.
 
         Parameters
         ----------
-        X : Comparisons with users, (n, 2) pairs of positions or names, or (n, 2, d) pairs of feature vectors
+        X : Comparisons with users, (n, 2) pairs of positions or names, (n, 2, d) pairs of feature vectors; or
+            in parts: a folder of Parquet files, or a dask DataFrame (user; winner, loser; weight)
         y : (n,) of +1 or True (the first is preferred), -1 or False, 0 (tie); by default the first is
             preferred
         sample_weight : (n,) weights of the answers
         users : (n,) who gave each answer, unless X says it
         people : a frame with a row a person (its index or a column user says who): numbers or categories that
             tastes may go with. What does not predict the tastes of people left out is not learned from
+        client, out, start : of answers in parts, the distributed.Client (by default the one there is, or this
+            machine); the folder to which a row a person is written; a fitted Population to go on from
 
         Returns
         -------
@@ -134,6 +142,9 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
         ['ann', 'bob']
         """
         self._check_parameters()
+        if is_sharded(X, client, out, start):
+            fit_sharded(self, X, (y, sample_weight, users, people), client, out, start)
+            return self
         data = self._comparisons(X, y, sample_weight, users)
         check_largest(data)
         scaler = Scaler.of(data.items, True, drop_constant=True, levels=data.levels)
@@ -156,15 +167,16 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
             self.feature_names_in_ = np.array(names, dtype=object)
         self.item_table_: ItemTable = data.item_table
         self._is_described = is_described
-        self.n_answers_ = np.bincount(told.people, minlength=len(told.names))
+        self.n_answers_, self.n_people_ = np.bincount(told.people, minlength=len(told.names)), len(told.names)
         return PeopleAnswers(scaler.forward(data.items), scaler.levels, *told[:4], len(told.names))
 
-    def _learn(self, answers: PeopleAnswers) -> PeopleAverage:
+    def _learn(self, answers: PeopleAnswers, everybody: FitToAll | None = None) -> PeopleAverage:
         kinds = KINDS if self.metric == "auto" else (self.metric,)
         kinds = kinds if answers.items.shape[1] else ("smooth",)
-        jobs = (cpu_count() or 1) if self.n_jobs == -1 else self.n_jobs or 1
         with ProgressBar(3 * len(kinds), "learning what people share") as progress:
-            return learn_people(answers, kinds, self.groups, jobs, progress.advance)
+            return learn_people(
+                answers, kinds, self.groups, effective_n_jobs(self.n_jobs), progress.advance, everybody
+            )
 
     def _store(self, average: PeopleAverage) -> None:
         """Fitted attributes, in the user's units."""
@@ -174,13 +186,10 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
         fits = [part.fit for part in average.parts]
         main = fits[average.main]
         self.status_, self.n_iter_ = str(main.status), sum(fit.n_iter for fit in fits)
-        if main.status != PopulationStatus.CONVERGED:
-            warnings.warn(
-                f"The passes over all people ended with {main.status!s} after {main.n_iter}: the "
-                "population's covariance is rough.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        if main.status not in (PopulationStatus.CONVERGED, PopulationStatus.CLUSTER_LOST):
+            message = f"The passes over all people ended with {main.status!s} after {main.n_iter}: the "
+            message += "population's covariance is rough."
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
         self.lapse_, self.coin_share_ = main.prior.lapse, main.prior.coin
         self.n_groups_ = len(main.prior.shares)
         self.accuracy_, self.log_loss_ = average.trial.accuracy, average.trial.log_loss

@@ -23,7 +23,7 @@ COIN = 0.1
 """How likely it is, before any answer, that somebody tosses a coin."""
 STEPS = 200
 """Steps of the algorithm, at most."""
-SETTLED = 1e-8
+TOLERANCE = 1e-8
 """It ends where a step changes no weight by more."""
 PARTS = 10
 """Parts of the answers, each predicted with weights from the others."""
@@ -89,6 +89,6 @@ def _weights(table: Matrix, counts: Vector) -> Vector:
         joint = table * weights
         before = weights
         weights = (counts @ (joint / joint.sum(axis=1, keepdims=True)) + prior) / total
-        if np.abs(weights - before).max() < SETTLED:
+        if np.abs(weights - before).max() < TOLERANCE:
             break
     return weights

@@ -30,7 +30,7 @@ MOST_LIFTED = 500
 """Entries of M, v and the lapse, at most, of which there is information."""
 STEPS = 60
 """Steps towards the least, at most."""
-SETTLED = 1e-2
+TOLERANCE = 1e-2
 """A move is mended where another step would gain less than this log probability."""
 DIFFERENCE = 1e-5
 """Share of a move along which a slope is measured."""
@@ -76,7 +76,7 @@ class CurvedMoves:
         # Newton's method with the curvature at the mode, each move's step as long as it leads down.
         for _ in range(STEPS):
             step = slope @ root @ root.T
-            open_ = length * (slope * step).sum(axis=1) > SETTLED
+            open_ = length * (slope * step).sum(axis=1) > TOLERANCE
             if not open_.any():
                 break
             there = here - length[:, None] * step

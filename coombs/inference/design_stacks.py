@@ -17,7 +17,14 @@ from coombs.data.rankings import Rankings
 from coombs.inference.band_moments import expect_group
 from coombs.inference.ranking_moments import expect_rankings
 from coombs.inference.set_design import SetDesign, covariances, linearised, mended
-from coombs.inference.variational import Design, Expectation, Settled, Sites, expected, expected_ties
+from coombs.inference.variational import (
+    Design,
+    Expectation,
+    GaussianSites,
+    VariationalFit,
+    expected,
+    expected_ties,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,10 +41,10 @@ BLOCK = 4_000_000
 """Numbers that an array holds, at most, where it need not hold more."""
 
 
-def repeated(sites: Sites, count: int) -> Sites:
+def repeated(sites: GaussianSites, count: int) -> GaussianSites:
     """The same for each design."""
     blocks = tuple(np.repeat(block[None], count, axis=0) for block in sites.blocks)
-    return Sites(np.tile(sites.precision, (count, 1)), np.tile(sites.shift, (count, 1)), blocks)
+    return GaussianSites(np.tile(sites.precision, (count, 1)), np.tile(sites.shift, (count, 1)), blocks)
 
 
 class Gaussians(NamedTuple):
@@ -57,7 +64,7 @@ class Expectations(NamedTuple):
 
     value: Vector
     to_lapse: Vector
-    sites: Sites
+    sites: GaussianSites
     margin: Matrix
     variance: Matrix
     slope: Matrix
@@ -113,13 +120,15 @@ class DesignStack:
             offsets=None if self.offsets is None else self.offsets[chosen],
         )
 
-    def settled(self, e: int, bound: float, at: Gaussians, sites: Sites, found: Expectations) -> Settled:
+    def fit_of(
+        self, e: int, bound: float, at: Gaussians, sites: GaussianSites, found: Expectations
+    ) -> VariationalFit:
         """What was found of one of the designs."""
         value, to_lapse, best, margin, variance, slope, to_start = found
         sums = float(value[e]), float(to_lapse[e])
         own = Expectation(*sums, best.only(e), margin[e], variance[e], slope[e], float(to_start[e]))
         near = sites.only(e)._replace(near=at.mean[e])
-        return Settled(bound, at.lower[e], at.mean[e], near, float(self.lapses[e]), own, self.design)
+        return VariationalFit(bound, at.lower[e], at.mean[e], near, float(self.lapses[e]), own, self.design)
 
     def linearised(self, means: Matrix) -> DesignStack:
         """The same where scores are not linear in the unknowns: as they are near these means."""
@@ -129,10 +138,10 @@ class DesignStack:
         """The same, of the chosen designs with scores that are linear elsewhere."""
         return self
 
-    def first_sites(self) -> Sites:
+    def first_sites(self) -> GaussianSites:
         """From nothing."""
         weights = self.answers.weights
-        return repeated(Sites(0.1 * weights, 0 * weights), len(self.roots))
+        return repeated(GaussianSites(0.1 * weights, 0 * weights), len(self.roots))
 
     def to_scores(self, of_pairs: Matrix) -> Matrix:
         """(E, n) sums over the answers about two things: losers' less winners'."""
@@ -146,11 +155,11 @@ class DesignStack:
         sums: Matrix = np.bincount(at, values.ravel(), count * n).astype(float, copy=False)
         return sums.reshape(count, n)
 
-    def shifts(self, sites: Sites) -> Matrix:
+    def shifts(self, sites: GaussianSites) -> Matrix:
         """The sites' shifts along the scores."""
         return self.to_scores(sites.shift)
 
-    def posterior(self, sites: Sites) -> Gaussians:
+    def posterior(self, sites: GaussianSites) -> Gaussians:
         """Given the sites."""
         gram, shifts = self._gram(sites)
         gram[:, np.arange(gram.shape[1]), np.arange(gram.shape[1])] += 1.0
@@ -169,7 +178,7 @@ class DesignStack:
         known = gram.shape[1] - np.einsum("eij,eij->e", inverse, inverse)
         return Gaussians(lower, mean[:, :, 0], inverse, known)
 
-    def _gram(self, sites: Sites) -> tuple[Matrix, Matrix]:
+    def _gram(self, sites: GaussianSites) -> tuple[Matrix, Matrix]:
         """What sites say: the unknowns' precision, by that of the scores, and shifts along the scores."""
         (count, n, _), parts = self.roots.shape, list(self.parts(sites))
         places = np.concatenate([at for at, _ in parts])
@@ -190,7 +199,7 @@ class DesignStack:
             shifts = shifts - np.array([of_scores[e] @ self.offsets[e] for e in range(count)])
         return gram, shifts
 
-    def parts(self, sites: Sites) -> Iterator[tuple[Index, Matrix]]:
+    def parts(self, sites: GaussianSites) -> Iterator[tuple[Index, Matrix]]:
         """Places in the (n, n) precision of the scores, and (E, ...) what the sites add there."""
         n, (winners, losers) = self.roots.shape[1], self.ends
         for one, other in ((winners, winners), (losers, losers)):
@@ -216,7 +225,7 @@ class DesignStack:
             variance = np.einsum("epm,epm->ep", away, away)
         log_p, slope, curvature, to_lapse, to_start = self._of_margins(margin, variance)
         precision = np.maximum(weights * curvature, 1e-6 * weights)
-        best = Sites(precision, weights * slope + precision * margin)
+        best = GaussianSites(precision, weights * slope + precision * margin)
         sums = log_p @ weights, to_lapse @ weights
         return Expectations(*sums, best, margin, variance, weights * slope, to_start @ weights)
 
@@ -269,7 +278,7 @@ class SetDesignStack(DesignStack):
         choices, rankings = self.answers.in_rankings
         return *choices, *rankings, *self.answers.in_bands
 
-    def first_sites(self) -> Sites:
+    def first_sites(self) -> GaussianSites:
         """From nothing."""
         weights, (choices, rankings) = self.answers.weights, self.answers.in_rankings
         blocks = [0.4 * weights[one.rows][:, None, None] * _about(one.present) for one in choices]
@@ -281,14 +290,14 @@ class SetDesignStack(DesignStack):
             0.4 * weights[rated.rows][:, None, None] * _about(rated.present)
             for rated in self.answers.in_bands
         ]
-        first = Sites(0.1 * weights[self.pair_rows], np.zeros(self.roots.shape[1]), tuple(blocks))
+        first = GaussianSites(0.1 * weights[self.pair_rows], np.zeros(self.roots.shape[1]), tuple(blocks))
         return repeated(first, len(self.roots))
 
-    def shifts(self, sites: Sites) -> Matrix:
+    def shifts(self, sites: GaussianSites) -> Matrix:
         """The sites' shifts along the scores."""
         return sites.shift
 
-    def parts(self, sites: Sites) -> Iterator[tuple[Index, Matrix]]:
+    def parts(self, sites: GaussianSites) -> Iterator[tuple[Index, Matrix]]:
         """Places in the (n, n) precision of the scores, and (E, ...) what the sites add there."""
         yield from super().parts(sites)
         n = self.roots.shape[1]
@@ -310,7 +319,7 @@ class SetDesignStack(DesignStack):
             sums += [log_p, to_lapse]
             shift += self.added(one.members, slope + (new @ mean[:, :, :, None])[..., 0])
             blocks.append(new)
-        best = Sites(pairs.sites.precision, shift, tuple(blocks))
+        best = GaussianSites(pairs.sites.precision, shift, tuple(blocks))
         return pairs._replace(value=sums[0], to_lapse=sums[1], sites=best)
 
     def _of_answers(self, mean: Matrix, spread: Matrix, group: Choices | BandRatings) -> tuple[Matrix, ...]:

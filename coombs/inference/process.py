@@ -20,8 +20,8 @@ from coombs.data.answer_chance import HEAD_START, HEAD_START_WIDTH
 from coombs.inference.kernel import features_of
 from coombs.inference.questions_left_out import left_out_each
 from coombs.inference.set_design import SetDesign, design_of
-from coombs.inference.settling import settle, settle_each
-from coombs.inference.variational import Settled, Sites
+from coombs.inference.variational import GaussianSites, VariationalFit
+from coombs.inference.variational_fit import variational_fit, variational_fits
 from coombs.programs.program import Status
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Process:
         alone = math.exp(2 * place[ALONE]) / d * np.exp(-q[:, None, None] * self._squares / 2)
         return linear, together, alone
 
-    def bound(self, u: Vector, start: Sites | None) -> tuple[float, Vector, Settled]:
+    def bound(self, u: Vector, start: GaussianSites | None) -> tuple[float, Vector, VariationalFit]:
         """The bound and its slope along u.
 
         At the best sites the bound depends on a size only through the covariance K: along dK it changes by
@@ -121,7 +121,7 @@ class Process:
         summed = alone.sum(axis=0)
         root = root_of(linear + together + summed, math.exp(2 * place[EFFECT]))
         design = design_of(root, self.answers, self.head_start(place))
-        found = settle(design, float(expit(place[LAPSE])), start)
+        found = variational_fit(design, float(expit(place[LAPSE])), start)
         # Unknowns of anchors, which come last, are not of the items.
         n = len(root)
         b = solve_triangular(root, found.mean[:n], lower=True, trans=1, check_finite=False)
@@ -145,13 +145,15 @@ class Process:
             slope[-1] = found.to_head_start
         return found.bound, self.spread.T @ slope, found
 
-    def settle(self, u: Vector, start: Sites | None, tolerance: float | None = None) -> Settled:
+    def variational_fit(
+        self, u: Vector, start: GaussianSites | None, tolerance: float | None = None
+    ) -> VariationalFit:
         """The best Gaussian at one point u."""
-        return self.settle_each([u], start, tolerance)[0]
+        return self.variational_fits([u], start, tolerance)[0]
 
-    def settle_each(
-        self, points: list[Vector], start: Sites | None, tolerance: float | None = None
-    ) -> list[Settled]:
+    def variational_fits(
+        self, points: list[Vector], start: GaussianSites | None, tolerance: float | None = None
+    ) -> list[VariationalFit]:
         """The best Gaussian at each point u."""
         designs, lapses = [], []
         for place in map(self.place, points):
@@ -159,7 +161,7 @@ class Process:
             root = root_of(linear + together + alone.sum(axis=0), math.exp(2 * place[EFFECT]))
             designs.append(design_of(root, self.answers, self.head_start(place)))
             lapses.append(float(expit(place[LAPSE])))
-        return settle_each(designs, lapses, start, tolerance)
+        return variational_fits(designs, lapses, start, tolerance)
 
     def head_start(self, place: Vector) -> float:
         """That ties come from."""
@@ -170,7 +172,7 @@ class Process:
         # Asking questions goes without it, and starts sooner.
         from scipy.optimize import minimize
 
-        last: list[Settled] = []
+        last: list[VariationalFit] = []
 
         def objective(u: Vector) -> tuple[float, Vector]:
             value, slope, found = self.bound(u, last[0].sites if last else None)
@@ -184,7 +186,7 @@ class Process:
         start = np.zeros(len(limits)) if start is None else start
         found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options, bounds=limits)
         status = Status.MAX_ITERATIONS if found.status == 1 else Status.CONVERGED
-        at, covariance = self.settle(found.x, last[0].sites), _covariance(found.hess_inv)
+        at, covariance = self.variational_fit(found.x, last[0].sites), _covariance(found.hess_inv)
         return Best(self, found.x, covariance, at, status, int(found.nfev))
 
 
@@ -237,12 +239,12 @@ class Best:
     process: Process
     u: Vector
     covariance: Matrix
-    at: Settled
+    at: VariationalFit
     status: Status
     n_iter: int
 
     @cached_property
-    def _around(self) -> tuple[Vector, list[Settled]]:
+    def _around(self) -> tuple[Vector, list[VariationalFit]]:
         """log weights of some points about the best, for integrals over all, and the posteriors there.
 
         Importance sampling from a Gaussian with about the curvature at the best, by a fixed set of points.
@@ -253,12 +255,12 @@ class Best:
         normal = np.concatenate([half, -half])
         # The symmetric root, which does not depend on the eigenvectors' signs or on their choice.
         points = self.u + ((normal @ vectors) * np.sqrt(values)) @ vectors.T
-        # What is left out of sites that are not quite settled is off by more where they are matrices.
+        # What is left out of sites that are have not quite converged is off by more where they are matrices.
         tolerance = ROUGHLY / 10 if isinstance(self.at.design, SetDesign) else ROUGHLY
-        settled = self.process.settle_each(list(points), self.at.sites, tolerance)
-        bounds = np.array([one.bound for one in settled])
+        fits = self.process.variational_fits(list(points), self.at.sites, tolerance)
+        bounds = np.array([one.bound for one in fits])
         logs = bounds - (points**2).sum(axis=1) / 2 + (normal**2).sum(axis=1) / 2
-        return logs + float(np.log(values).sum()) / 2 - math.log(len(points)), settled
+        return logs + float(np.log(values).sum()) / 2 - math.log(len(points)), fits
 
     @property
     def room(self) -> float:
@@ -276,12 +278,12 @@ class Best:
         With sizes and relevances known, a pair's own sites are taken out of the Gaussian. As they are
         not, a point counts by its weight over the probability that it gives to what is left out.
         """
-        logs, settled = self._around
+        logs, fits = self._around
         if isinstance(self.at.design, SetDesign):
             # Each takes longer, and a few say nearly the same; of each its mirror image as well.
-            some = np.concatenate([np.arange(SOME_POINTS) + i for i in (0, len(settled) // 2)])
-            logs, settled = logs[some], [settled[i] for i in some]
-        each = left_out_each(settled)
+            some = np.concatenate([np.arange(SOME_POINTS) + i for i in (0, len(fits) // 2)])
+            logs, fits = logs[some], [fits[i] for i in some]
+        each = left_out_each(fits)
         probabilities = np.array([one for one, _ in each])
         weights = logs[:, None] - np.array([of_pair for _, of_pair in each])
         weights = np.exp(weights - weights.max(axis=0))

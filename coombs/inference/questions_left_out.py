@@ -12,19 +12,19 @@ from scipy.linalg import solve_triangular
 from coombs.data.rival_sets import BandRatings
 from coombs.inference.band_moments import TO_HALF, expect_group
 from coombs.inference.set_design import SetDesign, covariances, mended, positive
-from coombs.inference.variational import Settled, without_pairs
+from coombs.inference.variational import VariationalFit, without_pairs
 
 if TYPE_CHECKING:
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.data.rival_sets import Choices
 
 
-def left_out(found: Settled) -> tuple[Vector, Vector]:
+def left_out(found: VariationalFit) -> tuple[Vector, Vector]:
     """Of each row held out: its probability without its question's sites, and the log of all of those."""
     return left_out_each([found])[0]
 
 
-def left_out_each(found: list[Settled]) -> list[tuple[Vector, Vector]]:
+def left_out_each(found: list[VariationalFit]) -> list[tuple[Vector, Vector]]:
     """The same of several posteriors given the same answers."""
     designs = [one.design for one in found if isinstance(one.design, SetDesign)]
     if not designs:
@@ -46,7 +46,7 @@ class _Questions:
     of arrays is that of the posteriors.
     """
 
-    found: tuple[Settled, ...]
+    found: tuple[VariationalFit, ...]
     designs: tuple[SetDesign, ...]
 
     @cached_property

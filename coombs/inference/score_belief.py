@@ -17,9 +17,9 @@ from coombs.blas import serial
 from coombs.data.tables import NO_LEVELS, Levels
 from coombs.inference.belief import Belief
 from coombs.inference.set_design import design_of
-from coombs.inference.settling import settle
 from coombs.inference.target import EFFECT_SIZE_ALONE, EFFECT_WIDTH
-from coombs.inference.variational import Settled
+from coombs.inference.variational import VariationalFit
+from coombs.inference.variational_fit import variational_fit
 
 if TYPE_CHECKING:
     from coombs.data.directions import Directions
@@ -76,11 +76,11 @@ class ScoreBelief(Belief):
             return self.prior(self.items, self.metric, self.lapse, rng)
         answers = self.answers
         lapse, eye = LAPSE if self.lapse is None else self.lapse, np.eye(len(answers.items))
-        found: list[Settled] = []
+        found: list[VariationalFit] = []
         with serial(0):
             for size in SIZES:
                 start = found[-1].sites if found else None
-                found.append(settle(design_of(math.exp(size) * eye, answers), lapse, start, ROUGHLY))
+                found.append(variational_fit(design_of(math.exp(size) * eye, answers), lapse, start, ROUGHLY))
         log_prior = -(((SIZES - EFFECT_SIZE_ALONE) / EFFECT_WIDTH) ** 2) / 2
         log_weights = np.array([one.bound for one in found]) + log_prior
         shares = np.exp(log_weights - log_weights.max())

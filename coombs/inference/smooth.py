@@ -24,8 +24,8 @@ from coombs.inference.obeying import obeying
 from coombs.inference.process import ALONE, EFFECT, LAPSE, LINEAR, TOGETHER, Process, head_start_at, root_of
 from coombs.inference.questions_left_out import left_out
 from coombs.inference.set_design import SetDesign, design_of, with_anchors
-from coombs.inference.settling import settle
-from coombs.inference.variational import Design, Settled, Sites, squared_lengths
+from coombs.inference.variational import Design, GaussianSites, VariationalFit, squared_lengths
+from coombs.inference.variational_fit import variational_fit
 from coombs.programs.program import Status
 
 if TYPE_CHECKING:
@@ -243,8 +243,8 @@ class Smooth:
 
 
 def posterior_at(
-    place: Vector, answers: Answers, sites: Sites | None, exact: bool = True
-) -> tuple[Bumps, GaussianScores, Settled]:
+    place: Vector, answers: Answers, sites: GaussianSites | None, exact: bool = True
+) -> tuple[Bumps, GaussianScores, VariationalFit]:
     """The posterior with known sizes and relevances; if not `exact`, by support points without effects."""
     n, d = answers.items.shape
     support = answers.items
@@ -265,7 +265,7 @@ def posterior_at(
         whole = replace(kernel, support=answers.items)(answers.items)
         root = root_of(whole + size**2 * (answers.items @ answers.items.T), effect**2)
     design = design_of(features if root is None else root, answers, head_start_at(place, answers))
-    found = settle(design, float(expit(place[LAPSE])), sites)
+    found = variational_fit(design, float(expit(place[LAPSE])), sites)
     posterior = GaussianScores(found.mean, found.lower, features, root, d, size, effect, found.lapse)
     return basis, posterior, found
 
@@ -291,7 +291,7 @@ def infer_smooth(answers: Answers, *, lapse: float | None = None, effects: bool 
     return Smooth(answers, basis, posterior, effects, left, *ended).among_obeying()
 
 
-def _left_out(found: Settled, rows: Index, answers: Answers, basis: Bumps, size: float) -> Vector:
+def _left_out(found: VariationalFit, rows: Index, answers: Answers, basis: Bumps, size: float) -> Vector:
     """The probability of each tested row, as predicted from answers about something else."""
     if not isinstance(found.design, SetDesign):
         whole, here = found, found.expectation
@@ -319,7 +319,9 @@ def _left_out(found: Settled, rows: Index, answers: Answers, basis: Bumps, size:
     return p
 
 
-def _of_all(found: Settled, rows: Index, answers: Answers, basis: Bumps, size: float) -> Settled:
+def _of_all(
+    found: VariationalFit, rows: Index, answers: Answers, basis: Bumps, size: float
+) -> VariationalFit:
     """What was learned from some rows of the answers, as it is of all: those not used have empty sites."""
     (winners, losers), (precision, shift) = answers.ends, np.zeros((2, len(answers.winners)))
     precision[rows], shift[rows] = found.sites[:2]
@@ -338,7 +340,7 @@ def _of_all(found: Settled, rows: Index, answers: Answers, basis: Bumps, size: f
     margin = scores[losers] - scores[winners]
     here = found.expectation._replace(margin=margin, variance=variance)
     empty = Design(np.zeros((0, 0)), answers, found.design.head_start)
-    return found._replace(expectation=here, sites=Sites(precision, shift), design=empty)
+    return found._replace(expectation=here, sites=GaussianSites(precision, shift), design=empty)
 
 
 def _some(answers: Answers) -> Answers:

@@ -2,7 +2,7 @@
 
 An answer is about one margin, so its expectations are integrals in one dimension, and the best Gaussian
 has one site (precision and shift) an answer (Opper and Archambeau, 2009). The score of a set of rivals is
-taken to second order about its members' mean: see set_design.py. How sites are found is in settling.py.
+taken to second order about its members' mean: see set_design.py. Sites are found in variational_fit.py.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BLOCK = 20_000
 """Answers that are predicted at once."""
 
 
-class Sites(NamedTuple):
+class GaussianSites(NamedTuple):
     """What each answer says of its margin: a Gaussian of this precision, and precision times place.
 
     Where answers are about more than two things, the precisions are those of the others, `shift` is along the
@@ -42,9 +42,11 @@ class Sites(NamedTuple):
     blocks: tuple[Matrix, ...] = ()
     near: Vector | None = None
 
-    def only(self, chosen: Any) -> Sites:
+    def only(self, chosen: Any) -> GaussianSites:
         """Those of one, or of some, of several designs."""
-        return Sites(self.precision[chosen], self.shift[chosen], tuple(part[chosen] for part in self.blocks))
+        return GaussianSites(
+            self.precision[chosen], self.shift[chosen], tuple(part[chosen] for part in self.blocks)
+        )
 
 
 class Expectation(NamedTuple):
@@ -56,7 +58,7 @@ class Expectation(NamedTuple):
 
     value: float
     to_lapse: float
-    sites: Sites
+    sites: GaussianSites
     margin: Vector
     variance: Vector
     slope: Vector
@@ -107,13 +109,13 @@ def squared_lengths(lower: Matrix, rows: Matrix) -> Vector:
     return result
 
 
-class Settled(NamedTuple):
+class VariationalFit(NamedTuple):
     """The best Gaussian for some sizes and relevances: its sites, precision and mean; the bound there."""
 
     bound: float
     lower: Matrix
     mean: Vector
-    sites: Sites
+    sites: GaussianSites
     lapse: float
     expectation: Expectation
     design: Design
@@ -184,7 +186,7 @@ def mean_probability(margin: Vector, variance: Vector, lapse: float, chance: Vec
     return result
 
 
-def without_pairs(found: Settled) -> tuple[Vector, Vector]:
+def without_pairs(found: VariationalFit) -> tuple[Vector, Vector]:
     """Of each row held out: its probability without the sites of its pair, and the log one of its answers.
 
     A row that is no answer is about the same pair as one.

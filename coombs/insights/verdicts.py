@@ -89,7 +89,7 @@ AGREES = {DROP: LESS, LEVELS_BELOW: LESS, RISE: MORE, LEVELS_ABOVE: MORE}
 """The verdict that a shape agrees with; two peaks agree with none."""
 
 
-class Judgement(NamedTuple):
+class ColumnFindings(NamedTuple):
     """What is wanted of each column, the shapes along single ones, and what levels are worth."""
 
     verdicts: tuple[FeatureVerdict, ...]
@@ -104,7 +104,7 @@ def fitted_features(est: PairEstimator, items: ItemTable | None = None) -> tuple
     return tuple(range_of(one, matrix, bool(varies[one.block[0]])) for one in table_columns(est.model_))
 
 
-def judged(est: PairEstimator, level: float, items: ItemTable | None = None) -> Judgement:
+def judged(est: PairEstimator, level: float, items: ItemTable | None = None) -> ColumnFindings:
     """The verdict on each column, the shapes of the taste that no ideal has, and what levels are worth.
 
     `items` are looked at where the estimator does not know those that were compared.
@@ -113,7 +113,7 @@ def judged(est: PairEstimator, level: float, items: ItemTable | None = None) -> 
     if isinstance(est, TasteEstimator) and est.kind_ == "items":
         # No feature varies.
         none = (FeatureVerdict(one.name, None, None, None, 0.0, CONSTANT) for one in features)
-        return Judgement(tuple(none))
+        return ColumnFindings(tuple(none))
     weights, ends = importance(est, table.matrix, level)
     is_small = (weights if ends is None else ends[:, 1]) < SMALL_WEIGHT
     columns = table_columns(est.model_)
@@ -128,14 +128,14 @@ def judged(est: PairEstimator, level: float, items: ItemTable | None = None) -> 
             levels += scores if verdicts[k].verdict == BY_LEVEL else ()
     if has_pattern(est) is False:
         none = (FeatureVerdict(one.feature, None, None, None, one.share, NOT_KNOWN) for one in verdicts)
-        return Judgement(tuple(none))
+        return ColumnFindings(tuple(none))
     verdicts = with_declared(est, _with_leanings(est, columns, verdicts))
     if not is_averaged(est):
-        return Judgement(tuple(map(_with_best, features, verdicts)), (), tuple(levels))
+        return ColumnFindings(tuple(map(_with_best, features, verdicts)), (), tuple(levels))
     curves = {curve.feature: curve for curve in taste_curves_data(est, items=table)}
     shapes = {shape.feature: shape for shape in shapes_of(est, tuple(curves.values()))}
     agreed = (_agreed(one, curves.get(one.feature), shapes.get(one.feature)) for one in verdicts)
-    return Judgement(tuple(map(_with_best, features, agreed)), tuple(shapes.values()), tuple(levels))
+    return ColumnFindings(tuple(map(_with_best, features, agreed)), tuple(shapes.values()), tuple(levels))
 
 
 def _of_numbers(

@@ -52,7 +52,7 @@ class Step(NamedTuple):
     cones: tuple[tuple[Array, Array], ...]
 
 
-class Targets(NamedTuple):
+class SharedTargets(NamedTuple):
     """What a step should add to slacks, and to scaled primal plus dual points."""
 
     shift: Matrix
@@ -64,7 +64,7 @@ def solve(program: SharedProgram, tol: float = 1e-8, max_iter: int = 100) -> Sha
     """Minimise the program to a certified relative gap of `tol`, or say how it ended instead."""
     # Matrices of single people are small: threads of BLAS would only get in each other's way.
     with serial(0):
-        state = _State(program)
+        state = _SharedState(program)
         state.least_mu = LEAST * tol * program.scale(0.0) / max(1, state.rows.size)
         status, n_iter = _follow(state, tol, max_iter)
         gap = state.gap()
@@ -79,7 +79,7 @@ def solve(program: SharedProgram, tol: float = 1e-8, max_iter: int = 100) -> Sha
     )
 
 
-def _follow(state: _State, tol: float, max_iter: int) -> tuple[Status, int]:
+def _follow(state: _SharedState, tol: float, max_iter: int) -> tuple[Status, int]:
     """Follow the central path until the gap is small: scale, predict, centre, correct, step."""
     for n_iter in range(max_iter):
         if state.nearly_complementary(tol) and state.gap() <= tol:
@@ -99,7 +99,7 @@ def _follow(state: _State, tol: float, max_iter: int) -> tuple[Status, int]:
     return Status.MAX_ITERATIONS, max_iter
 
 
-class _State:
+class _SharedState:
     """The iterate, its scaling and its factored Newton system."""
 
     def __init__(self, program: SharedProgram) -> None:
@@ -181,11 +181,11 @@ class _State:
             one.add_adjoint(z, to)
         return to
 
-    def affine_targets(self) -> Targets:
+    def affine_targets(self) -> SharedTargets:
         """Aim at zero products."""
-        return Targets(-self.slack, tuple(-scaling.lam() for scaling in self.scalings))
+        return SharedTargets(-self.slack, tuple(-scaling.lam() for scaling in self.scalings))
 
-    def corrected_targets(self, affine: Step, sigma: float) -> Targets:
+    def corrected_targets(self, affine: Step, sigma: float) -> SharedTargets:
         """Aim at sigma mu, less the affine step's second-order term."""
         aim = max(sigma * self.mu, self.least_mu, BALANCE * self.decrement / self.degree)
         n = self.n_rows
@@ -193,9 +193,9 @@ class _State:
         cones = tuple(
             scaling.corrected(aim, *parts) for scaling, parts in zip(self.scalings, affine.cones, strict=True)
         )
-        return Targets(shift, cones)
+        return SharedTargets(shift, cones)
 
-    def direction(self, targets: Targets, refinements: int) -> Step:
+    def direction(self, targets: SharedTargets, refinements: int) -> Step:
         """The Newton direction: da = -h (de + k), dz = target - ds in scaled coordinates."""
         program = self.program
         k = -(self.signs @ targets.shift) if self.n_rows else np.zeros(len(self.margins))
@@ -209,7 +209,7 @@ class _State:
             step = self._answered(step.x.plus(self.system.solve(self._unmended(step))), k, targets)
         return step
 
-    def _answered(self, dx: Unknowns, k: Vector, targets: Targets) -> Step:
+    def _answered(self, dx: Unknowns, k: Vector, targets: SharedTargets) -> Step:
         """What prices and dual points do where the unknowns do dx."""
         margins = self.program.margin_steps(dx)
         if not math.isfinite(margins @ margins):

@@ -194,8 +194,8 @@ class SharedProgram:
         return self._own_map.T.tocsr()
 
     @cached_property
-    def _blocks(self) -> _Blocks:
-        return _Blocks.of(self.own, self.shared, self.people)
+    def _blocks(self) -> _UnknownBlocks:
+        return _UnknownBlocks.of(self.own, self.shared, self.people)
 
     def value(self, x: Unknowns) -> float:
         """The objective, from its definition."""
@@ -217,7 +217,7 @@ class SharedProgram:
 
 
 @dataclass(frozen=True)
-class _Blocks:
+class _UnknownBlocks:
     """Everybody's answers in blocks of equal length, the last of a person filled up with zeros."""
 
     own: Array
@@ -230,7 +230,7 @@ class _Blocks:
     """Of each answer in the blocks, None where they are full."""
 
     @classmethod
-    def of(cls, own: Matrix, shared: Matrix, people: Index) -> _Blocks:
+    def of(cls, own: Matrix, shared: Matrix, people: Index) -> _UnknownBlocks:
         named, counts = np.unique(people, return_counts=True)
         length = int(np.ceil(len(people) / len(named)))
         n_blocks = -(-counts // length)

@@ -180,7 +180,7 @@ def test_the_gaussian_is_that_of_weighted_draws_of_the_prior(shape: str) -> None
     answers = answers_of(data)
     process = Process(answers, lapse=0.02)
     found, place = (
-        process.settle(np.zeros(len(process.centre)), None),
+        process.variational_fit(np.zeros(len(process.centre)), None),
         process.place(np.zeros(len(process.centre))),
     )
     root = found.design.root
@@ -211,7 +211,7 @@ def test_what_is_left_out_is_predicted_as_by_a_fit_without_it(shape: str) -> Non
     answers = answers_of(person(1, shape, count=6))
     process = Process(answers, lapse=0.02)
     u = np.zeros(len(process.centre))
-    found = process.settle(u, None, 1e-7)
+    found = process.variational_fit(u, None, 1e-7)
     p, _ = left_out(found)
     held = answers.held_out
     for question in np.unique(held.questions)[:4]:
@@ -219,7 +219,7 @@ def test_what_is_left_out_is_predicted_as_by_a_fit_without_it(shape: str) -> Non
         if not kept.any():
             continue
         fewer = replace(answers, weights=kept + 1e-12)
-        refit = Process(fewer, lapse=0.02).settle(u, None, 1e-7)
+        refit = Process(fewer, lapse=0.02).variational_fit(u, None, 1e-7)
         design = refit.design
         half = np.linalg.solve(refit.lower, design.root.T)
         normal = np.random.default_rng(0).standard_normal((20_000, len(half)))

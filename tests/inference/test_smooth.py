@@ -22,7 +22,7 @@ from coombs.data.answers import Answers
 from coombs.data.scaling import Scaler
 from coombs.data.tables import FloatArray, InputError
 from coombs.inference import process as of_process
-from coombs.inference import settling, smooth, variational
+from coombs.inference import smooth, variational, variational_fit
 from coombs.inference.kernel import Bumps, Kernel
 from coombs.inference.process import Process
 from coombs.inference.smooth import infer_smooth
@@ -37,8 +37,8 @@ laws = settings(max_examples=4, deadline=None)
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sites so exact that differences of the bound mean something."""
-    monkeypatch.setattr(settling, "SETTLED", 1e-12)
-    monkeypatch.setattr(settling, "MOST_PASSES", 2_000)
+    monkeypatch.setattr(variational_fit, "TOLERANCE", 1e-12)
+    monkeypatch.setattr(variational_fit, "MOST_PASSES", 2_000)
 
 
 def few_answers(seed: int = 0, n: int = 5, d: int = 2, count: int = 9) -> Answers:
@@ -96,7 +96,7 @@ def test_the_learned_place_is_a_maximum() -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
         u = best.u + 0.5 * rng.standard_normal(len(best.u))
-        assert best.process.settle(u, None).bound - u @ u / 2 < middle + 0.01
+        assert best.process.variational_fit(u, None).bound - u @ u / 2 < middle + 0.01
 
 
 # ------------------------------------------------------------------------------------- the kernel
@@ -239,7 +239,7 @@ def test_the_posterior_is_that_of_weighted_draws_of_the_prior(seed: int) -> None
     answers, rng = few_answers(seed), np.random.default_rng(seed)
     process = Process(answers)
     u = 0.5 * rng.standard_normal(len(process.centre))
-    found, place = process.settle(u, None), process.place(u)
+    found, place = process.variational_fit(u, None), process.place(u)
     linear, together, alone = process.covariances(place)
     effect = math.exp(2 * place[of_process.EFFECT]) * np.eye(5)
     root = np.linalg.cholesky(linear + together + alone.sum(axis=0) + effect)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import softmax
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.data.tables import Levels
+    from coombs.inference.people.population_fit import PopulationFit
 
 CAUTIONS = (1.0, 4.0)
 """How many times as many people as usual it may be worth that weights are alike and uncorrelated."""
@@ -54,10 +55,15 @@ NEGLIGIBLE = 0.02
 """A kind with less of the average is left out of it."""
 
 
+FitToAll: TypeAlias = "Callable[[Coordinates, PopulationFit], PopulationFit]"
+"""Takes a fit to a sample of people on to all."""
+
+
 class PeopleAnswers(NamedTuple):
     """Answers of everybody about scaled items: winners, losers, weights, and whose each is, from 0.
 
-    `covariates` are what else is known of people; None if nothing is.
+    `covariates` are what else is known of people; None if nothing is. `total` is how many answers there are,
+    if these are of a sample of people.
     """
 
     items: Matrix
@@ -68,6 +74,7 @@ class PeopleAnswers(NamedTuple):
     people: Index
     n_people: int
     covariates: Covariates | None = None
+    total: int = 0
 
     def only(self, people: Index) -> PeopleAnswers:
         """Those of some people, numbered anew."""
@@ -76,7 +83,7 @@ class PeopleAnswers(NamedTuple):
         rows = np.flatnonzero(place[self.people] >= 0)
         kept = (self.winners[rows], self.losers[rows], self.weights[rows], place[self.people[rows]])
         about = None if self.covariates is None else self.covariates.of(people)
-        return PeopleAnswers(self.items, self.levels, *kept, len(people), about)
+        return PeopleAnswers(self.items, self.levels, *kept, len(people), about, self.total)
 
     def order(self) -> Index:
         """The people in an order that depends neither on that of the answers nor on that of the items."""
@@ -93,7 +100,7 @@ class PeopleAnswers(NamedTuple):
 
         Zero, for none, where people see hardly any item twice, which alone could tell; or are too many.
         """
-        if len(self.winners) > MOST_WITH_EFFECTS:
+        if max(len(self.winners), self.total) > MOST_WITH_EFFECTS:
             return 0.0
         n = len(self.items)
         ends = np.concatenate([self.people * n + self.winners, self.people * n + self.losers])
@@ -206,8 +213,12 @@ def learn_people(
     groups: int | str = 1,
     n_jobs: int = 1,
     advance: Callable[[], None] = lambda: None,
+    everybody: FitToAll | None = None,
 ) -> PeopleAverage:
-    """The average of these kinds, each with everybody's taste."""
+    """The average of these kinds, each with everybody's taste.
+
+    If these are a sample of people, `everybody` takes the fit of a kind on to all.
+    """
     told = NOTHING_TOLD
     if answers.covariates is not None and answers.n_people > 1:
         told = try_covariates(answers, Candidate(kinds[0], CAUTIONS[0]))
@@ -230,7 +241,8 @@ def learn_people(
         fit = fit_population(phi, blocks, start, n_jobs=n_jobs)
         # Groups are those of the kind with the most weight; kinds with far less hardly change by having them.
         is_grouped = weight >= WITH_GROUPS * main
-        parts.append(Tastes(coordinates, with_groups(fit, phi, groups, n_jobs) if is_grouped else fit))
+        fit = with_groups(fit, phi, groups, n_jobs) if is_grouped else fit
+        parts.append(Tastes(coordinates, fit if everybody is None else everybody(coordinates, fit)))
         advance()
     return PeopleAverage(tuple(parts), weights, trial, told)
 

@@ -41,7 +41,9 @@ BETWEEN_PASSES = 1
 FEW_PEOPLE = 250
 """People, at least, from whom the population is learned first,"""
 SAMPLE_SHARE = 8
-"""where all are more than twice as many: one of so many."""
+"""where all are more than twice as many: one of so many,"""
+MOST_SAMPLED = 20_000
+"""and no more than this: their means and deviations are known to a hundredth."""
 
 
 class PopulationStatus(StrEnum):
@@ -50,6 +52,7 @@ class PopulationStatus(StrEnum):
     CONVERGED = "converged"
     MAX_ITERATIONS = "max_iterations"
     NUMERICAL_ERROR = "numerical_error"
+    CLUSTER_LOST = "cluster_lost"
 
 
 class View(NamedTuple):
@@ -201,27 +204,56 @@ def _fit(
 ) -> PopulationFit:
     """The same, from where a fit to some of many people ends; `over` maps over blocks."""
     prior, n = start, sum(len(block.people) for block in blocks)
-    some = max(FEW_PEOPLE, n // SAMPLE_SHARE)
+    some = min(max(FEW_PEOPLE, n // SAMPLE_SHARE), MOST_SAMPLED)
     if n > 2 * some:
         prior = _fit(coordinates, some_people(blocks, some), start, over, tolerance, max_iter).prior
-    least = float(np.clip(PRECISION / np.sqrt(n), FINEST, COARSEST)) if tolerance is None else tolerance
     sites = tuple(tuple(Sites.empty(block) for _ in prior.shares) for block in blocks)
-    accelerated, status, count, before = Anderson(), PopulationStatus.MAX_ITERATIONS, 0, FIRST_PASSES
-    while status == PopulationStatus.MAX_ITERATIONS:
-        view, count = View.of(prior, coordinates), count + 1
-        run = partial(pass_over, prior=prior, view=view, before=before)
+    members: tuple[Matrix, ...] = ()
+
+    def everybody(prior: PopulationPrior, before: int) -> Sums:
+        """One pass over all blocks."""
+        nonlocal sites, members
+        run = partial(pass_over, prior=prior, view=View.of(prior, coordinates), before=before)
         found = list(over(run, blocks, sites))
-        sites, before = tuple(one.sites for one in found), BETWEEN_PASSES
-        sums = reduce(Sums.plus, (one.sums for one in found))
+        sites, members = tuple(one.sites for one in found), tuple(one.members for one in found)
+        return reduce(Sums.plus, (one.sums for one in found))
+
+    ended = passes(prior, everybody, n, tolerance, max_iter)
+    return PopulationFit(blocks, ended.prior, sites, members, ended.sums, ended.status, ended.n_iter)
+
+
+class Ended(NamedTuple):
+    """The population of the last pass, what that pass gave, how the passes ended, and how many there were."""
+
+    prior: PopulationPrior
+    sums: Sums
+    status: PopulationStatus
+    n_iter: int
+
+
+def passes(
+    prior: PopulationPrior,
+    everybody: Callable[[PopulationPrior, int], Sums],
+    n_people: int,
+    tolerance: float | None = None,
+    max_iter: int = MOST_PASSES,
+) -> Ended:
+    """Passes over everybody until nothing changes, wherever people are.
+
+    `everybody` runs one with a population, after some in which only the sites change.
+    """
+    least = (
+        float(np.clip(PRECISION / np.sqrt(n_people), FINEST, COARSEST)) if tolerance is None else tolerance
+    )
+    accelerated, count, before = Anderson(), 0, FIRST_PASSES
+    while True:
+        sums, count, before = everybody(prior, before), count + 1, BETWEEN_PASSES
         new = prior.maximised(sums)
         residual = prior.change(new)
         if not np.isfinite(residual):
-            status = PopulationStatus.NUMERICAL_ERROR
-        elif residual < least:
-            status = PopulationStatus.CONVERGED
-        elif count >= max_iter:
-            break
-        else:
-            prior = new.at(accelerated.next(prior.vector(), new.vector()))
-    members = tuple(one.members for one in found)
-    return PopulationFit(blocks, prior, sites, members, sums, status, count)
+            return Ended(prior, sums, PopulationStatus.NUMERICAL_ERROR, count)
+        if residual < least:
+            return Ended(prior, sums, PopulationStatus.CONVERGED, count)
+        if count >= max_iter:
+            return Ended(prior, sums, PopulationStatus.MAX_ITERATIONS, count)
+        prior = new.at(accelerated.next(prior.vector(), new.vector()))

@@ -83,7 +83,7 @@ def look_over(request: Request, number: str) -> Response:
 
 
 @router.post("/drafts/{number}", dependencies=[OWNER_ONLY])
-def settle(
+def submit_columns(
     request: Request,
     number: str,
     name: Annotated[str, Form()] = "",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from coombs import Comparisons
 from coombs.data.rival_sets import Choices
-from coombs.inference import settling
+from coombs.inference import variational_fit
 from coombs.inference.process import Process
 from coombs.inference.ranking_moments import expect_rankings
 from coombs.inference.set_design import covariances, expect_choices, mended
@@ -34,14 +34,14 @@ def answered(shape: str) -> Comparisons:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_designs_settled_together_are_those_settled_one_by_one(shape: str) -> None:
+def test_designs_fitted_together_are_those_fitted_one_by_one(shape: str) -> None:
     data = answered(shape)
     process = Process(data.collected(data.items))
     points = list(np.random.default_rng(1).normal(0, 0.7, (5, len(process.centre))))
-    start = process.settle(np.zeros(len(process.centre)), None).sites
-    together = process.settle_each(points, start, 1e-3)
+    start = process.variational_fit(np.zeros(len(process.centre)), None).sites
+    together = process.variational_fits(points, start, 1e-3)
     for point, one in zip(points, together, strict=True):
-        alone = process.settle(point, start, 1e-3)
+        alone = process.variational_fit(point, start, 1e-3)
         assert one.bound == pytest.approx(alone.bound, abs=1e-9)
         assert one.mean == pytest.approx(alone.mean, abs=1e-7)
         assert one.lower == pytest.approx(alone.lower, abs=1e-7)
@@ -55,14 +55,14 @@ def test_a_longer_search_finds_no_lower_bound(shape: str) -> None:
     data = answered(shape)
     process = Process(data.collected(data.items))
     points = list(np.random.default_rng(2).normal(0, 1.0, (6, len(process.centre))))
-    rough, fine = (process.settle_each(points, None, tolerance) for tolerance in (1e-1, 1e-6))
+    rough, fine = (process.variational_fits(points, None, tolerance) for tolerance in (1e-1, 1e-6))
     assert all(one.bound <= other.bound for one, other in zip(rough, fine, strict=True))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_bound_s_slope_is_that_of_differences(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to how thresholds are taken as linear, and how expectations are integrated."""
-    monkeypatch.setattr(settling, "SETTLED", 1e-10)
+    monkeypatch.setattr(variational_fit, "TOLERANCE", 1e-10)
     data = answered(shape)
     process = Process(data.collected(data.items), lapse=1e-6)
     u = np.random.default_rng(3).normal(0, 0.5, len(process.centre))
