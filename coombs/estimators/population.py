@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from coombs.data import naming
 from coombs.data.by_person import answers_by_person
 from coombs.data.comparisons import Comparisons, InputError
-from coombs.data.new_items import table_for
 from coombs.data.scaling import Scaler, check_alike, check_largest
 from coombs.estimators.base import comparisons_of
 from coombs.estimators.ideal_point import IdealPoint
@@ -433,19 +432,3 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
 
         check_is_fitted(self)
         return explain_people(self) if self._alone is None else self._alone.explain()
-
-    def _items_of_fit(self) -> TableLike:
-        return self.item_table_
-
-    def _table(self, items: TableLike) -> ItemTable:
-        """These items, checked, their features in the order of the fit."""
-        data = self._data
-        names = None if data.feature_names is None else [str(name) for name in data.feature_names]
-        return table_for(items, names, data.n_features, data.encoding)
-
-    def _given(self, items: TableLike) -> TableLike:
-        """These items, or the fitted ones."""
-        check_is_fitted(self)
-        if items is None and self._is_described:
-            raise InputError("The fit was to pairs of feature vectors; give the items that are meant.")
-        return self.item_table_ if items is None else items
