@@ -137,9 +137,14 @@ class PopulationPeople:
         part = self._described
         if part is None:
             return np.full((count, self._data.n_features), np.nan)
-        coordinates = self._average.parts[part].coordinates
-        points = _ideals(coordinates, tastes[part].weights(count)[:, : coordinates.size])[1]
-        return self._scaler.point(points)
+        coordinates, average = self._average.parts[part].coordinates, self._average
+        # Of the same kind, also where people differ more or less.
+        alike = [k for k, one in enumerate(average.parts) if one.coordinates.kind == coordinates.kind]
+        shares = average.weights[alike].cumsum() / average.weights[alike].sum()
+        counts = np.diff(np.round(shares * count).astype(int), prepend=0)
+        drawn = [tastes[k].weights(int(number)) for k, number in zip(alike, counts, strict=True) if number]
+        weights = np.concatenate([one[:, : coordinates.size] for one in drawn])
+        return self._scaler.point(_ideals(coordinates, weights)[1])
 
     @property
     def _described(self) -> int | None:

@@ -15,6 +15,7 @@ from coombs.inference.people.groups import with_groups
 from coombs.inference.people.population_fit import fit_population
 from coombs.inference.people.population_prior import EFFECT_SIZE, PopulationPrior
 from coombs.inference.people.tastes import Seen, Taste, Tastes, people_left_out
+from coombs.inference.people.uncertain_sizes import SizedFit, with_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,12 +46,12 @@ FEWER_PASSES = 20
 """Passes there, at most."""
 TEMPERATURE = 2.0
 """By what differences of log evidence are divided: people are not independent draws of our model."""
-SEEN = 1.2
+SEEN = 1.4
 """Times that a person sees an item, on average, from which on it may have an effect of its own for them."""
 MOST_WITH_EFFECTS = 1_000_000
 """Answers up to which that is computed."""
 WITH_GROUPS = 0.3
-"""Share of the largest weight from which on groups are looked for in a kind."""
+"""Share of the largest weight from which on groups, and how much people differ, are looked for in a kind."""
 NEGLIGIBLE = 0.02
 """A kind with less of the average is left out of it."""
 
@@ -234,17 +235,24 @@ def learn_people(
         kept = weights >= NEGLIGIBLE * weights.max()
         tried = [one for one, is_kept in zip(tried, kept, strict=True) if is_kept]
         weights = weights[kept] / weights[kept].sum()
-    parts, blocks, main = [], answers.blocks(), float(weights.max())
+    parts: list[Tastes] = []
+    shares: list[float] = []
+    blocks, main = answers.blocks(), float(weights.max())
     for (kind, caution), weight in zip(tried, weights.tolist(), strict=True):
         coordinates, phi = _of_kind(answers, kind)
         start = answers.start(phi, coordinates.blocks, caution, answers.first_effect)
         fit = fit_population(phi, blocks, start, n_jobs=n_jobs)
-        # Groups are those of the kind with the most weight; kinds with far less hardly change by having them.
-        is_grouped = weight >= WITH_GROUPS * main
-        fit = with_groups(fit, phi, groups, n_jobs) if is_grouped else fit
-        parts.append(Tastes(coordinates, fit if everybody is None else everybody(coordinates, fit)))
+        # Groups are those of the kind with the most weight; kinds with far less hardly change the average.
+        is_main = weight >= WITH_GROUPS * main
+        fit = with_groups(fit, phi, groups, n_jobs) if is_main else fit
+        sized = [SizedFit(fit if everybody is None else everybody(coordinates, fit), 1.0)]
+        # A sample is taken of very many people only, who tell how much they differ.
+        if is_main and everybody is None:
+            sized = with_sizes(fit, phi)
+        parts += [Tastes(coordinates, one.fit) for one in sized]
+        shares += [weight * one.share for one in sized]
         advance()
-    return PeopleAverage(tuple(parts), weights, trial, told)
+    return PeopleAverage(tuple(parts), np.array(shares), trial, told)
 
 
 def candidates(answers: PeopleAnswers, kinds: tuple[str, ...]) -> list[Candidate]:
