@@ -59,6 +59,8 @@ def answers_by_person(data: Comparisons) -> PersonAnswers:
         whose.append(people[first + of[some]])
         first += len(part)
     winners, losers, weights = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    if not len(winners):
+        raise InputError("No answer says of two items which is better; at least one must.")
     return PersonAnswers(winners, losers, weights, np.concatenate(whose), names)
 
 

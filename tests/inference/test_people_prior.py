@@ -48,11 +48,11 @@ def test_few_answers_are_learned_from_as_many_are(metric: str, groups: int) -> N
     for part, seen in zip(population._average.parts, population._seen(population.item_table_), strict=True):
         quick, log_quick = part.kind_prior.given(winners, losers, weights, seen)
         general, log_general = part.kind_prior._given_many(winners, losers, weights, seen)
-        assert np.allclose(quick.means, general.means, atol=1e-5)
-        assert np.allclose(quick.covariances, general.covariances, atol=1e-5)
-        assert np.allclose(quick.members, general.members, atol=1e-5)
+        assert np.allclose(quick.means, general.means, atol=1e-3)
+        assert np.allclose(quick.covariances, general.covariances, atol=1e-3)
+        assert np.allclose(quick.members, general.members, atol=1e-3)
         assert quick.items.tolist() == general.items.tolist()
-        assert abs(log_quick - log_general) < 1e-5
+        assert abs(log_quick - log_general) < 1e-3
 
 
 @pytest.mark.parametrize("metric", ["none", "smooth"])

@@ -38,7 +38,7 @@ FIRST_PASSES = 3
 """Passes in which only the sites change, so that everybody's posterior is nearly there."""
 BETWEEN_PASSES = 1
 """The same before each change of the population: sites of one that is gone would hold the next one back."""
-FEW_PEOPLE = 250
+FEW_PEOPLE = 500
 """People, at least, from whom the population is learned first,"""
 SAMPLE_SHARE = 8
 """where all are more than twice as many: one of so many,"""

@@ -21,8 +21,8 @@ SHARED_WEIGHTS = 2.0
 """which is worth so many weights."""
 OWN_SIZE = 1.0
 """Prior centre of the deviation of what a block's own weights add to utilities, in logits,"""
-OWN_PEOPLE = 6.0
-"""which is worth so many people."""
+OWN_WEIGHTS = 2.0
+"""which is worth so many weights of one person each, known exactly."""
 SAME_PEOPLE = 12.0
 """As many people as it is worth that weights of one block vary alike."""
 UNCORRELATED = 2.0
@@ -184,7 +184,7 @@ class PopulationPrior:
         basis = root @ vectors
         moves = np.linalg.solve(basis, (means - self.means).T)
         inner = np.linalg.solve(basis, np.linalg.solve(basis, covariance).T)
-        kept = n / (n + self.caution * (OWN_PEOPLE + SAME_PEOPLE))
+        kept = n / (n + self.caution * SAME_PEOPLE)
         moves /= (1 - kept + kept * shares)[:, None]
         away = (inner - np.eye(len(root))) / (1 - kept + kept * np.outer(shares, shares))
         values, turned = np.linalg.eigh((away + away.T) / 2)
@@ -199,6 +199,18 @@ class PopulationPrior:
         """What a mean is measured in, so that it hardly depends on how much people differ."""
         return float(np.sqrt(1 + np.vdot(covariance, self.differences) / LOGISTIC_VARIANCE))
 
+    def resized(self, factor: float) -> PopulationPrior:
+        """With so many times the covariance, and means that then make the same answers as likely."""
+        root = self.root * np.sqrt(factor)
+        longer = self.mean_scale(root @ root.T) / self.mean_scale(self.covariance)
+        slopes = None if self.slopes is None else replace(self.slopes, gamma=self.slopes.gamma * longer)
+        return replace(self, means=self.means * longer, root=root, slopes=slopes)
+
+    def log_prior_of_size(self) -> float:
+        """Log density of the blocks' mean variances of what is own, up to a constant."""
+        sizes = np.bincount(self.blocks, (self.root**2).sum(axis=1)) / OWN_SIZE**2
+        return -float((np.log(sizes) ** 2).sum()) * OWN_WEIGHTS / 4
+
     def doubts(self, sums: Sums) -> Matrix:
         """(G, D, D) covariances of the means, given all answers: everybody tells as much as their own do."""
         inverse = np.linalg.inv(self.root)
@@ -212,9 +224,9 @@ class PopulationPrior:
         counts = np.bincount(self.blocks)
         of_block = np.bincount(self.blocks, variances) / counts
         # On a log scale: answers of few people hardly tell large variances from larger ones.
+        told = n * counts / (n * counts + OWN_WEIGHTS)
+        of_block = of_block**told * (OWN_SIZE**2 / counts) ** (1 - told)
         n = n / self.caution
-        kept = n / (n + OWN_PEOPLE)
-        of_block = of_block**kept * (OWN_SIZE**2 / counts) ** (1 - kept)
         kept = n / (n + SAME_PEOPLE)
         deviations = np.sqrt(variances**kept * of_block[self.blocks] ** (1 - kept))
         alike = np.sqrt(n / (n + UNCORRELATED * counts[self.blocks]))
