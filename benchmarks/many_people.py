@@ -1,6 +1,6 @@
 """`Population`: speed beside other hierarchical models, cost against people, coverage, groups, coin-tossers.
 
-    OPENBLAS_NUM_THREADS=1 python -m benchmarks.many_people [peers cost auto coverage groups coins]
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.many_people [peers cost auto coverage bias groups coins]
 
 Each part writes its table to build/many_people; benchmarks/many_people.md has those that are there. Times are
 CPU seconds of this process: what else the machine does changes them little. `peers` needs coombs[peers].
@@ -22,7 +22,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from benchmarks.many_people_simulated import Crowd, grouped_crowd, ideal_crowd, linear_crowd
+from benchmarks.many_people_simulated import (
+    Crowd,
+    cut_off_crowd,
+    grouped_crowd,
+    heavy_tailed_crowd,
+    ideal_crowd,
+    linear_crowd,
+    sized_crowd,
+    two_camps_crowd,
+    uneven_crowd,
+    weak_crowd,
+)
 from coombs import Population
 from coombs.estimators.person import Person
 from coombs.inference.people.answer_blocks import blocks_of
@@ -224,34 +235,41 @@ def held_by(population: Population, person: Person, utilities: Array, pairs: Ind
     return float(in_ranks.mean()), float(((low <= true) & (true <= high)).mean())
 
 
-COVERED: tuple[tuple[str, Callable[..., Crowd], int, str, int], ...] = (
-    ("linear, 4 features", linear_crowd, 30, "auto", 1000),
-    ("linear, 4 features", linear_crowd, 100, "auto", 1000),
-    ("ideal points, 3 features", ideal_crowd, 30, "auto", 1000),
-    ("ideal points, 3 features", ideal_crowd, 100, "auto", 1000),
-    ("linear, 4 features", linear_crowd, 10, "none", 5000),
-    ("linear, 4 features", linear_crowd, 30, "none", 1000),
+LINEAR, IDEAL = "linear, 4 features", "ideal points, 3 features"
+COVERED: tuple[tuple[str, Callable[..., Crowd], str, tuple[int, ...]], ...] = (
+    (LINEAR, linear_crowd, "none", (10, 30, 100)),
+    (LINEAR, linear_crowd, "diagonal", (10, 30)),
+    (LINEAR, linear_crowd, "auto", (10, 30, 100)),
+    (IDEAL, ideal_crowd, "diagonal", (10, 30, 100)),
+    (IDEAL, ideal_crowd, "auto", (10, 30, 100)),
+    ("half as strong, 4 features", weak_crowd, "none", (10, 30)),
+    ("1.7 times as strong, 4 features", sized_crowd, "none", (10, 30)),
+    ("heavy-tailed, 4 features", heavy_tailed_crowd, "none", (10, 30, 100)),
+    ("two camps, one group fitted, 4 features", two_camps_crowd, "none", (10, 30, 100)),
+    ("more and less consistent people, 4 features", uneven_crowd, "none", (10, 30, 100)),
+    ("cut-offs, 3 features", cut_off_crowd, "auto", (30, 100)),
 )
-"""Tastes, how they are made, people in the fit, `metric`, and the first seed."""
+"""Tastes, how they are made, `metric`, and people in the fit."""
+LOOKED_AT = 20
+"""People of each population whose intervals are looked at."""
 
 
-def coverage(populations: int = 12) -> list[str]:
+def coverage(populations: int = 8) -> list[str]:
     """Of people with 0, 5 and 20 answers; the first two were not in the fit."""
     lines = [
-        f"## What 90 % intervals hold ({populations} populations a row, 30 people looked at in each)",
+        f"## What 90 % intervals hold ({populations} populations a row, {LOOKED_AT} people in each)",
         "",
         f"Ranks of 40 items, and probabilities of {PAIRS} random choices; ± is a standard error over "
         f"populations. Those with 0 and 5 answers are not in the fit, those with {ANSWERS} are. Ranks are "
-        "whole numbers, so that their intervals hold more. With the kind given and few people, choice "
-        "probabilities are told too surely where tastes are stronger than was expected before any answer, "
-        "as they are here; ranks are not.",
+        "whole numbers, so that their intervals hold more.",
         "",
         "| tastes | `metric` | people | answers | ranks | choice probabilities |",
         "|---|---|---|---|---|---|",
     ]
-    for name, make, n_people, metric, seed in COVERED:
+    rows = [(name, make, metric, n) for name, make, metric, sizes in COVERED for n in sizes]
+    for name, make, metric, n_people in rows:
         d = int(name.split()[-2])
-        found = np.array([one_coverage(make, n_people, d, seed + k, metric) for k in range(populations)])
+        found = np.array([one_coverage(make, n_people, d, 5000 + k, metric) for k in range(populations)])
         mean, error = found.mean(axis=0), found.std(axis=0) / np.sqrt(populations)
         for answers, shares, errors in zip((0, 5, ANSWERS), mean, error, strict=True):
             cells = " | ".join(f"{share:.3f} ± {e:.3f}" for share, e in zip(shares, errors, strict=True))
@@ -263,11 +281,11 @@ def coverage(populations: int = 12) -> list[str]:
 def one_coverage(make: Callable[..., Crowd], n_people: int, d: int, seed: int, metric: str) -> Array:
     """(3, 2) of people with 0, 5 and 20 answers: shares of ranks and of choice probabilities held."""
     rng = np.random.default_rng(seed)
-    crowd = make(n_people + 30, d, rng)
+    crowd = make(n_people + LOOKED_AT, d, rng)
     population = fitted(crowd, np.repeat(np.arange(n_people), ANSWERS), rng, metric=metric)
     pairs = np.array([rng.choice(len(crowd.items), 2, replace=False) for _ in range(PAIRS)])
     shares = []
-    for k in range(30):
+    for k in range(LOOKED_AT):
         new = n_people + k
         told = population.person_from(*crowd.answers(np.full(5, new), rng))
         old = k % n_people
@@ -386,11 +404,46 @@ def coins(populations: int = 10, n_people: int = 300) -> list[str]:
     return lines
 
 
+def bias(populations: int = 10) -> list[str]:
+    """Of means and covariances, against those of the people themselves."""
+    lines = [
+        f"## Bias of what is learned of all: {ANSWERS} answers each, 8 features, {populations} populations",
+        "",
+        "Trace: of the covariance, by that of the people's true weights; mean: the learned one along the "
+        "true one, by its length; ± is a standard error. A lapse rate of 0.02 is what is expected before "
+        "any answer; where nobody ever lapses, whatever is taken for lapses makes tastes look stronger.",
+        "",
+        "| people | lapse rate | trace | mean | lapse rate learned |",
+        "|---|---|---|---|---|",
+    ]
+    for n_people, lapse in ((100, 0.0), (100, 0.02), (1000, 0.0), (1000, 0.02)):
+        rows = []
+        for k in range(populations):
+            rng = np.random.default_rng(700 + k)
+            crowd = linear_crowd(n_people, 8, rng, n_items=100)
+            people = np.repeat(np.arange(n_people), ANSWERS)
+            pairs, y = crowd.answers(people, rng)
+            y = np.where(rng.random(len(y)) < lapse / 2, -y, y)
+            population = Population(crowd.items, metric="none").fit(pairs, y, users=people)
+            mean, spread = mean_and_covariance(population)
+            true = crowd.weights.mean(axis=0)
+            trace = np.trace(spread) / np.trace(np.cov(crowd.weights, rowvar=False))
+            rows.append((trace, mean @ true / (true @ true), population.lapse_))
+        found = np.array(rows)
+        error = found.std(axis=0) / np.sqrt(populations)
+        trace, along, learned = found.mean(axis=0)
+        cells = f"{trace:.3f} ± {error[0]:.3f} | {along:.3f} ± {error[1]:.3f} | {learned:.4f}"
+        lines.append(f"| {n_people} | {lapse:g} | {cells} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
 PARTS: dict[str, Callable[[], list[str]]] = {
     "peers": peers,
     "cost": cost,
     "auto": auto,
     "coverage": coverage,
+    "bias": bias,
     "groups": groups,
     "coins": coins,
 }
