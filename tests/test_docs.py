@@ -78,7 +78,11 @@ def check_command(words: list[str], shown: str, capsys: pytest.CaptureFixture[st
         assert err == shown if refused else words_of(shown) <= words_of(out), f"{words} printed {out}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [README, *(pytest.param(page, marks=pytest.mark.slow) for page in PAGES[1:])],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 def test_examples_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

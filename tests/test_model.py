@@ -320,6 +320,7 @@ def with_findings() -> Any:
     return json.loads(replace(est.model_, n_people=1, findings=est.explain().findings()).to_json())
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400)
 @given(data=st.data())
 def test_a_damaged_model_is_refused_in_a_sentence_or_behaves(with_findings: Any, data: st.DataObject) -> None:

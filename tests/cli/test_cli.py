@@ -170,6 +170,7 @@ def test_fit_says_what_was_learned_and_writes_the_model(run: Run, shop: Path) ->
     assert kendall_tau_distance(model.distance(items), truth.distance(items)) < 0.15
 
 
+@pytest.mark.slow
 def test_fit_in_json_is_stable_and_agrees_with_rank(run: Run, taste: str) -> None:
     """The same line twice; the same order as of the saved model."""
     arguments = ("fit", "shop/items.csv", "shop/answers.csv", "--json")
@@ -209,6 +210,7 @@ def test_fit_compares_kinds_when_asked(run: Run, shop: Path) -> None:
     assert code == 0 and "(linear)" in out and "(Bradley-Terry)" in out and "not tried" not in out
 
 
+@pytest.mark.slow
 def test_fit_writes_a_report(run: Run, shop: Path) -> None:
     """With pictures, and says where."""
     pytest.importorskip("matplotlib")
@@ -232,6 +234,7 @@ def write_people() -> None:
     Path("answers.csv").write_text("user,left,right,winner,weight\n" + "\n".join(rows) + "\n")
 
 
+@pytest.mark.slow
 def test_answers_of_several_people_are_told_apart_when_asked(run: Run) -> None:
     """Together it says so; text columns of the items are passed over."""
     write_people()
@@ -269,6 +272,7 @@ def test_a_model_of_several_people_is_named_as_such_everywhere(run: Run) -> None
     assert "together" not in run("explain", "m.json")[1] + run("rank", "m.json", "items.csv")[1]
 
 
+@pytest.mark.slow
 def test_fit_reads_parquet(run: Run, shop: Path) -> None:
     """The same answers, the same model."""
     pandas = pytest.importorskip("pandas")
@@ -282,6 +286,7 @@ def test_fit_reads_parquet(run: Run, shop: Path) -> None:
     assert csv["ranking"] == parquet["ranking"]
 
 
+@pytest.mark.slow
 def test_answers_of_a_study_are_fitted(run: Run) -> None:
     """Export, then fit: skips are left out."""
     items = [[float(i), float(i % 3)] for i in range(8)]
@@ -597,6 +602,7 @@ def test_the_catalogue_ships_with_the_package() -> None:
     assert np.linalg.eigvalsh(TRUTH.metric).min() > 0
 
 
+@pytest.mark.slow
 def test_answers_that_a_study_chose_are_no_test(run: Run, tmp_path: Path) -> None:
     """An export says which questions were chosen; the fit then speaks as the study does."""
     rows = [f"{i},{i % 7},{(3 * i) % 11}" for i in range(12)]
@@ -627,6 +633,7 @@ def test_demo_learns_what_the_simulated_person_wants(run: Run) -> None:
     assert set(Path().iterdir()) == {Path("demo.html")}
 
 
+@pytest.mark.slow
 def test_demo_without_matplotlib_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the result, which needs no pictures."""
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)

@@ -98,6 +98,7 @@ def test_every_example_is_described_and_tested() -> None:
     assert [name for name in files if f"`{name}`" not in told] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ANSWERS)
 def test_fit_takes_every_file_and_says_what_it_recognised(
     file: str, folder: Path, capsys: pytest.CaptureFixture[str]

@@ -62,6 +62,7 @@ def test_people_tells_one_person_in_json(run: Run) -> None:
     assert told["name"] == "p3" and told["n_answers"] == 14 and len(told["ranking"]) == 5
 
 
+@pytest.mark.slow
 def test_groups_finds_two_camps(run: Run) -> None:
     code, out, _ = run("groups", "flats.csv", "answers.csv", "--metric", "none", "--json")
     found = json.loads(out)["groups"]

@@ -233,6 +233,7 @@ def test_the_order_of_rows_does_not_matter(cells: list[str], rng: random.Random)
     assert repr([found.cells[i] for i in order]) == repr(list(shuffled.cells))
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=6))
 def test_any_cells_become_numbers_dates_or_words_and_none_is_lost(cells: list[str]) -> None:
     found = read(*cells).cells

@@ -315,6 +315,7 @@ def test_feature_pairs_share_equal_items() -> None:
     assert data == Comparisons([[0.0, 1.0], [2.0, 0.5]], [[0, 1], [1, 0]], [-1, 0])
 
 
+@pytest.mark.slow
 def test_arrays_need_no_frame_library() -> None:
     """Where neither pandas nor polars is installed, arrays work as ever."""
     code = (

@@ -222,6 +222,7 @@ def test_scaled_levels_do_not_depend_on_their_names_or_on_the_rows(names: list[s
     assert scaled[1] == pytest.approx(scaled[0][rows], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_study_keeps_the_encoding() -> None:
     study = create_study(FLATS, storage="memory:", roles={"size": "log"})
     again = load_study(storage=study.storage)

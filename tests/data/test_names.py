@@ -253,6 +253,7 @@ def test_the_command_line_gives_names_out_as_a_file_has_them(
     assert found["users"] == [7]
 
 
+@pytest.mark.slow
 def test_the_api_gives_names_out_with_their_type() -> None:
     pytest.importorskip("fastapi")
     from fastapi.testclient import TestClient

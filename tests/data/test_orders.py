@@ -115,6 +115,7 @@ orders = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(orders, orders, st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5)), min_size=2), st.booleans())
 def test_answers_of_every_shape_come_back_from_a_table(

@@ -241,6 +241,7 @@ def test_the_truth_is_what_the_paper_learned() -> None:
 # The simulation
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.sampled_from(["unranked", "ranked"]))
 @settings(max_examples=10, deadline=None)
 def test_files_keep_to_their_ranges_and_steps(seed: int, kind: str) -> None:
@@ -280,6 +281,7 @@ def test_same_seed_same_applicants(kind: str) -> None:
     assert not same(one, make_admissions(kind, random_state=4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["unranked", "ranked"])
 def test_the_truth_ranks_candidates_as_the_tiers_do_up_to_noise(kind: str) -> None:
     """Always without noise, mostly with the default, less with more."""

@@ -83,6 +83,7 @@ def test_the_papers_estimators_tell_levels_apart_beside_a_number_in_any_unit(est
     assert est.rank(three).tolist() == [0, 1, 2]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=5)
 @given(st.permutations(list(WORTH)), st.integers(0, 10))
 def test_names_of_levels_and_the_order_of_rows_change_nothing(names: list[str], seed: int) -> None:
@@ -170,6 +171,7 @@ def test_partial_fit_goes_on_with_levels() -> None:
     assert est.partial_fit(PAIRS[140:]).score(PAIRS) > 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["auto", "none"])
 def test_a_saved_estimator_is_the_same(metric: str, tmp_path: Path) -> None:
     items = FLATS.copy()

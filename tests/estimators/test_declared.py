@@ -42,6 +42,7 @@ def wishing(flats: pd.DataFrame, answers: list[tuple[str, str]]) -> IdealPoint:
     return IdealPoint(flats, wishes=wishes).fit(answers)
 
 
+@pytest.mark.slow
 def test_the_fit_never_gets_worse_along_a_declared_direction(
     wishing: IdealPoint, flats: pd.DataFrame
 ) -> None:
@@ -82,6 +83,7 @@ def test_what_was_declared_is_said_and_the_ranking_has_no_item_outside(
     assert kept.wishes == told.wishes
 
 
+@pytest.mark.slow
 def test_a_saved_fit_keeps_its_wishes(wishing: IdealPoint, tmp_path: object) -> None:
     path = f"{tmp_path}/fit.json"
     wishing.save(path)
@@ -108,6 +110,7 @@ def test_wishes_that_cannot_be_get_a_sentence(
         IdealPoint(flats, wishes=wishes).fit(answers)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_many_answers_that_say_the_opposite_do_not_break_a_direction() -> None:
     rng = np.random.default_rng(0)
     items = rng.standard_normal((30, 2))
@@ -141,6 +144,7 @@ def test_questions_are_about_items_inside_the_limits() -> None:
     assert next_question(est, asked=[(0, 1), (0, 2), (2, 1)]) is None
 
 
+@pytest.mark.slow
 def test_report_without_a_pattern_says_what_was_declared():
     items = pd.DataFrame({"rent": [1.0, 2.0, 3.0, 4.0], "size": [2.0, 1.0, 4.0, 3.0]})
     est = IdealPoint(items, metric="none", wishes=["rent: less"]).fit([(0, 1)])

@@ -77,6 +77,7 @@ def test_alternating_starts_from_single_step_with_its_own_parameters() -> None:
     assert est.history_[0].objective == pytest.approx(start.objective_)
 
 
+@pytest.mark.slow
 def test_alternating_stops_without_a_truth() -> None:
     """By its own rule, and better than where it started, in the paper's intermediate regime."""
     first, last = [], []

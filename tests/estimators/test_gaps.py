@@ -85,6 +85,7 @@ def test_an_item_with_a_gap_is_in_more_doubt_than_the_same_with_the_cell_known()
     assert high - low > 10
 
 
+@pytest.mark.slow
 def test_answers_about_an_item_tell_what_its_gap_is_worth() -> None:
     pairs = answers()
     rng = np.random.default_rng(2)
@@ -143,6 +144,7 @@ def test_an_item_of_which_nothing_is_known_is_kept() -> None:
     assert "flat 0" in est.rank()
 
 
+@pytest.mark.slow
 def test_a_study_asks_about_items_with_gaps() -> None:
     study = create_study(flats(), storage="memory:")
     for _ in range(6):

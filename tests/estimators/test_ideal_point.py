@@ -309,6 +309,7 @@ def test_two_seeds_give_the_same_ranking_scores(d: int, p: int) -> None:
         assert np.sqrt(np.mean((one - two) ** 2)) < 0.03
 
 
+@pytest.mark.slow
 def test_the_order_of_answers_changes_nothing_at_all(truth: Preferences, fitted: IdealPoint) -> None:
     """They are collected before anything random happens."""
     order = np.random.default_rng(0).permutation(80)
@@ -398,6 +399,7 @@ def test_hard_case_gives_finite_numbers_with_item_effects(name: str) -> None:
     assert_finite(IdealPoint(items, item_effects=True).fit(pairs, y))
 
 
+@pytest.mark.slow
 @every_metric
 @pytest.mark.parametrize("d", [1, 3])
 def test_more_answers_than_are_sampled_give_finite_numbers(d: int, metric: str) -> None:
@@ -409,6 +411,7 @@ def test_more_answers_than_are_sampled_give_finite_numbers(d: int, metric: str) 
         assert_finite(est)
 
 
+@pytest.mark.slow
 def test_answers_that_all_contradict_each_other_leave_it_even() -> None:
     """Probabilities near one half, whatever else."""
     est = IdealPoint(SMALL.items).fit(BOTH_WAYS)
@@ -486,6 +489,7 @@ def test_auto_gives_weight_to_the_kind_that_fits(person: str, right: str) -> Non
     assert np.mean([weights_for(person, seed).get(right, 0.0) for seed in range(2)]) > 0.8
 
 
+@pytest.mark.slow
 def test_auto_is_an_average_by_the_evidence() -> None:
     """Weights add up to 1; metric and ideal point describe the kind that has them, slope and bumps all."""
     rng = np.random.default_rng(0)
@@ -655,6 +659,7 @@ def with_effects(loved: Loved) -> IdealPoint:
     return IdealPoint(loved.items, metric="none").fit(loved.pairs, loved.y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [None, "logistic", 0.1])
 def test_item_effects_stay_off_where_features_tell_all(noise: Any) -> None:
     """However the answers are noisy."""
@@ -663,6 +668,7 @@ def test_item_effects_stay_off_where_features_tell_all(noise: Any) -> None:
         assert IdealPoint(truth.items).fit(truth.pairs, truth.y).item_effects_ is None
 
 
+@pytest.mark.slow
 def test_item_effects_come_on_where_they_help(loved: Loved, with_effects: IdealPoint) -> None:
     """And predict pairs left out better, in accuracy and in log loss."""
     without = IdealPoint(loved.items, metric="none", item_effects=False).fit(loved.pairs, loved.y)
@@ -689,6 +695,7 @@ def test_few_answers_with_item_effects_are_sampled(loved: Loved) -> None:
     assert ours.score(loved.others, loved.y_others) > theirs.score(loved.others, loved.y_others) + 0.05
 
 
+@pytest.mark.slow
 def test_a_linear_taste_is_averaged_where_described_things_are_very_many() -> None:
     """With weak answers about things that come once each, more or less of a feature is what is found."""
     rng = np.random.default_rng(0)
@@ -752,6 +759,7 @@ def test_item_effects_of_pairs_of_vectors_count_for_every_prediction(loved: Love
     assert ((probability > 0.5) == (loved.y > 0)).mean() == pytest.approx(right, abs=0.01)
 
 
+@pytest.mark.slow
 def test_item_effects_asked_for_are_there_and_refused_ones_are_not(
     loved: Loved, truth: Preferences, fitted: IdealPoint
 ) -> None:
@@ -824,6 +832,7 @@ def test_probabilities_are_those_of_answers_not_seen(people: Sure) -> None:
     assert loss < 0.35
 
 
+@pytest.mark.slow
 def test_intervals_hold_what_was_estimated(people: Sure) -> None:
     """Ranks and distances lie in their intervals, which nest as the level grows."""
     for est in people.fits[:8]:
@@ -862,6 +871,7 @@ def test_top_probabilities_add_up_to_k(fitted: IdealPoint) -> None:
     assert fitted.top_probability(10)[best] > 0.5 > fitted.top_probability(10)[worst]
 
 
+@pytest.mark.slow
 def test_intervals_shrink_with_more_answers() -> None:
     """Ten times as many: much narrower in everything."""
     truth = make_preferences(60, 2, 500, noise="logistic", random_state=1)
@@ -918,6 +928,7 @@ def test_clone_and_pickle(truth: Preferences, fitted: IdealPoint) -> None:
     assert len(pickle.dumps(fitted)) < 2_000_000
 
 
+@pytest.mark.slow
 def test_cross_validation_and_grid_search_work(truth: Preferences) -> None:
     """Over the kinds, as over any other parameter."""
     scores = cross_val_score(IdealPoint(truth.items, item_effects=False), truth.pairs, truth.y, cv=3)
@@ -951,6 +962,7 @@ def test_comparisons_names_and_vectors_are_one_datum(truth: Preferences, fitted:
 # More answers
 
 
+@pytest.mark.slow
 def test_partial_fit_is_a_fresh_fit_to_all_answers() -> None:
     """Within the sampler's errors, two answers at a time."""
     truth = make_preferences(60, 2, 70, noise="logistic", random_state=2)
@@ -967,6 +979,7 @@ def test_partial_fit_is_a_fresh_fit_to_all_answers() -> None:
     assert len(est.posterior_) >= 1000
 
 
+@pytest.mark.slow
 def test_many_new_answers_are_a_fresh_fit(truth: Preferences, fitted: IdealPoint) -> None:
     """To the last bit, as are those after a convex program or with item effects."""
     est = (
@@ -1108,6 +1121,7 @@ def test_every_convex_program_chooses_its_strength(metric: str, penalty: str, lo
     assert est.score(truth.pairs, truth.y) > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [[0], [0, 1, 0]])
 def test_a_euclidean_metric_with_a_trace_penalty_chooses_its_strength(columns: list[int]) -> None:
     """Of one feature, and of one given twice."""

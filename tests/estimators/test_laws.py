@@ -124,6 +124,7 @@ def test_translating_items_translates_the_ideal_point(estimator: type, seed: int
     assert one.ideal_point_ + shift == pytest.approx(two.ideal_point_, abs=2e-3)
 
 
+@pytest.mark.slow
 @laws
 @given(seed=SEEDS, shift=st.floats(-100, 100))
 def test_alternating_stops_at_the_same_step_wherever_the_origin_is(seed: int, shift: float) -> None:

@@ -81,6 +81,7 @@ def test_items_by_position_are_ranked_too() -> None:
     assert sorted(est.rank().tolist()) == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6))
 @settings(max_examples=5, deadline=None)
 def test_swapping_pairs_with_their_signs_changes_nothing(seed: int) -> None:

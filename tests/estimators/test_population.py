@@ -86,6 +86,7 @@ def test_somebody_new_with_the_answers_of_a_person_is_like_that_person(fitted):
     np.testing.assert_allclose(new.utility(), population.person(5).utility(), atol=0.02)
 
 
+@pytest.mark.slow
 def test_intervals_of_ranks_hold_what_they_say():
     """90 %: of 60 people with 0, 5 and 20 answers, 25 items each; errors of the mean are about .015."""
     held: dict[int, list[float]] = {0: [], 5: [], 20: []}

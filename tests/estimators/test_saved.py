@@ -142,6 +142,7 @@ def test_learning_goes_on_as_if_nothing_had_been_saved(case: str, tmp_path: Path
     assert_array_equal(back.partial_fit([[0, 5]]).distance(), est.partial_fit([[0, 5]]).distance())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["full", "smooth"])
 def test_a_fit_to_ties_is_the_same_again(metric: str, tmp_path: Path) -> None:
     y = np.where(np.arange(len(PERSON.y)) % 4 == 0, 0, PERSON.y)
@@ -266,6 +267,7 @@ def test_what_cannot_be_saved_is_refused(tmp_path: Path) -> None:
 # The file
 
 
+@pytest.mark.slow
 def test_the_file_says_what_it_is_and_is_strict_json(tmp_path: Path) -> None:
     """Its format and version, coombs' own, the estimator and its parameters, for any reader of JSON."""
     est = IdealPoint(PERSON.items, metric="none").fit(PERSON.pairs, PERSON.y)
@@ -398,6 +400,7 @@ def of_few_answers(**parameters: Any) -> dict[str, Any]:
 SMALL = [CONTENT, of_few_answers(), of_few_answers(metric="identity", item_effects=True)]
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.sampled_from(SMALL), st.data())
 def test_a_file_with_another_value_is_refused_in_a_sentence_or_behaves(
@@ -427,6 +430,7 @@ def test_a_file_with_another_character_is_refused_in_a_sentence_or_behaves(
             assert np.isfinite(estimator_of(found).predict_proba([[0, 1]])).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.sampled_from(SMALL), st.data(), st.sampled_from([0, -1, 1, 3, 99, 1e-300, 1e30, -1e119]))
 def test_a_packed_number_that_is_another_is_refused_in_a_sentence_or_behaves(

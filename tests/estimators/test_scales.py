@@ -116,6 +116,7 @@ def fitted() -> tuple[IdealPoint, Comparisons]:
     return IdealPoint().fit(data), data
 
 
+@pytest.mark.slow
 def test_a_chosen_scale_is_said_and_kept_in_files(fitted, tmp_path):
     est, data = fitted
     sentence = "price: number, on a log scale, as that predicts these answers better"

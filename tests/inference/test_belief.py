@@ -120,6 +120,7 @@ def test_a_tie_draws_two_items_together() -> None:
     assert_alike(of_belief(belief), of_fresh(items, np.tile([0, 1], 10), np.tile([1, 0], 10), weights))
 
 
+@pytest.mark.slow
 def test_contradictory_answers_leave_a_coin() -> None:
     items = standardised(12, 2, 11)
     rng = np.random.default_rng(12)
@@ -151,6 +152,7 @@ def test_forgetting_the_draws_of_no_answer_gives_the_prior() -> None:
     assert_prior(afresh, KINDS["full"].draw(20_000, 3, np.random.default_rng(16)))
 
 
+@pytest.mark.slow
 def test_many_answers_at_once_say_what_they_say_one_by_one() -> None:
     items = standardised(25, 2, 16)
     winners, losers = answers_of(items, 40, 17)

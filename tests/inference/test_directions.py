@@ -86,6 +86,7 @@ def test_draws_obey_whatever_the_answers_say(name: str, against: bool) -> None:
     assert mean.min() > -0.1
 
 
+@pytest.mark.slow
 def test_the_evidence_for_directions_is_larger_if_the_answers_agree_with_them() -> None:
     for name in ("none", "diagonal"):
         gains = []

@@ -57,6 +57,7 @@ def test_an_ideal_stays_one() -> None:
     assert np.corrcoef(belief.mean_scores(), scores)[0, 1] > 0.8
 
 
+@pytest.mark.slow
 def test_the_smooth_part_is_that_of_a_fresh_fit() -> None:
     """Up to sizes and relevances that were learned from fewer answers."""
     belief = told(LINEAR, 40)
@@ -68,6 +69,7 @@ def test_the_smooth_part_is_that_of_a_fresh_fit() -> None:
     assert belief.smooth.log_evidence == pytest.approx(fresh.log_evidence, abs=2.0)
 
 
+@pytest.mark.slow
 def test_evidence_adds_up_answer_by_answer() -> None:
     """As much as a new beginning finds."""
     belief = told(LINEAR, 25)

@@ -395,6 +395,7 @@ def test_what_is_said_of_trust_is_of_people_left_out():
     assert np.isnan(learn_people(one, ("none",)).trial.accuracy)
 
 
+@pytest.mark.slow
 def test_coins_have_no_pattern():
     """Of ten populations of coin-tossers, hardly any is said to have one."""
     rng, found = np.random.default_rng(0), 0

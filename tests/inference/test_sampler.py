@@ -186,6 +186,7 @@ def test_few_draws_are_not_shifted() -> None:
     assert (gradients.shift() == 0).all()
 
 
+@pytest.mark.slow
 def test_shifts_leave_means_unbiased_and_nearer_to_those_of_integration() -> None:
     """Of 40 small samples of a skewed posterior: their mean to 6 errors, and a smaller mean square error."""
     answers = person(1, 25, 12, seed=1)
@@ -307,6 +308,7 @@ def test_standard_errors_are_those_of_the_means(correlation: float) -> None:
     assert len(monitor) == 24
 
 
+@pytest.mark.slow
 def test_the_standard_errors_of_a_sample_are_those_of_its_repeats() -> None:
     """Thirty runs of one posterior: mean squared error of all means over what they claim."""
     target = target_of(person(2, 30, 15), "identity", lapse=LAPSE).single()
@@ -450,6 +452,7 @@ def test_item_effects_are_sampled_and_have_a_size() -> None:
     assert sizes[0] < 1.5 < sizes[1] < 15
 
 
+@pytest.mark.slow
 def test_answers_disagree_with_the_features_only_where_items_have_effects() -> None:
     """A score test: about standard normal where there are none, large where they are strong."""
     none, strong = (

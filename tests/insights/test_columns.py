@@ -61,6 +61,7 @@ def told(est: IdealPoint) -> Explanation:
     return est.explain()
 
 
+@pytest.mark.slow
 def test_every_column_of_the_table_has_one_verdict(told: Explanation) -> None:
     assert [one.feature for one in told.ideal] == list(flats().columns)
     assert [one.name for one in told.features] == list(flats().columns)

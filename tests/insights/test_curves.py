@@ -152,6 +152,7 @@ def test_the_report_has_the_curves_where_the_smooth_taste_counts(fits: dict[str,
     assert HEADING not in report(IdealPoint(metric="full").fit(flats("linear", n=40)))
 
 
+@pytest.mark.slow
 def test_a_report_of_one_item_is_written(fits: dict[str, IdealPoint]) -> None:
     est = fits["cut-off"]
     assert HEADING in report(est, items=ItemTable(est.item_table_.matrix[:1], None, None, False))
@@ -196,6 +197,7 @@ def test_a_map_of_an_average_marks_the_ideal_alone_only_where_the_average_is_nea
 # The words.
 
 
+@pytest.mark.slow
 def test_a_clear_shape_is_told_where_it_is(told: dict[str, Explanation]) -> None:
     (drop,) = (one for one in told["cut-off"].shapes if one.feature == "price")
     assert drop.kind == "a drop" and abs(drop.at[0] - 900) < 100 and drop.probability >= 0.95
@@ -238,6 +240,7 @@ def test_weights_are_those_of_the_taste_that_predicts(told: dict[str, Explanatio
     assert sum(shares.values()) == pytest.approx(1) and shares["price"] > 0.65
 
 
+@pytest.mark.slow
 def test_features_with_few_values_have_no_shape() -> None:
     data = flats("cut-off")
     items = np.column_stack([data.items[:, 0] > 900, data.items[:, 1]]).astype(float)

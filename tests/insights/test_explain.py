@@ -115,6 +115,7 @@ def test_an_ideal_inside_the_data_is_a_sweet_spot(sweet: IdealPoint, told: Expla
         assert one.low < one.value < one.high and one.high - one.low > 0.95 * np.ptp(ends[j])
 
 
+@pytest.mark.slow
 def test_more_or_less_is_better_where_taste_is_monotone(told_phones: Explanation) -> None:
     assert [one.verdict for one in told_phones.ideal] == ["less is better", "more is better"]
 
@@ -125,6 +126,7 @@ def test_a_feature_without_influence_hardly_matters() -> None:
     assert [one.verdict for one in explain(est).ideal] == ["sweet spot", "hardly matters"]
 
 
+@pytest.mark.slow
 def test_having_or_not_having_is_never_a_sweet_spot() -> None:
     """A feature with two values: one of the two is better, whatever the ideal's coordinate."""
     rng = np.random.default_rng(4)
@@ -189,6 +191,7 @@ def test_what_compared_items_do_not_differ_in_is_told() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_graph_in_pieces_and_too_few_answers_are_told() -> None:
     """Three answers in two groups, five items never compared, and 9 unknowns."""
     items = np.random.default_rng(6).normal(size=(10, 3))
@@ -301,6 +304,7 @@ def test_answers_given_at_random_are_told() -> None:
     assert "30 % of the answers look as if they were given at random." in flat(told)
 
 
+@pytest.mark.slow
 def test_a_share_of_careless_answers_is_told_only_where_the_answers_bear_it_out() -> None:
     """Of 12 answers, that share is what it was before any: its prior."""
     truth = make_preferences(40, 2, 12, random_state=3)
@@ -341,6 +345,7 @@ def test_an_anti_ideal_direction_is_flagged(anti_ideal: Comparisons) -> None:
     assert re.search(r"feature 0 +\d+ % +the middle is the worst, about -?0\.\d\d", str(told))
 
 
+@pytest.mark.slow
 def test_where_more_is_better_no_middle_is_said_to_be_the_worst() -> None:
     """A signed metric may bend either way without any answer that says so."""
     items = np.random.default_rng(2).uniform(-1, 1, (40, 3))
@@ -417,6 +422,7 @@ def test_item_effects_are_told_by_their_size() -> None:
     assert "Items differ by more than their features tell" in flat(told)
 
 
+@pytest.mark.slow
 def test_item_effects_are_told_only_where_the_answers_bear_them_out() -> None:
     """A smooth taste always allows for them."""
     rng = np.random.default_rng(1)
@@ -465,6 +471,7 @@ def test_a_fit_without_posterior_says_that_there_are_no_intervals(hinge: IdealPo
     json.dumps(told.to_dict(), allow_nan=False)
 
 
+@pytest.mark.slow
 def test_pairs_of_vectors_are_called_by_their_vectors() -> None:
     """Without an items table positions mean nothing to the user."""
     truth = make_preferences(20, 2, 40, random_state=0)
@@ -534,6 +541,7 @@ def test_text_is_a_page_with_five_headings(told: Explanation, told_phones: Expla
         assert all(line == line.rstrip() for line in lines)
 
 
+@pytest.mark.slow
 def test_long_names_and_many_features_fit_the_page() -> None:
     """Cells are wrapped, columns that do not fit are counted, and control characters are gone."""
     rng = np.random.default_rng(10)
@@ -570,6 +578,7 @@ def test_only_a_fitted_ideal_point_is_explained() -> None:
         explain(IdealPoint())
 
 
+@pytest.mark.slow
 def test_kinds_are_only_compared_where_that_is_asked_for(sweet: IdealPoint, told: Explanation) -> None:
     """Accuracy on answers left out is there in any case."""
     assert not told.trust.kinds and not told.trust.advice
@@ -579,6 +588,7 @@ def test_kinds_are_only_compared_where_that_is_asked_for(sweet: IdealPoint, told
     assert (used.accuracy, used.log_loss) == (told.trust.accuracy, told.trust.log_loss)
 
 
+@pytest.mark.slow
 def test_several_tastes_in_one_are_suspected_where_many_answers_go_against_the_model() -> None:
     rng = np.random.default_rng(0)
     items, ideals = rng.uniform(-2, 2, (60, 2)), np.array([[-1.2, 0.0], [1.2, 0.0]])
@@ -677,6 +687,7 @@ def tastes() -> list[Explanation]:
     return [explain(IdealPoint(metric="diagonal").fit(answered(features, one, 120))) for one in scores]
 
 
+@pytest.mark.slow
 def test_a_value_is_told_of_a_sweet_spot_alone_and_within_the_items(
     tastes: list[Explanation], told: Explanation
 ) -> None:
@@ -802,6 +813,7 @@ def test_findings_that_cannot_be_read_are_refused(told: Explanation, change: dic
         Explanation.from_findings(told.findings() | change)
 
 
+@pytest.mark.slow
 def test_several_people_are_never_said_to_answer_at_random() -> None:
     """Where people differ their answers look random, to a model of all of them."""
     items = np.random.default_rng(13).uniform(-1, 1, (20, 2))
@@ -830,6 +842,7 @@ def test_of_chosen_questions_a_kind_does_not_judge_itself_alone() -> None:
     assert np.mean(told) < np.mean(itself) - 0.012
 
 
+@pytest.mark.slow
 def test_items_that_are_called_by_numbers_are_judged_as_others_are() -> None:
     """Random pairs are positions, not names."""
     truth = make_preferences(12, 2, 30, random_state=0)

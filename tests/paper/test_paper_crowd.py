@@ -65,6 +65,7 @@ def test_people_who_judge_colours_answer_every_ordered_pair_once() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_trial_is_the_same_again_and_has_every_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five programs and two baselines, from the seed alone; three people and features are enough."""
     monkeypatch.setattr("coombs.paper.crowd_experiment.D", 3)

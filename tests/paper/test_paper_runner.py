@@ -100,6 +100,7 @@ def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
         reproduce([], Run(tmp_path, seed=1))
 
 
+@pytest.mark.slow
 def test_rows_of_a_finished_cell_are_those_of_its_trials_to_the_last_digit(tmp_path: Path) -> None:
     """Read from the file or just computed: numbers, texts, lists and dictionaries."""
     row: Row = {"along": 0.1 + 0.2, "across": 1e-300, "who": "a, b", "learned": {"metric": [[1.0, 2.0]]}}

@@ -39,6 +39,7 @@ def assert_optimum(ours: Solution, theirs: float) -> None:
     assert theirs <= ours.objective + 1e-5 * theirs + 1e-7
 
 
+@pytest.mark.slow
 def test_optimum_equals_cvxpy_on_random_problems() -> None:
     """Forty draws of the paper's protocol: the same objective, and the metric near it."""
     compared = 0

@@ -105,6 +105,7 @@ def render(figure):
 # The numbers.
 
 
+@pytest.mark.slow
 def test_level_grid_is_the_estimators_distance(fits):
     for est in fits.values():
         data = plots.level_sets_data(est, "price", 2, size=7)
@@ -216,6 +217,7 @@ def partly():
     return [IdealPoint(metric=metric).fit(answers) for metric in ("diagonal", "auto")]
 
 
+@pytest.mark.slow
 def test_a_point_is_marked_where_both_features_have_a_best_value_and_a_band_where_one_has(partly, fits):
     for est in (*partly, fits["full"], fits["signed"], fits["convex"]):
         told = {one.feature: one for one in est.explain().ideal}
@@ -355,6 +357,7 @@ def test_matrix_has_at_most_six_features():
 # The drawing.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_everything_is_drawn(fits, kind):
     est = fits[kind]
@@ -454,6 +457,7 @@ def test_what_cannot_be_drawn_is_said_in_a_sentence(full, call, message):
         call(full)
 
 
+@pytest.mark.slow
 def test_the_package_needs_no_matplotlib():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
@@ -529,6 +533,7 @@ def parsed(text):
     return checker
 
 
+@pytest.mark.slow
 def test_report_is_one_page_that_needs_nothing_else(full, tmp_path):
     path = report(full, tmp_path / "taste.html", title="Flats")
     assert [file.name for file in tmp_path.iterdir()] == ["taste.html"]
@@ -546,6 +551,7 @@ def test_report_is_one_page_that_needs_nothing_else(full, tmp_path):
     assert whole.count("<tr>") == 31 and "1 to" in whole
 
 
+@pytest.mark.slow
 def test_report_escapes_everything_from_the_user():
     names = [*NASTY, *(f"<b>{i}</b>" for i in range(25))]
     table = make_flats(names=names, features=("<i>price</i>", "$size$ & more", "minutes", "age"))
@@ -558,6 +564,7 @@ def test_report_escapes_everything_from_the_user():
     assert page.texts.count("</title><script>alert(1)</script>") == 2
 
 
+@pytest.mark.slow
 def test_report_of_an_estimator_without_words_or_intervals(fits):
     text = report(fits["single_step"])
     page = parsed(text)
@@ -565,11 +572,13 @@ def test_report_of_an_estimator_without_words_or_intervals(fits):
     assert len(page.sources) == 4
 
 
+@pytest.mark.slow
 def test_report_has_the_real_explanation(full):
     page = parsed(report(full))
     assert page.tags.count("h1") == 1 and "what is wanted" in page.texts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [None, False])
 def test_report_without_a_pattern_has_no_pictures_and_claims_nothing(given):
     """By its own explanation, and where whoever asks for it knows better."""
@@ -585,6 +594,7 @@ def test_report_without_a_pattern_has_no_pictures_and_claims_nothing(given):
         assert claim not in text
 
 
+@pytest.mark.slow
 def test_report_of_many_items_stays_small():
     table = make_flats(2000)
     est = SingleStep(standardize=True).fit(ask(table, near(table), n=100))

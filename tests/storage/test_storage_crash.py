@@ -79,6 +79,7 @@ def test_every_answer_that_was_told_survives_kill_9(url: str, processes: int) ->
     assert [answer.question_id for answer in kept] in (asked, asked[:-1])
 
 
+@pytest.mark.slow
 def test_eight_processes_tell_ten_thousand_answers_into_one_file(quick_file: str) -> None:
     assert in_script("crowd", quick_file, 8, 1250) == [0] * 8
     assert sorted(answer.weight for answer in answers(quick_file)) == list(range(10_000))

@@ -57,6 +57,7 @@ def test_wishes_are_kept_and_the_same_study_is_found_again(flats: pd.DataFrame) 
             create_study(flats, storage=study.storage, wishes=other)
 
 
+@pytest.mark.slow
 def test_the_online_model_and_the_result_obey(flats: pd.DataFrame) -> None:
     study = made(flats)
     table = study.catalogue.table.matrix

@@ -172,6 +172,7 @@ def write(path: Path, text: str) -> Path:
 # Tables of answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 @given(study=studies())
 @settings(max_examples=60, deadline=None)
@@ -185,6 +186,7 @@ def test_exported_answers_come_back_as_they_stood(suffix: str, study: Study) -> 
     assert standing(again) == standing(study)
 
 
+@pytest.mark.slow
 @given(study=studies(shapes=False))
 @settings(max_examples=60, deadline=None)
 def test_read_csv_takes_exported_answers_as_they_are(study: Study) -> None:
@@ -380,6 +382,7 @@ def test_broken_tables_are_refused_by_line(tmp_path: Path, text: str, message: s
 # Events
 
 
+@pytest.mark.slow
 @given(study=studies())
 @settings(max_examples=80, deadline=None)
 def test_a_study_comes_back_as_it_was(study: Study) -> None:
@@ -682,6 +685,7 @@ def test_pairs_cannot_say_ties_and_weights() -> None:
 # Twice is once
 
 
+@pytest.mark.slow
 @given(studies(), st.sampled_from(["csv", "parquet"]))
 @settings(max_examples=25, deadline=None)
 def test_importing_ones_own_export_changes_nothing(study: Study, ending: str) -> None:

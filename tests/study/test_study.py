@@ -268,6 +268,7 @@ def test_two_items_have_one_question() -> None:
     assert study.result().ranking == list(question.positions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["information", "best"])
 def test_no_pair_is_asked_twice_and_left_and_right_come_in_both_orders(strategy: str) -> None:
     study = made(12, strategy=strategy)
@@ -281,6 +282,7 @@ def test_the_same_seed_asks_the_same_questions_and_another_seed_others() -> None
     assert sequences[0] == sequences[1] != sequences[2]
 
 
+@pytest.mark.slow
 def test_chosen_questions_find_the_favourites() -> None:
     study = made()
     answered(study, 30)
@@ -438,6 +440,7 @@ def test_respondents_do_not_see_each_others_answers() -> None:
     assert ann.record.token != bob.record.token
 
 
+@pytest.mark.slow
 def test_respondents_learn_apart() -> None:
     study = made()
     tops = []
@@ -525,6 +528,7 @@ def test_the_result_is_the_fit_of_the_same_comparisons() -> None:
     assert (found.respondent, found.n_answers) == ("me", 16)
 
 
+@pytest.mark.slow
 def test_a_result_lists_all_items_by_name_best_first() -> None:
     study = create_study(pd.DataFrame(POINTS, index=NAMES), storage="memory:")
     answered(study, 12)
@@ -537,6 +541,7 @@ def test_a_result_lists_all_items_by_name_best_first() -> None:
     assert frame["distance"].is_monotonic_increasing
 
 
+@pytest.mark.slow
 def test_the_given_share_of_the_questions_are_probes_and_the_result_counts_them() -> None:
     """Of 30 that are probes with 40 %, one to 25 are, but for one time in five million."""
     assert made(3).settings.probes == 0.1
@@ -765,6 +770,7 @@ def test_contradictions_are_borne() -> None:
     answered(study, 2)
 
 
+@pytest.mark.slow
 def test_ten_thousand_items_are_asked_about_without_a_pair_twice() -> None:
     items = np.random.default_rng(1).normal(size=(10_000, 5))
     study = create_study(items, storage="memory:")
@@ -1037,6 +1043,7 @@ print(json.dumps(pairs))
 """
 
 
+@pytest.mark.slow
 def test_two_processes_never_get_the_same_pair_and_lose_nothing(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/a.db"
     study = create_study(POINTS[:7], storage=url)
@@ -1095,6 +1102,7 @@ def test_random_questions_are_not_taken_for_chosen_ones(strategy: str, is_chosen
     assert study.result().is_chosen is is_chosen
 
 
+@pytest.mark.slow
 def test_the_report_of_a_study_says_the_same_as_its_result(tmp_path: Path) -> None:
     """How well new answers are predicted has one figure, whose basis is that questions were chosen."""
     study = create_study(np.random.default_rng(0).standard_normal((12, 2)), storage="memory:")
@@ -1111,6 +1119,7 @@ def test_the_report_of_a_study_says_the_same_as_its_result(tmp_path: Path) -> No
     assert f"log loss {told.trust.log_loss:.3f}" in page
 
 
+@pytest.mark.slow
 def test_a_result_says_how_it_was_answered() -> None:
     """In text as on the page, also where there is a pattern."""
     study = create_study(np.arange(12.0)[:, None], storage="memory:", metric="none")

@@ -304,6 +304,7 @@ def test_answers_in_a_pipe_are_stored_and_the_next_time_goes_on(
     assert f"A ← {waiting.left}" in second and f"B → {waiting.right}" in second
 
 
+@pytest.mark.slow
 def test_at_the_goal_one_may_go_on_or_finish(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,6 +317,7 @@ def test_at_the_goal_one_may_go_on_or_finish(
     assert [one.choice for one in load_study("flats").history()] == ["left", "right"]
 
 
+@pytest.mark.slow
 def test_always_one_side_is_told_instead_of_a_result(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -333,6 +335,7 @@ def test_at_the_goal_the_best_are_named_unless_there_are_doubts() -> None:
     assert "certain" not in shown
 
 
+@pytest.mark.slow
 def test_it_stops_after_so_many_answers_and_when_every_pair_was_asked(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,6 +350,7 @@ def test_it_stops_after_so_many_answers_and_when_every_pair_was_asked(
     assert [one.choice for one in load_study("flats").history()][3:] == ["left", "left", "right"]
 
 
+@pytest.mark.slow
 def test_json_is_alone_on_stdout(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The questions are on stderr; without answers there is no result."""
     options = ("--json", "--respondent", "Ann", "--name", "homes", "--features", "rent, size")
@@ -396,6 +400,7 @@ def test_bad_input_is_refused_in_one_line(
     assert not list(Path().glob("*.db")) or "--respondent" in options
 
 
+@pytest.mark.slow
 def test_a_study_keeps_its_items(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Its goal and its way of asking may change."""
     assert answer(monkeypatch, "left\n", "--seed", "3") == 0
@@ -489,6 +494,7 @@ def open_terminal() -> Iterator[Callable[..., Terminal]]:
         terminal.close()
 
 
+@pytest.mark.slow
 @unix
 def test_keys_answer_without_enter_and_the_terminal_is_as_before(
     open_terminal: Callable[..., Terminal],
@@ -528,6 +534,7 @@ def test_ctrl_c_is_a_quit_like_any_other_and_the_open_question_waits(
     assert terminal.end() == 0
 
 
+@pytest.mark.slow
 @unix
 def test_a_killed_session_leaves_the_terminal_as_it_was(open_terminal: Callable[..., Terminal]) -> None:
     """SIGTERM while it waits for a key."""
@@ -538,6 +545,7 @@ def test_a_killed_session_leaves_the_terminal_as_it_was(open_terminal: Callable[
     assert terminal.end() == 128 + signal.SIGTERM
 
 
+@pytest.mark.slow
 @unix
 def test_a_dumb_terminal_gets_no_escape_codes(open_terminal: Callable[..., Terminal]) -> None:
     """But single keys all the same."""

@@ -283,6 +283,7 @@ def test_what_would_make_a_study_too_large_is_refused() -> None:
     assert problem == "40 columns are to be learned from; choose 30 at most."
 
 
+@pytest.mark.slow
 def test_a_result_page_of_very_many_gaps_has_all_its_parts(
     client: TestClient, storage: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

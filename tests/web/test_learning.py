@@ -125,6 +125,7 @@ def test_turns_end_when_every_pair_was_asked() -> None:
 # The online model.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("undone", [1, 2, 5, 20])
 def test_an_undone_answer_is_not_believed(undone: int) -> None:
     """As a model that never heard it: by the answers, and by what both then say of a pair."""
@@ -166,6 +167,7 @@ def test_the_states_that_a_model_keeps_are_bounded() -> None:
         assert len(model._states) <= KEPT + 1
 
 
+@pytest.mark.slow
 def test_the_same_task_gives_the_same(workers: WorkerPool) -> None:
     """Learning is a function of its task: nothing is left over from others."""
     tasks = list[UpdateTask]()
@@ -242,6 +244,7 @@ def test_after_closing_it_learns_again_if_it_is_asked_to(study: Study) -> None:
 # In another process.
 
 
+@pytest.mark.slow
 def test_a_model_in_a_worker_learns_what_one_here_does(workers: WorkerPool) -> None:
     there, here = OnlineModel(ITEMS, "full", SEED, workers.learn), OnlineModel(ITEMS, "full", SEED)
     answers = some_answers(8)
@@ -254,6 +257,7 @@ def test_a_model_in_a_worker_learns_what_one_here_does(workers: WorkerPool) -> N
             np.testing.assert_array_equal(other.belief.items, ITEMS)
 
 
+@pytest.mark.slow
 def test_models_in_one_worker_are_told_apart(workers: WorkerPool) -> None:
     first, second = (OnlineModel(ITEMS, "full", SEED, workers.learn) for _ in range(2))
     assert first.update(some_answers(3), (), "information", 5).n_heard == 3
@@ -261,6 +265,7 @@ def test_models_in_one_worker_are_told_apart(workers: WorkerPool) -> None:
     assert first.update(some_answers(4), (), "information", 5).n_heard == 4
 
 
+@pytest.mark.slow
 def test_a_worker_that_was_killed_is_replaced_and_all_answers_are_learned_from(workers: WorkerPool) -> None:
     model = OnlineModel(ITEMS, "full", SEED, workers.learn)
     model.update(some_answers(3), (), "information", 5)
@@ -270,6 +275,7 @@ def test_a_worker_that_was_killed_is_replaced_and_all_answers_are_learned_from(w
     assert pid(workers) != killed
 
 
+@pytest.mark.slow
 def test_a_worker_takes_no_module_from_the_folder_where_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: WorkerPool
 ) -> None:
@@ -279,6 +285,7 @@ def test_a_worker_takes_no_module_from_the_folder_where_it_is(
     assert OnlineModel(ITEMS, "full", SEED, workers.learn).update([], (), "information", 5).n_heard == 0
 
 
+@pytest.mark.slow
 def test_a_worker_does_not_run_the_callers_script_again(tmp_path: Path) -> None:
     script = (
         "import numpy as np\n"
@@ -318,6 +325,7 @@ def test_the_page_goes_on_while_a_worker_hangs(study: Study) -> None:
     queue.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="a process is stopped as POSIX does")
 def test_a_worker_that_hangs_does_not_keep_the_server_from_ending(study: Study) -> None:
     queue = LearningQueue(processes=1)
@@ -334,6 +342,7 @@ def test_a_worker_that_hangs_does_not_keep_the_server_from_ending(study: Study) 
     queue.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="a process is stopped as POSIX does")
 def test_answers_are_learned_from_here_while_no_worker_does(workers: WorkerPool) -> None:
     workers._time_limit = 0.1
@@ -351,6 +360,7 @@ def test_answers_are_learned_from_here_while_no_worker_does(workers: WorkerPool)
     assert model.update(some_answers(3), (), "information", 5).n_heard == 3
 
 
+@pytest.mark.slow
 def test_a_fault_in_a_worker_is_raised_here_and_it_goes_on(workers: WorkerPool) -> None:
     model = OnlineModel(ITEMS, "full", SEED, workers.learn)
     with pytest.raises(InputError, match="strategy is 'none'"):
@@ -360,6 +370,7 @@ def test_a_fault_in_a_worker_is_raised_here_and_it_goes_on(workers: WorkerPool) 
     assert pid(workers) == same
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the child is looked for as POSIX has it")
 def test_a_worker_ends_with_its_server_however_that_ends() -> None:
     script = (
@@ -394,6 +405,7 @@ def _is_zombie(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
 
 
+@pytest.mark.slow
 def test_a_study_with_workers_asks_and_learns_as_one_without(tmp_path: Path) -> None:
     """The same questions, as the same draws are moved with the same random state."""
     url = f"sqlite:///{tmp_path}/a.db"
@@ -414,6 +426,7 @@ def test_a_study_with_workers_asks_and_learns_as_one_without(tmp_path: Path) -> 
     assert asked[0] == asked[1]
 
 
+@pytest.mark.slow
 def test_workers_know_many_tables_of_items_apart(workers: WorkerPool) -> None:
     for number in (0, 1, 2, 0):
         items = np.random.default_rng(number).normal(size=(12, 2))
@@ -422,6 +435,7 @@ def test_workers_know_many_tables_of_items_apart(workers: WorkerPool) -> None:
         assert one.choices == other.choices and one.top(3) == other.top(3)
 
 
+@pytest.mark.slow
 def test_whoever_waits_for_other_workers_is_served_though_one_was_killed() -> None:
     """Four threads and two workers, one of which is killed: no update is lost."""
     workers, answers = WorkerPool(2), some_answers(6)

@@ -182,6 +182,7 @@ def test_one_answer_has_a_result(client: TestClient, study: Study, choice: str) 
     assert page.status_code == 200 and "No pattern found yet" in page.text
 
 
+@pytest.mark.slow
 def test_report_is_a_download(client: TestClient, study: Study) -> None:
     pytest.importorskip("matplotlib")
     reply = client.get(f"/a/{answered(study, 'Ann')}/result/report.html")
@@ -266,6 +267,7 @@ def test_the_best_item_on_a_map_always_has_a_label_in_the_picture(
     assert left >= 58 - 0.1 and left + width <= 626 + 0.1
 
 
+@pytest.mark.slow
 def test_surprising_answer_can_be_corrected(client: TestClient, study: Study) -> None:
     """One answer against all the others is shown, taken back, and asked again."""
     token = answered(study, "Ann", 30)
@@ -314,6 +316,7 @@ def test_whom_it_leaves_out_is_said_first_and_does_not_depend_on_who_came_first(
     assert "Lefty (no pattern in the answers yet)" in first[1]
 
 
+@pytest.mark.slow
 def test_answers_of_any_shape_come_in_by_a_file_and_are_shown_everywhere(client: TestClient) -> None:
     """Counted, fitted, compared, downloaded, told in words, escaped, and taken back."""
     names = [SCRIPT, *(f"tea {i}" for i in range(4))]
@@ -792,6 +795,7 @@ def test_api_is_documented_without_anything_from_elsewhere(client: TestClient) -
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
 
 
+@pytest.mark.slow
 def test_two_people_at_once_get_all_their_answers(client: TestClient, study: Study) -> None:
     """Twenty threads, repeated posts included: none lost, none twice."""
     tokens = [study.respondent(f"p{i}").record.token for i in range(4)]
@@ -1180,6 +1184,7 @@ def test_every_response_has_the_headers(client: TestClient, study: Study) -> Non
         assert headers["cache-control"] == ("public, max-age=3600" if "static" in path else "no-store")
 
 
+@pytest.mark.slow
 def test_pages_have_nothing_inline_or_from_elsewhere(client: TestClient, study: Study) -> None:
     token = answered(study, "Ann", 4)
     for path in ("/", "/studies/points", f"/a/{token}", f"/a/{token}/result?whole=true", "/docs", "/login"):
@@ -1307,6 +1312,7 @@ def test_answers_without_a_pattern_are_not_made_into_a_taste(client: TestClient,
     assert "agrees with" not in steady
 
 
+@pytest.mark.slow
 def test_ties_alone_are_no_pattern(client: TestClient, study: Study) -> None:
     person = study.respondent("Ann")
     for _ in range(4):
@@ -1338,6 +1344,7 @@ def test_the_report_of_ones_own_answers_says_you(client: TestClient, study: Stud
     assert "<title>points: what you want</title>" in report and "what me" not in report
 
 
+@pytest.mark.slow
 def test_the_owner_reads_of_somebody_elses_taste_as_theirs(client: TestClient, study: Study) -> None:
     page = client.get(f"/a/{answered(study, 'Ann')}/result?whole=true").text
     assert "Ann\u2019s ranking" in page and "What matters to Ann" in page and "Your" not in page
