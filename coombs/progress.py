@@ -1,9 +1,12 @@
-"""A progress bar on the terminal for whatever takes longer than two seconds."""
+"""A progress bar on the terminal for whatever takes longer than two seconds; or for whoever listens."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TextIO
 
 PATIENCE = 2.0
@@ -12,6 +15,19 @@ REDRAW = 0.1
 """Seconds between two drawings of it."""
 WIDTH = 28
 """Characters of the bar itself."""
+
+_LISTENER: ContextVar[Callable[[float], None] | None] = ContextVar("progress", default=None)
+"""Who is told, beside the terminal."""
+
+
+@contextmanager
+def listening(listener: Callable[[float], None]) -> Iterator[None]:
+    """Every bar in here tells the listener which share is done, from 0 to 1."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
 
 
 class ProgressBar:
@@ -33,6 +49,8 @@ class ProgressBar:
     def advance(self, by: int = 1, label: str | None = None) -> None:
         """So many more are done."""
         self.done, self.label = self.done + by, self.label if label is None else label
+        if (listener := _LISTENER.get()) is not None:
+            listener(min(self.done / max(self.total, 1), 1.0))
         now = time.monotonic()
         if self._visible() and now - self._shown > REDRAW:
             self._shown = now

@@ -77,7 +77,9 @@ NO_TEST = "How sure any of this is: the paper's estimators do not say; --estimat
 )
 @wish_option
 @seed_option
-@click.option("--user", metavar="NAME", help="whose answers (default: everybody's together)")
+@click.option("--user", metavar="NAME", help="whose answers alone (default: everybody's, each with a taste)")
+@click.option("--pooled", is_flag=True, help="one model of all people, as if all answers were one person's")
+@click.option("--groups", metavar="N", default="1", help="groups of people, or auto (default: 1)")
 @click.option("--half-life", metavar="DAYS", type=float, help="days after which an answer counts for half")
 @click.option("--top", metavar="K", type=positive, default=10, help="best items to list (default: 10)")
 @click.option(
@@ -86,18 +88,26 @@ NO_TEST = "How sure any of this is: the paper's estimators do not say; --estimat
 @click.option("--out", metavar="FILE", type=FILE, help="write the model, JSON, for rank and explain")
 @click.option("--save", metavar="FILE", type=FILE, help="write the whole fit, JSON, for coombs.load")
 @click.option("--report", metavar="FILE", type=FILE, help="write an HTML page with pictures")
+@click.option("--people", metavar="FILE", type=FILE, help="write a row a person: .csv or .parquet")
 @json_option
 def fit(**given: Any) -> None:
-    """Learn an ideal point and a metric from answers, and say in words what was learned."""
+    """Learn an ideal point and a metric from answers, and say in words what was learned. Where a column user
+    names two people or more, everybody has a taste of their own, and what they share is learned, too.
+    """
     options = SimpleNamespace(**given)
     lazy_imports.make_lazy()
-    check_output_paths(options.out, options.save, options.report)
+    check_output_paths(options.out, options.save, options.report, options.people)
     estimator = _estimator(options)
     everybody, options.chosen, is_soft = read_answers(
         options.items, options.answers, options.features, options.half_life
     )
     data = _one_user(everybody, options)
     options.shapes = _shapes(data, is_soft)
+    if _is_of_many(data, options):
+        _fit_people(data, options)
+        return
+    if options.people:
+        raise coombs.InputError("--people writes a row a person, and this is one model; leave it away.")
     est, people = _fitted(estimator, data), len(_users(data)) or None
     if options.out:
         write_text(options.out, model_of(est, chosen=options.chosen).to_json())
@@ -108,6 +118,41 @@ def fit(**given: Any) -> None:
 
         report(est, options.report, people=people, chosen=options.chosen)
     (_print_json if options.as_json else _print_page)(est, data, options)
+
+
+def _is_of_many(data: Comparisons, options: SimpleNamespace) -> bool:
+    """Whether everybody gets a taste of their own; what only one model has is said to be of all together."""
+    if options.pooled or options.user is not None or len(_users(data)) < 2:
+        return False
+    asked = {
+        f"--estimator {options.estimator}": options.estimator != "ideal-point",
+        f"--metric {options.metric}": options.metric in ("identity", "signed"),
+        "--wish": bool(options.wishes),
+        "--compare": options.compare,
+    }
+    single = [name for name, is_given in asked.items() if is_given]
+    if single:
+        show.careful(f"{single[0]} is of one model: the answers of all people are taken for one person's.")
+    return not single
+
+
+def _fit_people(data: Comparisons, options: SimpleNamespace) -> None:
+    """Everybody's taste, and what people share."""
+    from coombs.cli.population_output import (
+        fitted_population,
+        population_json,
+        print_files,
+        write_population,
+    )
+
+    population = fitted_population(data, options.metric or "auto", options.groups)
+    written = write_population(population, options)
+    if options.as_json:
+        population_json(population, options, written)
+        return
+    print(f"{_recognised(options.shapes, len(population.people_))}\n")
+    print(population.explain())
+    print_files(written)
 
 
 def _estimator(options: SimpleNamespace) -> PairEstimator:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 from scipy.stats import rankdata
+from sklearn.utils.validation import check_is_fitted
 
 from coombs.data import tables
 from coombs.data.comparisons import InputError
+from coombs.data.new_items import table_for
 from coombs.inference.people.people_prior import PeoplePrior
 from coombs.inference.people.tastes import Seen
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from coombs.data.comparisons import Comparisons
     from coombs.data.scaling import Scaler
-    from coombs.data.tables import FloatArray, ItemTable
+    from coombs.data.tables import FloatArray, ItemTable, TableLike
     from coombs.inference.people.average_of_kinds import PeopleAverage
     from coombs.inference.people.coordinates import Coordinates
     from coombs.inference.people.tastes import Everybody, Taste
@@ -43,6 +45,23 @@ class PopulationPeople:
     _average: PeopleAverage
     _scaler: Scaler
     _data: Comparisons
+    _is_described: bool
+
+    def _items_of_fit(self) -> TableLike:
+        return self.item_table_
+
+    def _table(self, items: TableLike) -> ItemTable:
+        """These items, checked, their features in the order of the fit."""
+        data = self._data
+        names = None if data.feature_names is None else [str(name) for name in data.feature_names]
+        return table_for(items, names, data.n_features, data.encoding)
+
+    def _given(self, items: TableLike) -> TableLike:
+        """These items, or the fitted ones."""
+        check_is_fitted(self)
+        if items is None and self._is_described:
+            raise InputError("The fit was to pairs of feature vectors; give the items that are meant.")
+        return self.item_table_ if items is None else items
 
     def _seen(self, table: ItemTable) -> tuple[Seen, ...]:
         """A checked table's items as each kind sees them."""
@@ -191,8 +210,12 @@ class PopulationPeople:
             total += share * known.utilities(chosen, phi)
         return total
 
-    def to_frame(self) -> Any:
+    def to_frame(self, *, ranks: bool = False) -> Any:
         """Return a row for each person: answers, group, consistency, weights, ideal point, best item.
+
+        Parameters
+        ----------
+        ranks : whether to add "rank: x", the rank of item x for the person, from 1, for every item
 
         Returns
         -------
@@ -210,7 +233,7 @@ class PopulationPeople:
         """
         size = max(1, MOST_UTILITIES // max(len(self._data.items), 1))
         parts = [
-            self._rows(np.arange(begin, min(begin + size, len(self.people_))))
+            self._rows(np.arange(begin, min(begin + size, len(self.people_))), ranks)
             for begin in range(0, len(self.people_), size)
         ]
         names = parts[0].keys()
@@ -218,7 +241,7 @@ class PopulationPeople:
             {name: np.concatenate([part[name] for part in parts]) for name in names}
         )
 
-    def _rows(self, people: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
+    def _rows(self, people: NDArray[np.intp], ranks: bool = False) -> dict[str, NDArray[Any]]:
         """The columns of `to_frame` for some people."""
         utilities = self.utilities(people)
         known, coin, groups = self._everybody
@@ -246,7 +269,12 @@ class PopulationPeople:
         }
         columns |= {f"weight: {name}": column for name, column in zip(called, slopes.T, strict=True)}
         columns |= {f"ideal: {name}": column for name, column in zip(called, points.T, strict=True)}
-        return columns | {"best": best if labels is None else labels[best]}
+        columns["best"] = best if labels is None else labels[best]
+        if ranks:
+            places = rankdata(-utilities.round(9), method="min", axis=1).astype(int)
+            items = range(places.shape[1]) if labels is None else labels
+            columns |= {f"rank: {item}": column for item, column in zip(items, places.T, strict=True)}
+        return columns
 
     def consensus(self, method: str = "mean", group: int | None = None) -> Any:
         """Return the items from best to worst for all, and how much people disagree about each.

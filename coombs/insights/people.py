@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 from coombs.data import naming
 from coombs.inference.posterior import LEVEL
+from coombs.insights.people_covariates import CovariateFinding, covariate_findings
 from coombs.insights.people_records import GroupSummary, SharedFeature, SharedItem, UnlikePerson
 from coombs.words import feature_names
 
@@ -58,6 +59,7 @@ class PeopleExplanation:
     best, contested : the best items for all, and those that many people surely like and many surely do not
     groups : of people, if there is more than one
     unlike : people whose answers are unlikely of anybody in the population, if they are 2,000 at most
+    covariates : which tastes go with what is known of people, where answers of people left out bear it out
 
     Examples
     --------
@@ -81,6 +83,7 @@ class PeopleExplanation:
     contested: tuple[SharedItem, ...] = ()
     groups: tuple[GroupSummary, ...] = ()
     unlike: tuple[UnlikePerson, ...] = ()
+    covariates: tuple[CovariateFinding, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it in plain types, for JSON.
@@ -96,7 +99,7 @@ class PeopleExplanation:
         >>> population.explain().to_dict()["n_answers"]
         2
         """
-        plain: dict[str, Any] = _known(asdict(self))
+        plain: dict[str, Any] = plain_values(asdict(self))
         return plain
 
     def __str__(self) -> str:
@@ -156,7 +159,7 @@ class PersonExplanation:
         >>> population.person(1).explain().to_dict()["name"]
         '1'
         """
-        plain: dict[str, Any] = _known(asdict(self))
+        plain: dict[str, Any] = plain_values(asdict(self))
         return plain
 
     def __str__(self) -> str:
@@ -198,12 +201,12 @@ def explain_person(person: Person, population: Population) -> PersonExplanation:
     return replace(found, features=tuple(ordered), ranking=ranking)
 
 
-def _known(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
     """Without numbers that JSON does not have."""
     if isinstance(value, dict):
-        return {name: _known(one) for name, one in value.items()}
+        return {name: plain_values(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_known(one) for one in value]
+        return [plain_values(one) for one in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, str | int | float) else naming.for_json(value)
@@ -238,6 +241,7 @@ def explain_people(population: Population) -> PeopleExplanation:
         contested=contested_items(population, items)[:MOST_SHOWN],
         groups=summaries(population),
         unlike=unlike,
+        covariates=covariate_findings(population),
         # Whoever wants the opposite of all others does not toss a coin.
         coins=found.coins - int((population._everybody[1][odd] > LIKELY).sum()),
     )

@@ -27,7 +27,9 @@ MOST_ROWS = 120
 MOST_RANKED = 2_000
 """People whose places of items are shown."""
 WITH_IDEALS = 0.5
-"""Weight of kinds with an ideal point, and share of people who have one, for a map to be of ideals."""
+"""Weight of kinds with an ideal point from which on a map is of ideals,"""
+HAVE_IDEALS = 0.9
+"""where so many people have one."""
 BEYOND = 0.5
 """How far a map of ideals goes beyond the items, in their range."""
 BAND = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -225,7 +227,7 @@ def _has_ideals(population: Population) -> bool:
         return False
     some = _some(len(population.people_), MOST_DOTS)
     ideals = [column for name, column in population._rows(some).items() if name.startswith("ideal: ")]
-    return bool(np.isfinite(np.column_stack(ideals)).all(axis=1).mean() >= WITH_IDEALS)
+    return bool(np.isfinite(np.column_stack(ideals)).all(axis=1).mean() >= HAVE_IDEALS)
 
 
 def _limits(population: Population, two: list[int], points: FloatArray, is_ideal: bool) -> FloatArray:

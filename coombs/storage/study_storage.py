@@ -226,6 +226,31 @@ class StudyStorage:
             self._check_study(study_id)
         return [(rows.timed(RespondentRecord, row[:-1]), row[-1]) for row in found]
 
+    def last_event(self, study_id: int) -> int:
+        """Return the id of the last answer or undoing in a study: while it stays, so do all answers.
+
+        Parameters
+        ----------
+        study_id : of the study
+
+        Returns
+        -------
+        int, 0 before the first
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> study.storage.last_event(study.record.id)
+        0
+        """
+        found = self.database.rows(
+            "SELECT MAX((SELECT MAX(id) FROM events WHERE events.respondent_id = respondents.id))"
+            " FROM respondents WHERE study_id = ?",
+            study_id,
+        )
+        return int(found[0][0] or 0)
+
     def by_token(self, token: str) -> tuple[str, RespondentRecord]:
         """Return whose link holds the token, or raise UnknownStudyError.
 

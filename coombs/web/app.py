@@ -19,9 +19,10 @@ from coombs.storage import Storage, open_storage
 from coombs.web import errors
 from coombs.web.access import Policy
 from coombs.web.api import respondents, studies
+from coombs.web.learning.group_learning import GroupLearner
 from coombs.web.learning.learning_queue import LearningQueue
 from coombs.web.middleware import SafetyMiddleware
-from coombs.web.pages import answering, api_reference, home, result_page, study_page
+from coombs.web.pages import answering, api_reference, differences, home, result_page, study_page
 from coombs.web.study_cache import LRUCache, StudyCache
 from coombs.web.uploads import Upload
 
@@ -35,6 +36,7 @@ ABOUT = "Ask and tell: which of two things does a person prefer? See docs/page.m
 ROUTERS = (
     home.router,
     study_page.router,
+    differences.router,
     answering.router,
     result_page.router,
     api_reference.router,
@@ -81,6 +83,7 @@ def create_app(
         lifespan=_lifespan,
     )
     queue = app.state.queue = LearningQueue(processes)
+    app.state.groups = GroupLearner(processes)
     folder = None if pictures is None else Path(pictures)
     app.state.cache = StudyCache(open_storage(storage), folder, queue.learn)
     app.state.uploads = LRUCache[Upload](MOST_UPLOADS)
@@ -111,3 +114,4 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
     yield
     app.state.queue.close()
+    app.state.groups.close()

@@ -13,10 +13,11 @@ import anyio.to_thread
 from fastapi import Depends
 from starlette.requests import Request
 
-from coombs.study import Question, Respondent, StudyProgress
+from coombs.study import Question, Respondent, Study, StudyProgress
 from coombs.web.access import NotOwnerError
 from coombs.web.fitted_result import FittedResult
 from coombs.web.item_cards import Card
+from coombs.web.learning.group_learning import GroupLearner, GroupState
 from coombs.web.learning.learning_queue import PATIENCE, LearningQueue
 from coombs.web.study_cache import StudyCache
 
@@ -68,6 +69,12 @@ def next_turn(
 async def slowly(request: Request, work: Callable[..., Done], *args: Any) -> Done:
     """Work of seconds, a few at a time, so that answers do not wait for it."""
     return await anyio.to_thread.run_sync(partial(work, *args), limiter=request.app.state.slow_work)
+
+
+def group_state(request: Request, study: Study, patience: float = 0.0) -> GroupState:
+    """What everybody's answers in a study say together, and how far it is; computed beside the page."""
+    learner: GroupLearner = request.app.state.groups
+    return learner.state(study, patience)
 
 
 async def fitted_result(request: Request, token: str) -> tuple[Respondent, FittedResult | None]:

@@ -238,7 +238,7 @@ def write_people() -> None:
 def test_answers_of_several_people_are_told_apart_when_asked(run: Run) -> None:
     """Together it says so; text columns of the items are passed over."""
     write_people()
-    code, out, _ = run("fit", "items.csv", "answers.csv", "--metric", "none")
+    code, out, _ = run("fit", "items.csv", "answers.csv", "--metric", "none", "--pooled")
     assert code == 0
     assert out.startswith("Recognised: 10 pairs, by 2 people.\n\n2 people together, one model: Ann, Ben.\n")
     best = {}
@@ -259,7 +259,7 @@ def test_a_model_of_several_people_is_named_as_such_everywhere(run: Run) -> None
     pytest.importorskip("matplotlib")
     write_people()
     command = ("fit", "items.csv", "answers.csv", "--metric", "none", "--out", "m.json")
-    told = json.loads(run(*command, "--report", "r.html", "--json")[1])
+    told = json.loads(run(*command, "--pooled", "--report", "r.html", "--json")[1])
     assert told["model"]["n_people"] == 2
     # They want the opposite, so that together there is no pattern.
     report = Path("r.html").read_text()

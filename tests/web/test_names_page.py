@@ -89,21 +89,6 @@ def test_a_header_that_may_be_a_name_is_said(client: TestClient) -> None:
     assert "&#39;espresso&#39;, is taken for the header" in page
 
 
-def test_people_are_compared_by_their_favourites(client: TestClient, storage: Any) -> None:
-    from coombs import create_study
-
-    study = create_study(NAMES, "drinks", storage=storage)
-    for who, order in (("Ann", NAMES), ("Bob", NAMES[::-1])):
-        person = study.respondent(who)
-        for i, winner in enumerate(order):
-            for loser in order[i + 1 :]:
-                person.tell((winner, loser))
-                person.tell((winner, loser))
-    page = client.get("/studies/drinks/differences").text
-    assert "Favourites" in page and "What matters" not in page and "Feature" not in page
-    assert "Ann and Bob would rank" in page
-
-
 def test_a_study_of_names_is_made_through_the_api(client: TestClient) -> None:
     made = client.post("/api/studies", json={"name": "drinks", "csv": "item\ntea\nmilk\n"})
     assert made.status_code == 201, made.text

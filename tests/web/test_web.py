@@ -10,7 +10,6 @@ import re
 import sqlite3
 import sys
 import threading
-import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -282,38 +281,14 @@ def test_surprising_answer_can_be_corrected(client: TestClient, study: Study) ->
     assert again.status_code == 303 and len(person.history()) == 30
 
 
-@pytest.mark.slow
-def test_owner_sees_people_and_how_they_differ(client: TestClient, study: Study) -> None:
+def test_owner_sees_people(client: TestClient, study: Study) -> None:
     tokens = [answered(study, "Ann"), answered(study, "Bob", ideal=2.0)]
     assert client.post("/studies/points/people", data={"names": "Cid\n\nDora\nCid"}).status_code == 303
     page = client.get("/studies/points").text
     assert all(f"http://127.0.0.1/a/{token}" in page for token in tokens)
     assert study.respondents() == {"Ann": 24, "Bob": 24, "Cid": 0, "Dora": 0}
-    differences = client.get("/studies/points/differences").text
-    assert "<p>2 of 4 people are compared; left out: Dora, Cid (fewer than 8 answers). " in differences
-    assert differences.count("Cid") == 1
+    assert "How people differ" in page
     assert client.post("/studies/points/people", data={"names": " \n"}).status_code == 422
-
-
-@pytest.mark.slow
-def test_whom_it_leaves_out_is_said_first_and_does_not_depend_on_who_came_first(
-    client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("coombs.web.pages.differences.MOST_PEOPLE", 3)
-    names = [f"Person {i}" for i in range(5)]
-    by_lot = min(names, key=lambda name: zlib.crc32(name.encode()))
-    for name in names:
-        answered(study, name, 20)
-    answered(study, "Zoe", 24)
-    lefty = study.respondent("Lefty")
-    for _ in range(27):
-        lefty.tell(lefty.ask(), "left")
-    page = client.get("/studies/points/differences").text
-    first = re.search(r"<p>(2 of 7 people are compared; left out: [^<]*?\.) ", page)
-    # Lefty has the most answers, and no pattern; Zoe comes next, and one of the others by lot.
-    assert first is not None and "Zoe" not in first[1]
-    assert [name for name in names if name not in first[1]] == [by_lot] != names[:1]
-    assert "Lefty (no pattern in the answers yet)" in first[1]
 
 
 @pytest.mark.slow
@@ -337,7 +312,6 @@ def test_answers_of_any_shape_come_in_by_a_file_and_are_shown_everywhere(client:
         assert reply.status_code == 303, reply.text
     page = client.get("/studies/shoes").text
     assert re.findall(r'data-label="Answers">(\d+)<', page) == ["11", "8"]
-    assert "All 2 people are compared" in client.get("/studies/shoes/differences").text
     token = link(client)
     history = client.get(f"/api/respondents/{token}/history").json()
     assert [one["shape"] for one in history] == [*["ranking"] * 8, "rating", "rating", "choice"]
@@ -377,11 +351,6 @@ def test_a_single_rating_is_no_result(client: TestClient, study: Study) -> None:
     for token in study.links().values():
         assert client.get(f"/a/{token}").status_code == 200
         assert "There is no result before" in client.get(f"/a/{token}/result").text
-
-
-def test_nobody_to_compare_is_said(client: TestClient, study: Study) -> None:
-    answered(study, "Ann", 3)
-    assert "nobody to compare yet" in client.get("/studies/points/differences").text
 
 
 def test_export_and_delete_with_confirmation(client: TestClient, study: Study) -> None:
@@ -789,7 +758,7 @@ def test_wrong_json_is_refused_with_a_sentence(
 def test_api_is_documented_without_anything_from_elsewhere(client: TestClient) -> None:
     schema = client.get("/openapi.json").json()
     page = client.get("/docs").text
-    assert len(schema["paths"]) == 9
+    assert len(schema["paths"]) == 10
     for path in schema["paths"]:
         assert path in page
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
@@ -1363,20 +1332,6 @@ def test_an_ideal_is_told_as_far_as_items_go() -> None:
     ]
     assert Column(np.array([7.0, 7.0])).ideal(7.0) == "-"
     assert Column(np.array([335594.22, 1.0])).text(335594.22) == "335\u202f594"
-
-
-@pytest.mark.slow
-def test_how_people_differ_begins_with_who_agrees(client: TestClient, study: Study) -> None:
-    for name, ideal in (("Ann", 0.0), ("Bob", 0.0), ("Cy", 2.0)):
-        answered(study, name, 24, ideal)
-    page = client.get("/studies/points/differences").text
-    found = re.search(
-        r"<p>All 3 people are compared\. (Ann and Bob) would rank (\d+) % of all pairs alike, "
-        r"the most of all\. (.*)</p>",
-        page,
-    )
-    assert found is not None and int(found[2]) > 70
-    assert "Cy would rank" in found[3] and "what differs most is how much feature" in found[3]
 
 
 def test_links_of_this_computer_are_said_to_be_so(client: TestClient, study: Study) -> None:

@@ -50,8 +50,10 @@ SEEN = 1.4
 """Times that a person sees an item, on average, from which on it may have an effect of its own for them."""
 MOST_WITH_EFFECTS = 1_000_000
 """Answers up to which that is computed."""
-WITH_GROUPS = 0.3
-"""Share of the largest weight from which on groups, and how much people differ, are looked for in a kind."""
+WITH_GROUPS = 0.6
+"""Share of the largest weight from which on groups are looked for in a kind,"""
+WITH_SIZES = 0.3
+"""and how much people differ."""
 NEGLIGIBLE = 0.02
 """A kind with less of the average is left out of it."""
 
@@ -85,6 +87,11 @@ class PeopleAnswers(NamedTuple):
         kept = (self.winners[rows], self.losers[rows], self.weights[rows], place[self.people[rows]])
         about = None if self.covariates is None else self.covariates.of(people)
         return PeopleAnswers(self.items, self.levels, *kept, len(people), about, self.total)
+
+    @property
+    def n_told(self) -> int:
+        """How many people have said anything; an answer such as "none of these" may say nothing of items."""
+        return len(np.unique(self.people))
 
     def order(self) -> Index:
         """The people in an order that depends neither on that of the answers nor on that of the items."""
@@ -221,12 +228,12 @@ def learn_people(
     If these are a sample of people, `everybody` takes the fit of a kind on to all.
     """
     told = NOTHING_TOLD
-    if answers.covariates is not None and answers.n_people > 1:
+    if answers.covariates is not None and answers.n_told > 1:
         told = try_covariates(answers, Candidate(kinds[0], CAUTIONS[0]))
         answers = answers._replace(covariates=answers.covariates.columns(told.columns))
     tried = candidates(answers, kinds)
     weights, trial = np.ones(1), Trial(float("nan"), np.zeros(0), np.zeros(0))
-    if answers.n_people > 1:
+    if answers.n_told > 1:
         scores, predicted, counted = try_out(answers, tried, advance)
         weights = softmax(scores / TEMPERATURE)
         chance = float(counted.sum()) * np.log(2)
@@ -243,11 +250,10 @@ def learn_people(
         start = answers.start(phi, coordinates.blocks, caution, answers.first_effect)
         fit = fit_population(phi, blocks, start, n_jobs=n_jobs)
         # Groups are those of the kind with the most weight; kinds with far less hardly change the average.
-        is_main = weight >= WITH_GROUPS * main
-        fit = with_groups(fit, phi, groups, n_jobs) if is_main else fit
+        fit = with_groups(fit, phi, groups, n_jobs) if weight >= WITH_GROUPS * main else fit
         sized = [SizedFit(fit if everybody is None else everybody(coordinates, fit), 1.0)]
         # A sample is taken of very many people only, who tell how much they differ.
-        if is_main and everybody is None:
+        if weight >= WITH_SIZES * main and everybody is None:
             sized = with_sizes(fit, phi)
         parts += [Tastes(coordinates, one.fit) for one in sized]
         shares += [weight * one.share for one in sized]
@@ -258,7 +264,7 @@ def learn_people(
 def candidates(answers: PeopleAnswers, kinds: tuple[str, ...]) -> list[Candidate]:
     """What is tried: without kinds that are no more than a simpler one."""
     sizes, found = set(), []
-    if answers.n_people == 1:
+    if answers.n_told == 1:
         # Nobody is left to tell which predicts best.
         return [Candidate(kinds[0], CAUTIONS[0])]
     for kind in kinds:
@@ -322,8 +328,9 @@ def _folds(
     answers: PeopleAnswers, most: int, folds: int
 ) -> tuple[PeopleAnswers, list[tuple[tuple[AnswerBlock, ...], ...]]]:
     """Some of the people, at most so many, and of each fold who is learned from and who is left out."""
-    n = min(answers.n_people, most)
-    answers = answers.only(answers.order()[np.linspace(0, answers.n_people - 1, n).astype(int)])
+    able = answers.order()[answers.n_people - answers.n_told :]
+    n = min(len(able), most)
+    answers = answers.only(able[np.linspace(0, len(able) - 1, n).astype(int)])
     folds = min(folds, n)
     fold = np.arange(n) % folds
     blocks = [

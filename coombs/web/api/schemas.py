@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -164,6 +164,17 @@ class PersonOut(BaseModel):
     token: str
     link: str
     n_answers: int
+
+
+class GroupOut(BaseModel):
+    """What everybody's answers say together, and how far it is."""
+
+    is_current: bool = Field(description="Whether all answers are in the result")
+    fraction: float = Field(description="Of the way to the next result, from 0 to 1")
+    problem: str | None = Field(None, description="Why there is no result")
+    result: dict[str, Any] | None = Field(
+        None, description="has_pattern, explanation, groups, people and consensus; None before the first"
+    )
 
 
 class StudyOut(BaseModel):

@@ -10,9 +10,9 @@ from starlette.requests import Request
 
 from coombs.storage import StudySummary
 from coombs.study import Study, create_study
-from coombs.web.api.schemas import PeopleIn, PersonOut, StudyIn, StudyOut, StudySummaryOut
+from coombs.web.api.schemas import GroupOut, PeopleIn, PersonOut, StudyIn, StudyOut, StudySummaryOut
 from coombs.web.item_cards import LINK, PICTURE
-from coombs.web.routing import OWNER_ONLY, cache_of, study_called
+from coombs.web.routing import OWNER_ONLY, cache_of, group_state, study_called
 from coombs.web.uploads import people_names, read_upload, study_name
 
 Name = Annotated[str, Path(description="The study's name; ~2F stands for a slash in it, ~7E for ~")]
@@ -42,6 +42,19 @@ def create(request: Request, new: StudyIn) -> StudyOut:
 def study(request: Request, name: Name) -> StudyOut:
     """A study and its people."""
     return _about(request, cache_of(request).study(study_called(name)))
+
+
+@router.get("/{name}/people")
+def people(request: Request, name: Name) -> GroupOut:
+    """What everybody's answers say together: groups, everybody, consensus; computed beside the API.
+
+    While it is computed, `fraction` says how far it is, and the result is the one before, if any.
+    """
+    state = group_state(request, cache_of(request).study(study_called(name)))
+    result = None if state.result is None else state.result.to_dict()
+    return GroupOut(
+        is_current=state.is_current, fraction=state.fraction, problem=state.problem or None, result=result
+    )
 
 
 @router.get("/{name}/respondents")

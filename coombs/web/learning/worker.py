@@ -67,7 +67,7 @@ class WorkerPool:
             if self._closed:
                 raise RuntimeError("The worker processes were closed.")
             if self._pool is None:
-                self._pool = ProcessPoolExecutor(self._processes, _Context(), _begin)
+                self._pool = ProcessPoolExecutor(self._processes, WorkerContext(), begin_worker)
                 # A process is started for each task that finds none idle.
                 self._first_pid, *_ = [self._pool.submit(os.getpid) for _ in range(self._processes)]
             is_late = self._late is not None and not self._late.done()
@@ -122,11 +122,13 @@ class _Process(SpawnProcess):
                 os.environ.update(environment)
 
 
-class _Context(SpawnContext):
+class WorkerContext(SpawnContext):
+    """Starts such processes."""
+
     Process = _Process
 
 
-def _begin() -> None:
+def begin_worker() -> None:
     """In a worker, before its first task."""
     # Ctrl+C is for the server, which then ends this.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

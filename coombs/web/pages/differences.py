@@ -1,109 +1,113 @@
-"""How people differ: what matters to each, and how far their rankings agree."""
+"""The group's page: groups first, everybody in them, what is best for all and what divides people."""
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Sequence
-from itertools import combinations
-from typing import NamedTuple
+from typing import Any
 
-from coombs.evaluation import kendall_tau_distance
+from fastapi import APIRouter
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from coombs.data.frame_files import write_frame
+from coombs.data.tables import InputError
 from coombs.study import Study
-from coombs.web.fitted_result import FittedResult, Matter
-from coombs.web.study_cache import StudyCache
-from coombs.words import percent
+from coombs.web.group_result import GroupResult
+from coombs.web.pages.downloads import written
+from coombs.web.pages.level_map import HEIGHT, WIDTH
+from coombs.web.pages.people_pictures_svg import (
+    SIGNS,
+    agreement_svg,
+    band_rows,
+    look,
+    people_map_svg,
+    place_rows,
+)
+from coombs.web.pages.rendering import download, go_to, render
+from coombs.web.routing import OWNER_ONLY, cache_of, group_state, study_called, study_path
 
-LEAST_ANSWERS = 8
-"""Answers that a person needs to be compared."""
-MOST_PEOPLE = 12
-"""People that are compared: each takes a fit, of about a second."""
-MOST_NAMES = 20
-"""People who are left out that are named."""
-N_FAVOURITES = 3
-"""Best items of each person that are shown."""
+MOST_PEOPLE = 1_000
+"""People in the table; the download has all."""
+FIRST_PLACES = 10
+"""Items of the consensus that are shown at once."""
+MOST_PLACES = 100
+"""Items of the consensus on the page."""
+PATIENCE = 0.4
+"""Seconds that the page waits for a result that is nearly there."""
+KINDS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+"""Formats of the table of everybody."""
 
-
-class Differences(NamedTuple):
-    """People side by side.
-
-    `features` has the matters of everybody, the feature that decides most for all of them first;
-    `agreement` has the share of pairs of items that two people rank alike.
-    """
-
-    people: tuple[str, ...]
-    favourites: tuple[tuple[str, ...], ...]
-    features: tuple[tuple[Matter, ...], ...]
-    agreement: tuple[tuple[float, ...], ...]
-
-    @property
-    def summary(self) -> str:
-        """Who agrees most and least, and about what those differ."""
-        pairs = sorted(
-            combinations(range(len(self.people)), 2), key=lambda pair: self.agreement[pair[0]][pair[1]]
-        )
-        one, other = pairs[0]
-        least = f"{self._alike(one, other)}."
-        if self.features:
-            most = max(self.features, key=lambda row: abs(row[one].share - row[other].share))
-            about = f"what differs most is how much {most[0].feature} matters to them"
-            least = f"{self._alike(one, other)}; {about}."
-        return least if len(pairs) == 1 else f"{self._alike(*pairs[-1])}, the most of all. {least}"
-
-    def _alike(self, one: int, other: int) -> str:
-        share = percent(self.agreement[one][other])
-        return f"{self.people[one]} and {self.people[other]} would rank {share} of all pairs alike"
+router = APIRouter(prefix="/studies/{name}/differences", dependencies=[OWNER_ONLY], include_in_schema=False)
 
 
-def least_answers(study: Study) -> int:
-    """Answers that a person needs to be compared with others."""
-    return max(LEAST_ANSWERS, 2 * len(study.catalogue.features) or study.n_items)
+def _study(request: Request, name: str) -> Study:
+    return cache_of(request).study(study_called(name))
 
 
-def compare_people(cache: StudyCache, study: Study) -> tuple[str, Differences | None]:
-    """Whom the page is about, in a sentence, and how they differ, if there are two or more."""
-    least, counts = least_answers(study), study.storage.respondents(study.record.id)
-    # Of people with equally many answers those come first whom a hash of the name puts first.
-    order = sorted(counts, key=lambda pair: (-pair[1], zlib.crc32(pair[0].name.encode()), pair[0].name))
-    able = [record for record, n in order if n >= least]
-    chosen = sorted(able[:MOST_PEOPLE], key=lambda record: record.id)
-    results = [cache.fitted(cache.respondent(record.token)) for record in chosen]
-    people = [one for one in results if one is not None and one.has_pattern]
-    named = {one.respondent.name for one in people}
-    left_out = {
-        "not more answers than those compared": [record.name for record in able[MOST_PEOPLE:]],
-        f"fewer than {least} answers": [record.name for record, n in order if n < least],
-        "no pattern in the answers yet": [record.name for record in chosen if record.name not in named],
-    }
-    return _sentence(len(people), len(order), left_out), _differences(people) if len(people) > 1 else None
-
-
-def _sentence(n_compared: int, n_people: int, left_out: dict[str, list[str]]) -> str:
-    """How many are compared, and who is not, and why."""
-    if n_compared == n_people:
-        return f"All {n_people} people are compared."
-    reasons = "; ".join(f"{_some(names)} ({why})" for why, names in left_out.items() if names)
-    if n_compared > 1:
-        return f"{n_compared} of {n_people} people are compared; left out: {reasons}."
-    return f"Left out: {reasons}."
-
-
-def _some(names: Sequence[str]) -> str:
-    """Names, and how many more there are."""
-    more = len(names) - MOST_NAMES
-    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-
-
-def _differences(people: Sequence[FittedResult]) -> Differences:
-    matters = [{matter.feature: matter for matter in one.matters} for one in people]
-    features = [tuple(one[name] for one in matters) for name in matters[0]]
-    return Differences(
-        tuple(one.respondent.name for one in people),
-        tuple(tuple(place.name for place in one.ranking[:N_FAVOURITES]) for one in people),
-        tuple(sorted(features, key=lambda row: -sum(matter.share for matter in row))),
-        tuple(tuple(_agreement(one, other) for other in people) for one in people),
+@router.get("")
+def differences_page(request: Request, name: str, group: int = 0) -> Response:
+    """What everybody's answers say together, of all or of one group; how far it is while it is computed."""
+    study = _study(request, name)
+    state = group_state(request, study, PATIENCE)
+    result = state.result
+    if result is not None and group and group not in [one.number for one in result.groups if one.people]:
+        raise HTTPException(404, "There is no such group now; open the page without it.")
+    shown = {} if result is None or not result.has_pattern else _shown(result, group)
+    tokens = study.links()
+    return render(
+        request,
+        "differences.html",
+        study=study,
+        state=state,
+        result=result,
+        group=group,
+        tokens=tokens,
+        signs=SIGNS,
+        look=look,
+        size=(WIDTH, HEIGHT),
+        **shown,
     )
 
 
-def _agreement(one: FittedResult, other: FittedResult) -> float:
-    """The share of pairs of items that both rank alike."""
-    return 1 - float(kendall_tau_distance(one.result.model.distances_, other.result.model.distances_))
+def _shown(result: GroupResult, group: int) -> dict[str, Any]:
+    """What the template draws."""
+    people = [one for one in result.people if group in (0, one.group)]
+    places = place_rows(result.consensus[group]) if group in result.consensus else []
+    unlike = {str(one.name) for one in result.told.unlike}
+    return {
+        "people": people[:MOST_PEOPLE],
+        "n_more": max(0, len(people) - MOST_PEOPLE),
+        "places": places[:FIRST_PLACES],
+        "more_places": places[FIRST_PLACES:MOST_PLACES],
+        "map": None if result.map is None else people_map_svg(result.map),
+        "band": [] if result.band is None else band_rows(result.band),
+        "verdicts": {one.feature: one.verdict for one in result.told.features},
+        "agreement": None if result.agreement is None else agreement_svg(result.agreement),
+        "unlike": unlike,
+        "several": len(result.groups) > 1,
+    }
+
+
+@router.get("/progress")
+def progress(request: Request, name: str) -> dict[str, Any]:
+    """How far it is, for our script."""
+    state = group_state(request, _study(request, name))
+    return {"fraction": state.fraction, "done": state.is_current}
+
+
+@router.get("/people.{ending}")
+def people_table(request: Request, name: str, ending: str) -> Response:
+    """A row a person: weights, ideals, ranks of items, consistency, answers."""
+    study = _study(request, name)
+    if ending not in KINDS:
+        raise HTTPException(404)
+    state = group_state(request, study, PATIENCE)
+    if not state.is_current or state.result is None:
+        # The page says how far it is, or why there is none.
+        return go_to(f"{study_path(study.name)}/differences")
+    table = state.result.table
+    try:
+        content = written(ending, lambda path: write_frame(table, path))
+    except ImportError as error:
+        raise InputError(f"Parquet cannot be written here: {error}.") from error
+    return download(content, f"{study.name}-people.{ending}", KINDS[ending])

@@ -1,4 +1,4 @@
-"""The owner's pages of one study: links for people, who answered, how they differ, import, export, delete."""
+"""The owner's pages of one study: links for people, who answered, import, export, delete."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from starlette.responses import Response
 from coombs.data.tables import InputError
 from coombs.study import Study, delete_study
 from coombs.study.answer_files import add_table
-from coombs.web.pages.differences import compare_people, least_answers
+from coombs.web.learning.group_learning import LEAST_PEOPLE
 from coombs.web.pages.downloads import written
 from coombs.web.pages.rendering import download, go_to, render
-from coombs.web.routing import OWNER_ONLY, cache_of, slowly, study_called, study_path
+from coombs.web.routing import OWNER_ONLY, cache_of, study_called, study_path
 from coombs.web.uploads import people_names, read_table
 
 router = APIRouter(prefix="/studies", dependencies=[OWNER_ONLY], include_in_schema=False)
@@ -34,15 +34,14 @@ def study_page(request: Request, name: str) -> Response:
 def _page(
     request: Request, study: Study, status: int = 200, problem: str = "", typed: str = "", refused: str = ""
 ) -> Response:
-    people, least = study.storage.respondents(study.record.id), least_answers(study)
+    people = study.storage.respondents(study.record.id)
     return render(
         request,
         "study.html",
         status,
         study=study,
         people=people,
-        able=sum(n >= least for _, n in people),
-        enough=least,
+        has_group=sum(n > 0 for _, n in people) >= LEAST_PEOPLE,
         base=str(request.base_url).rstrip("/"),
         problem=problem,
         typed=typed,
@@ -81,21 +80,6 @@ def answer_oneself(request: Request, name: str) -> Response:
     return go_to(f"/a/{_study(request, name).respondent().record.token}")
 
 
-@router.get("/{name}/differences")
-async def differences_page(request: Request, name: str) -> Response:
-    """People side by side."""
-    study = await slowly(request, _study, request, name)
-    sentence, differences = await slowly(request, compare_people, cache_of(request), study)
-    return render(
-        request,
-        "differences.html",
-        study=study,
-        sentence=sentence,
-        differences=differences,
-        enough=least_answers(study),
-    )
-
-
 @router.get("/{name}/export/{file}")
 def export(request: Request, name: str, file: str) -> Response:
     """All answers, or all there is."""
@@ -120,6 +104,7 @@ def delete(request: Request, name: str, confirm: Annotated[str, Form()] = "") ->
         return _delete_page(request, study, 422, "That is not the study's name, so nothing was deleted.")
     delete_study(study.name, storage=cache.storage)
     cache.forget(study)
+    request.app.state.groups.forget(study)
     return go_to("/")
 
 

@@ -1,4 +1,4 @@
-// Comforts of the other pages: dropping a file, copying a link, choosing the map's axes, words that come later.
+// Comforts of the other pages: dropping a file, copying a link, choosing the map's axes, words that come later, how far the group's page is.
 "use strict";
 
 const drop = document.getElementById("drop");
@@ -55,4 +55,19 @@ if (words && words.dataset.from) {
   }).catch(() => {
     words.querySelector(".waiting").textContent = "This part could not be had just now; load the page again.";
   }).finally(() => words.removeAttribute("aria-busy"));
+}
+
+const learning = document.getElementById("learning");
+if (learning) {
+  const bar = document.getElementById("learned");
+  const look = async () => {
+    const reply = await fetch(learning.dataset.from).catch(() => null);
+    if (reply && reply.ok) {
+      const { fraction, done } = await reply.json();
+      if (done) { location.reload(); return; }
+      bar.value = fraction;
+    }
+    setTimeout(look, 700);
+  };
+  setTimeout(look, 300);
 }

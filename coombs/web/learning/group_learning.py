@@ -1,0 +1,162 @@
+"""What everybody in a study wants together, learned beside the page and kept until an answer changes."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from coombs.data.tables import InputError
+from coombs.study.everybody import everybody_answers
+from coombs.web.group_result import GroupResult, group_result
+from coombs.web.learning.worker import WorkerContext, begin_worker
+
+if TYPE_CHECKING:
+    from coombs.data.comparisons import Comparisons
+    from coombs.study import Study
+
+MOST_KEPT = 20
+"""Studies whose result is kept."""
+LEAST_PEOPLE = 2
+"""People who must have answered."""
+FAILED = "This could not be computed; the log of the server says why."
+_SHARED: dict[str, Any] = {}
+"""In a worker: where it says how far it is."""
+
+
+@dataclass(frozen=True)
+class GroupState:
+    """What is known of a study: a result, whether all answers are in it, and how far the next one is.
+
+    `problem` says why there is none.
+    """
+
+    result: GroupResult | None
+    is_current: bool
+    fraction: float
+    problem: str = ""
+
+
+@dataclass
+class _Kept:
+    """Of a study: the result, up to which event, and what is being worked on."""
+
+    result: GroupResult | None = None
+    version: int = -1
+    problem: str = ""
+    fraction: float = 0.0
+    future: Future[None] | None = None
+
+
+class GroupLearner:
+    """One study at a time is worked on, in a process beside the page if there are any, else in a thread.
+
+    Nobody waits for it: `state` says what is there, and begins anew where an answer came or went.
+    """
+
+    def __init__(self, processes: int = 0) -> None:
+        self._has_process = processes > 0
+        self._kept: OrderedDict[int, _Kept] = OrderedDict()
+        self._lock = threading.Lock()
+        self._pool: ProcessPoolExecutor | None = None
+        self._threads = ThreadPoolExecutor(1, "coombs-group")
+        self._progress: Any = None
+
+    def state(self, study: Study, patience: float = 0.0) -> GroupState:
+        """Of a study, after waiting at most so many seconds for what is being worked on."""
+        version = study.storage.last_event(study.record.id)
+        with self._lock:
+            kept = self._kept.setdefault(study.record.id, _Kept())
+            self._kept.move_to_end(study.record.id)
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+            if kept.version != version and kept.future is None:
+                kept.fraction = 0.0
+                kept.future = self._threads.submit(self._learn, study, kept)
+            future = kept.future
+        if future is not None:
+            wait([future], patience)
+        is_current = kept.version >= version
+        return GroupState(kept.result, is_current, 1.0 if is_current else kept.fraction, kept.problem)
+
+    def _learn(self, study: Study, kept: _Kept) -> None:
+        """In the thread: whatever comes of it, the next look begins anew only where answers changed."""
+        version, result, problem = study.storage.last_event(study.record.id), None, ""
+        try:
+            data = everybody_answers(study)
+            if data is None or len({*data.answer_users.tolist()}) < LEAST_PEOPLE:  # type: ignore[union-attr]
+                problem = "Fewer than two people have answered, so there is nobody to compare yet."
+            else:
+                result = self._result(data, kept)
+        except InputError as error:
+            problem = str(error)
+        except Exception:
+            logging.getLogger("coombs.web").exception("Learning what people share failed.")
+            problem = FAILED
+        with self._lock:
+            kept.result, kept.version, kept.problem, kept.future = result, version, problem, None
+
+    def _result(self, data: Comparisons, kept: _Kept) -> GroupResult:
+        def note(share: float) -> None:
+            kept.fraction = share
+
+        if not self._has_process:
+            return group_result(data, note)
+        try:
+            return self._in_process(data, note)
+        except BrokenProcessPool:
+            self._end_process()
+            return group_result(data, note)
+
+    def _in_process(self, data: Comparisons, note: Callable[[float], None]) -> GroupResult:
+        if self._pool is None:
+            context = WorkerContext()
+            self._progress = context.Value("d", 0.0)
+            self._pool = ProcessPoolExecutor(1, context, _begin, (self._progress,))
+        self._progress.value = 0.0
+        future = self._pool.submit(_in_worker, data)
+        while True:
+            try:
+                return future.result(0.1)
+            except TimeoutError:
+                note(float(self._progress.value))
+
+    def forget(self, study: Study) -> None:
+        """After it was deleted."""
+        with self._lock:
+            self._kept.pop(study.record.id, None)
+
+    def close(self) -> None:
+        """Drop what is queued and end the process; what comes later starts anew."""
+        self._end_process()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        with self._lock:
+            self._kept.clear()
+        self._threads = ThreadPoolExecutor(1, "coombs-group")
+
+    def _end_process(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            for process in list((pool._processes or {}).values()):
+                process.kill()
+            pool.shutdown()
+
+
+def _begin(progress: Any) -> None:
+    """In a worker, before its first task."""
+    begin_worker()
+    _SHARED["progress"] = progress
+
+
+def _in_worker(data: Comparisons) -> GroupResult:
+    """In a worker, which says how far it is."""
+
+    def note(share: float) -> None:
+        _SHARED["progress"].value = share
+
+    return group_result(data, note, n_jobs=-1)

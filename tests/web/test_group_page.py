@@ -1,0 +1,210 @@
+"""The group's page: groups, everybody, consensus, tables to take away; computed beside the page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+pytest.importorskip("fastapi")
+pytest.importorskip("httpx2")
+
+from fastapi.testclient import TestClient
+
+from coombs import Comparisons, create_study, load_study, web
+from coombs.study import Study
+from coombs.web import group_result
+from coombs.web.learning.group_learning import GroupLearner
+
+PAGE = "/studies/flats/differences"
+SCRIPT = "<script>alert(1)</script>"
+FORMULA = "=1+1"
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Linear tastes only, which take a moment."""
+    monkeypatch.setattr(group_result, "METRIC", "none")
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[TestClient]:
+    app = web.create_app(f"sqlite:///{tmp_path / 'web.db'}")
+    settings = {"base_url": "http://127.0.0.1", "client": ("127.0.0.1", 5)}
+    with TestClient(app, follow_redirects=False, headers={"Origin": "http://127.0.0.1"}, **settings) as made:
+        yield made
+
+
+def camps(client: TestClient, n_people: int = 16, n_answers: int = 12, coins: bool = False) -> Study:
+    """A study of flats, half of whose people want large ones, the others small ones; all cheap ones."""
+    rng = np.random.default_rng(0)
+    flats = pd.DataFrame(rng.uniform(0, 1, (12, 2)).round(3), columns=["rent", "size"])
+    flats.index = [FORMULA, SCRIPT, *(f"flat {i}" for i in range(2, 12))]
+    scaled = ((flats - flats.mean()) / flats.std()).to_numpy()
+    tastes = np.array([[-1.5, 4.0], [-1.5, -4.0]])[np.arange(n_people) % 2] * (not coins)
+    users = np.repeat(np.arange(n_people), n_answers)
+    pairs = rng.permuted(np.tile(np.arange(12), (len(users), 1)), axis=1)[:, :2]
+    utility = (scaled[pairs] * tastes[users][:, None]).sum(axis=2)
+    y = np.where(rng.random(len(users)) < expit(utility[:, 0] - utility[:, 1]), 1, -1)
+    study = create_study(flats, "flats", storage=client.app.state.cache.storage)  # type: ignore[attr-defined]
+    names = np.array(["=cmd()", SCRIPT, *(f"person {i}" for i in range(2, n_people))])
+    study.add(Comparisons(flats, flats.index.to_numpy()[pairs], y, users=names[users]))
+    return study
+
+
+def finished(client: TestClient, path: str = PAGE) -> str:
+    """The page once all answers are in it; a slow machine has a minute."""
+    begin = time.monotonic()
+    while time.monotonic() - begin < 60:
+        if client.get(f"{PAGE}/progress").json()["done"]:
+            return client.get(path).text
+        time.sleep(0.05)
+    raise AssertionError("The group's page is not ready after a minute.")
+
+
+def test_groups_come_first_with_what_each_wants_and_everybody_is_in_the_table(client: TestClient) -> None:
+    camps(client)
+    page = finished(client)
+    groups, everybody = page.index("The groups, and what each wants"), page.index('id="everybody"')
+    assert groups < everybody and "<strong>2 groups</strong>" in page
+    assert "more size" in page and "less size" in page and "8 people, 50 %" in page
+    assert page.count('/result">') == 16 and "Items that divide people" in page
+    assert "surely liked by 50 %, surely not by 50 %" in page
+    assert SCRIPT not in page and "style=" not in page and "<script>" not in page
+
+
+def test_a_group_is_shown_alone_and_one_that_is_not_there_is_not_found(client: TestClient) -> None:
+    camps(client)
+    whole, page = finished(client), client.get(f"{PAGE}?group=1").text
+    assert "Everybody in group 1" in page and page.count('/result">') == 8 < whole.count('/result">')
+    assert client.get(f"{PAGE}?group=7").status_code == 404
+
+
+def test_coin_tossers_are_put_into_no_group_and_nothing_is_claimed(client: TestClient) -> None:
+    camps(client, coins=True)
+    page = finished(client)
+    assert "No pattern found yet" in page and "no better than by tossing a coin" in page
+    assert "what each wants" not in page and "Best for" not in page and "consistency" not in page
+    table = client.get(f"{PAGE}/people.csv").text
+    assert table.splitlines()[0] == "user,answers" and len(table.splitlines()) == 17
+
+
+def test_the_table_has_a_row_a_person_and_no_formula(client: TestClient) -> None:
+    camps(client)
+    finished(client)
+    rows = list(csv.reader(io.StringIO(client.get(f"{PAGE}/people.csv").text)))
+    assert len(rows) == 17 and rows[1][0] == "'=cmd()"
+    assert {"answers", "consistency", "group", "weight: size", "ideal: size", "rank: flat 3"} <= {*rows[0]}
+    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@"))]
+    pytest.importorskip("pyarrow")
+    whole = pd.read_parquet(io.BytesIO(client.get(f"{PAGE}/people.parquet").content))
+    assert whole["user"][0] == "=cmd()" and whole.shape == (16, len(rows[0]))
+    ranks = whole.filter(like="rank: ").to_numpy()
+    assert (np.sort(ranks, axis=1) == np.arange(1, 13)).all()
+
+
+def test_an_answer_more_is_learned_from_and_the_page_says_that_it_is_not_yet(client: TestClient) -> None:
+    study = camps(client, 8, 6)
+    assert "48 answers" in finished(client)
+    study.respondent("person 2").tell(("flat 3", "flat 4"))
+    learner: Any = client.app.state.groups  # type: ignore[attr-defined]
+    learner._threads.submit(time.sleep, 0.5)
+    page = client.get(PAGE).text
+    assert "Answers have changed since" in page and "48 answers" in page
+    assert client.get(f"{PAGE}/people.csv").status_code == 303
+    assert "49 answers" in finished(client)
+    study.respondent("person 2").undo()
+    assert "48 answers" in finished(client)
+
+
+def test_nobody_waits_for_it(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it is computed other pages are served, and this one has a bar; also without a script."""
+    camps(client)
+    go_on = threading.Event()
+    real = group_result.group_result
+
+    def slow(data: Any, advance: Any) -> Any:
+        advance(0.25)
+        go_on.wait(60)
+        return real(data, advance)
+
+    monkeypatch.setattr("coombs.web.learning.group_learning.group_result", slow)
+    page = client.get(PAGE)
+    assert page.status_code == 200 and "<progress" in page.text and 'http-equiv="refresh"' in page.text
+    assert client.get("/studies/flats").status_code == 200
+    assert client.get(f"{PAGE}/progress").json() == {"fraction": 0.25, "done": False}
+    assert client.get("/api/studies/flats/people").json()["result"] is None
+    go_on.set()
+    assert "<progress" not in finished(client)
+
+
+def test_fewer_than_two_people_and_failures_get_a_sentence(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = create_study([[0.0], [1.0]], "flats", storage=client.app.state.cache.storage)  # type: ignore[attr-defined]
+    assert "nobody to compare yet" in finished(client)
+    study.tell((0, 1))
+    assert "nobody to compare yet" in finished(client)
+
+    def broken(*_: Any) -> Any:
+        raise RuntimeError
+
+    monkeypatch.setattr("coombs.web.learning.group_learning.group_result", broken)
+    study.respondent("Ann").tell((0, 1))
+    assert "could not be computed" in finished(client)
+    assert client.get(f"{PAGE}/people.csv").status_code == 303
+    assert client.get(f"{PAGE}/people.xls").status_code == 404
+
+
+def test_the_api_has_groups_people_and_consensus(client: TestClient) -> None:
+    camps(client)
+    finished(client)
+    told = client.get("/api/studies/flats/people").json()
+    assert told["is_current"] and told["fraction"] == 1 and told["problem"] is None
+    result = told["result"]
+    assert result["has_pattern"] and [len(one["members"]) for one in result["groups"]] == [8, 8]
+    assert len(result["people"]) == 16 and {*result["consensus"]} == {"all", "1", "2"}
+    assert result["explanation"]["n_answers"] == 192
+    other = TestClient(client.app, base_url="http://127.0.0.1", client=("192.0.2.7", 5))
+    assert other.get("/api/studies/flats/people").status_code in (401, 403)
+    assert other.get(PAGE).status_code in (401, 403)
+
+
+def test_names_without_features_are_compared_too(client: TestClient) -> None:
+    names = ["tea", "milk", "mocha", "water", "juice"]
+    study = create_study(names, "flats", storage=client.app.state.cache.storage)  # type: ignore[attr-defined]
+    for who, order in (("Ann", names), ("Bob", names), ("Cy", names)):
+        person = study.respondent(who)
+        for i, winner in enumerate(order):
+            for loser in order[i + 1 :]:
+                person.tell((winner, loser))
+    page = finished(client)
+    assert "Best for all" in page and "tea" in page and "People on a map" not in page
+
+
+@pytest.mark.slow
+def test_a_process_beside_the_page_tells_the_same_and_one_that_dies_is_made_up_for(tmp_path: Path) -> None:
+    app = web.create_app(f"sqlite:///{tmp_path / 'web.db'}")
+    with TestClient(app, base_url="http://127.0.0.1", client=("127.0.0.1", 5)) as made:
+        camps(made)
+        finished(made)
+        here = made.get("/api/studies/flats/people").json()["result"]["explanation"]["n_people"]
+    study = load_study("flats", storage=f"sqlite:///{tmp_path / 'web.db'}")
+    learner = GroupLearner(1)
+    state = learner.state(study, 120)
+    assert state.is_current and state.result is not None and state.result.told.n_people == here
+    assert learner._pool is not None
+    for process in learner._pool._processes.values():
+        process.kill()
+    study.respondent("person 3").tell(("flat 3", "flat 4"))
+    assert learner.state(study, 120).is_current
+    learner.close()
