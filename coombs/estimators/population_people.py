@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 from scipy.stats import rankdata
+from sklearn.utils.validation import check_is_fitted
 
 from coombs.data import tables
 from coombs.data.comparisons import InputError
+from coombs.data.new_items import table_for
 from coombs.inference.people.people_prior import PeoplePrior
 from coombs.inference.people.tastes import Seen
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from coombs.data.comparisons import Comparisons
     from coombs.data.scaling import Scaler
-    from coombs.data.tables import FloatArray, ItemTable
+    from coombs.data.tables import FloatArray, ItemTable, TableLike
     from coombs.inference.people.average_of_kinds import PeopleAverage
     from coombs.inference.people.coordinates import Coordinates
     from coombs.inference.people.tastes import Everybody, Taste
@@ -43,6 +45,23 @@ class PopulationPeople:
     _average: PeopleAverage
     _scaler: Scaler
     _data: Comparisons
+    _is_described: bool
+
+    def _items_of_fit(self) -> TableLike:
+        return self.item_table_
+
+    def _table(self, items: TableLike) -> ItemTable:
+        """These items, checked, their features in the order of the fit."""
+        data = self._data
+        names = None if data.feature_names is None else [str(name) for name in data.feature_names]
+        return table_for(items, names, data.n_features, data.encoding)
+
+    def _given(self, items: TableLike) -> TableLike:
+        """These items, or the fitted ones."""
+        check_is_fitted(self)
+        if items is None and self._is_described:
+            raise InputError("The fit was to pairs of feature vectors; give the items that are meant.")
+        return self.item_table_ if items is None else items
 
     def _seen(self, table: ItemTable) -> tuple[Seen, ...]:
         """A checked table's items as each kind sees them."""

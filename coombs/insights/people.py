@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 from coombs.data import naming
 from coombs.inference.posterior import LEVEL
+from coombs.insights.people_covariates import CovariateFinding, covariate_findings
 from coombs.insights.people_records import GroupSummary, SharedFeature, SharedItem, UnlikePerson
 from coombs.words import feature_names
 
@@ -58,6 +59,7 @@ class PeopleExplanation:
     best, contested : the best items for all, and those that many people surely like and many surely do not
     groups : of people, if there is more than one
     unlike : people whose answers are unlikely of anybody in the population, if they are 2,000 at most
+    covariates : which tastes go with what is known of people, where answers of people left out bear it out
 
     Examples
     --------
@@ -81,6 +83,7 @@ class PeopleExplanation:
     contested: tuple[SharedItem, ...] = ()
     groups: tuple[GroupSummary, ...] = ()
     unlike: tuple[UnlikePerson, ...] = ()
+    covariates: tuple[CovariateFinding, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it in plain types, for JSON.
@@ -238,6 +241,7 @@ def explain_people(population: Population) -> PeopleExplanation:
         contested=contested_items(population, items)[:MOST_SHOWN],
         groups=summaries(population),
         unlike=unlike,
+        covariates=covariate_findings(population),
         # Whoever wants the opposite of all others does not toss a coin.
         coins=found.coins - int((population._everybody[1][odd] > LIKELY).sum()),
     )

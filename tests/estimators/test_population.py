@@ -9,7 +9,7 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from coombs import Comparisons, IdealPoint, InputError, Person, Population
-from coombs.data.by_person import answers_by_person
+from coombs.data.by_person import answers_by_person, people_of
 
 
 def people(n_people: int, n_answers: int, seed: int = 0, own: float = 0.6, d: int = 3):
@@ -219,6 +219,9 @@ def test_names_that_differ_by_case_or_spaces_are_warned_of():
     [
         ({"users": None}, "who gave them"),
         ({"users": ["a", "", "b", "b"]}, "row 1 is blank"),
+        ({"users": ["a", "b", "  ", "b"]}, "row 2 is blank"),
+        ({"users": ["a", "b", "b", None]}, "row 3 is blank"),
+        ({"users": [1.0, np.nan, 2.0, 2.0]}, "row 1 is blank"),
         ({"users": ["a", "b"]}, "one for each"),
         ({"metric": "round"}, "metric is 'round'"),
         ({"groups": 0}, "groups is 0"),
@@ -232,6 +235,45 @@ def test_bad_input_gets_a_sentence(change, sentence):
     labels = given.pop("users")
     with pytest.raises(InputError, match=sentence):
         Population(items, **given).fit(pairs, y, users=labels)
+
+
+def test_people_with_one_answer_are_told_by_the_others():
+    """Half of 600 have one answer, and are as surely predicted as what people share allows."""
+    items, pairs, y, users, weights = people(600, 8, seed=3)
+    kept = (users < 300) | (np.arange(len(users)) % 8 == 0)
+    population = Population(items, metric="none").fit(pairs[kept], y[kept], users=users[kept])
+    assert population.n_answers_.tolist() == [8] * 300 + [1] * 300 and population.status_ == "converged"
+    asked = pairs[~kept]
+    utility = (items[asked] * weights[users[~kept]][:, None]).sum(axis=2)
+    truth = expit(utility[:, 0] - utility[:, 1])
+    p = population.predict_proba(asked, users=users[~kept])[:, 1]
+    assert -(truth * np.log(p) + (1 - truth) * np.log(1 - p)).mean() < 0.6
+    alone = Population(items, metric="none").fit(pairs[:60], y[:60], users=np.arange(60))
+    assert alone.n_answers_.tolist() == [1] * 60 and np.isfinite(alone.utilities()).all()
+
+
+def test_items_that_some_people_never_saw_have_a_place_in_everybodys_ranking():
+    items, pairs, y, users, _ = people(30, 12, seed=4)
+    parts = pairs // 13
+    kept = (parts[:, 0] == parts[:, 1]) & (parts[:, 0] == users % 2)
+    population = Population(items, metric="smooth").fit(pairs[kept], y[kept], users=users[kept])
+    assert sorted(population.rank(int(users[kept][0]))) == list(range(25))
+    assert np.isfinite(population.utilities()).all()
+
+
+def test_answers_that_contradict_each_other_are_a_coins():
+    pairs, users = np.array([[0, 1], [1, 0]] * 20), np.repeat(np.arange(10), 4)
+    population = Population(np.arange(6.0)[:, None], metric="none").fit(pairs, users=users)
+    np.testing.assert_allclose(population.predict_proba([[0, 1]], users=[3]), 0.5, atol=1e-6)
+    assert not population.explain().has_pattern
+
+
+@pytest.mark.parametrize("numbers", [np.array([7, 3, 7, -2, 3]), np.array([10**15, 5, 10**15, 6, 5])])
+def test_people_with_numbers_are_in_the_order_of_their_first_answer(numbers):
+    """Close together or far apart."""
+    positions, names = people_of(numbers)
+    assert names.tolist() == list(dict.fromkeys(numbers.tolist()))
+    np.testing.assert_array_equal(names[positions], numbers)
 
 
 def test_somebody_unknown_is_named_in_a_sentence(fitted):
@@ -279,3 +321,49 @@ def test_auto_averages_kinds_and_is_not_far_from_the_best():
         losses[kind] = -np.log(np.where(y[held] > 0, p, 1 - p)).mean()
     assert losses["auto"] < min(losses.values()) + 0.03
     assert sum(population.kind_weights_.values()) == pytest.approx(1)
+
+
+def coin_tosses(n_people: int, each: int, d: int, seed: int):
+    """Items, and answers of people who all toss a coin."""
+    rng = np.random.default_rng(seed)
+    items, users = rng.standard_normal((20, d)), np.repeat(np.arange(n_people), each)
+    pairs = rng.permuted(np.tile(np.arange(20), (len(users), 1)), axis=1)[:, :2]
+    return items, pairs, rng.choice([-1, 1], len(users)), users
+
+
+@pytest.mark.slow
+def test_nothing_is_claimed_of_people_who_toss_coins():
+    """All kinds and groups are tried, on populations of different sizes."""
+    for k, (n, each, d) in enumerate([(8, 5, 1), (15, 20, 2), (30, 5, 4)]):
+        items, pairs, y, users = coin_tosses(n, each, d, 900 + k)
+        population = Population(items, groups="auto").fit(pairs, y, users=users)
+        told, one = population.explain(), population.person(0).explain()
+        assert not told.has_pattern and not one.has_pattern
+        assert not (told.features or told.best or told.contested or told.groups)
+        assert not (one.features or one.ranking)
+        assert population.n_groups_ == 1
+        assert population.to_frame()["consistency"].mean() < 0.75
+
+
+@pytest.mark.slow
+def test_people_who_share_nothing_are_predicted_as_well_together_as_alone():
+    """Expected log loss with the true probabilities, within a standard error over people."""
+    rng = np.random.default_rng(3)
+    items, n, each = rng.standard_normal((30, 3)), 16, 20
+    utility = items @ rng.normal(0, 1.5, (3, n))
+    users = np.repeat(np.arange(n), each)
+    pairs = rng.permuted(np.tile(np.arange(30), (len(users), 1)), axis=1)[:, :2]
+    true = expit(utility[pairs[:, 0], users] - utility[pairs[:, 1], users])
+    y = np.where(rng.random(len(users)) < true, 1, -1)
+    together = Population(items).fit(pairs, y, users=users)
+    asked = rng.permuted(np.tile(np.arange(30), (100, 1)), axis=1)[:, :2]
+    gains = []
+    for k in range(5):
+        alone = IdealPoint(items).fit(pairs[users == k], y[users == k])
+        q = expit(utility[asked[:, 0], k] - utility[asked[:, 1], k])
+        losses = [
+            -np.mean(q * np.log(p[:, 1]) + (1 - q) * np.log(p[:, 0]))
+            for p in (together.person(k).predict_proba(asked), alone.predict_proba(asked))
+        ]
+        gains.append(losses[1] - losses[0])
+    assert np.mean(gains) > -np.std(gains, ddof=1) / np.sqrt(len(gains))
