@@ -180,9 +180,8 @@ def main() -> None:
         "# Questions that a prior saves",
         "",
         f"`python -m benchmarks.prior --worlds {worlds} --other-worlds {n_others} --people {people}`: "
-        f"{OTHERS} others gave {EACH} random answers each about {N_ITEMS} items with {D} features; mean Kendall "
-        "distance of the "
-        "believed ranking from the true one.",
+        f"{OTHERS} others gave {EACH} random answers each about {N_ITEMS} items with {D} features; "
+        "mean Kendall distance of the believed ranking from the true one.",
         "",
         *table(curves),
     ]
