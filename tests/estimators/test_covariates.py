@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -199,3 +200,29 @@ def test_nothing_is_said_of_covariates_that_are_noise() -> None:
         frame = data["people"].assign(height=np.random.default_rng(seed).normal(size=50))
         said += bool(fitted(data, frame).explain().covariates)  # type: ignore[union-attr]
     assert said <= 2
+
+
+def test_the_command_line_takes_a_table_about_people(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from coombs.cli import main
+
+    data = answered(60, 6)
+    names = np.array([f"flat {i}" for i in range(20)])
+    pd.DataFrame(data["items"], columns=FEATURES, index=names).to_csv(
+        tmp_path / "items.csv", index_label="item"
+    )
+    first, second = names[data["pairs"]].T
+    answers = {
+        "user": data["users"],
+        "left": first,
+        "right": second,
+        "winner": np.where(data["y"] > 0, first, second),
+    }
+    pd.DataFrame(answers).to_csv(tmp_path / "answers.csv", index=False)
+    data["people"].to_csv(tmp_path / "people.csv", index_label="user")
+    command = ["people", *(str(tmp_path / name) for name in ("items.csv", "answers.csv"))]
+    assert main([*command, "--metric", "none", "--about", str(tmp_path / "people.csv")]) == 0
+    assert "People with a higher age want less noise than others" in capsys.readouterr().out
+    assert main([*command, "--metric", "none", "--about", str(tmp_path / "items.csv")]) == 2
+    assert "no row of anybody who answered" in capsys.readouterr().err
