@@ -30,12 +30,14 @@ LEARNED = 8
 """Answers of each person who is learned from."""
 COUNTS = (0, 1, 3, 5)
 """Answers of each new person."""
-NEW = 40
+NEW = 30
 """New people, whose"""
 ASKED = 30
 """further choices are predicted."""
 FITTED = 10
 """Populations whose losses are averaged,"""
+TRUE = ("told", "feature 0")
+"""What goes together."""
 DRAWS = 20
 """and of which it is counted what is said."""
 
@@ -126,8 +128,8 @@ def said(n: int, slope: float) -> str:
         users = np.repeat(learned.people.index, LEARNED)
         est = Population(items, metric="none").fit(pairs, y, users=users, people=people)
         found = [(one.covariate, one.feature) for one in covariate_findings(est)]
-        true += ("told", "feature 1") in found
-        false += any(one != ("told", "feature 1") for one in found)
+        true += TRUE in found
+        false += any(one != TRUE for one in found)
     return f"| {n} | {slope:g} | {true if slope else ''} | {false} |"
 
 

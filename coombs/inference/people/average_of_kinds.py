@@ -38,7 +38,7 @@ MOST_TRIED = 400
 """People among whom kinds are tried, at most."""
 MOST_ABOUT = 1_600
 """People among whom covariates are tried, at most."""
-LEAST_GAIN = 1.0
+LEAST_GAIN = 2.0
 """Nats by which a covariate must make answers of people left out likelier for it to be learned from."""
 ROUGHLY = 2e-2
 """Tolerance of the passes there."""
