@@ -176,9 +176,11 @@ def main() -> None:
         "|---|---|---|---|",
         *(said(n, slope) for n, slope in SETTINGS),
         "",
-        f"What is learned from, in {FRESH} other populations each: how many have the true covariate, how many any",
-        f"that is noise, and the share of covariates that are noise. The least gain, {LEAST_GAIN:g} nats, was chosen",
-        "after a look at the losses above with 1, so that their last column flatters it; these seeds are others.",
+        f"What is learned from, in {FRESH} other populations each: how many have the true covariate, how many "
+        "any that is noise,",
+        f"and the share of covariates that are noise. The least gain, {LEAST_GAIN:g} nats, was chosen after a "
+        "look at losses with 1,",
+        "so that the last column of the tables above flatters it; these seeds are others.",
         "",
         "| people | slope | true | any noise | of noise |",
         "|---|---|---|---|---|",
