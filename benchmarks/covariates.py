@@ -176,10 +176,10 @@ def main() -> None:
         "|---|---|---|---|",
         *(said(n, slope) for n, slope in SETTINGS),
         "",
-        f"What is learned from, in {FRESH} other populations each: how many have the true covariate, how many "
+        f"What is learned from, in {FRESH} other populations each: how many have the true one, how many "
         "any that is noise,",
-        f"and the share of covariates that are noise. The least gain, {LEAST_GAIN:g} nats, was chosen after a "
-        "look at losses with 1,",
+        f"and the share of covariates that are noise. The least gain, {LEAST_GAIN:g} nats, was chosen after "
+        "a look at losses with 1,",
         "so that the last column of the tables above flatters it; these seeds are others.",
         "",
         "| people | slope | true | any noise | of noise |",
