@@ -11,7 +11,8 @@ from scipy.special import ndtr
 
 from coombs.data import naming
 from coombs.inference.posterior import LEVEL
-from coombs.insights.people_records import GroupSummary, SharedFeature, SharedItem, UnlikePerson
+from coombs.insights.people_curves import curve_along, verdict_along
+from coombs.insights.people_records import BestValue, GroupSummary, SharedFeature, SharedItem, UnlikePerson
 from coombs.words import feature_names
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ PATTERN = 3.0
 """Nats by which answers of people left out must be likelier than tosses of a coin for anything to be said."""
 DRAWS = 1_000
 """Draws of the population's mean taste."""
-SURE = 0.975
-"""Probability of a direction from which on it is said of the mean."""
 MOST_SHOWN = 5
 """Items that are named as best, or as contested."""
 LIKELY = 0.5
@@ -186,8 +185,9 @@ def explain_person(person: Person, population: Population) -> PersonExplanation:
         slopes = slopes_of(population, person._tastes)
         ends = np.quantile(slopes, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0).T.tolist()
         for k, j in enumerate(columns):
-            mean, (low, high), verdict = float(slopes[:, k].mean()), ends[k], direction(slopes[:, k])
-            features.append(SharedFeature(names[j], mean, low, high, None, None, verdict))
+            mean, (low, high) = float(slopes[:, k].mean()), ends[k]
+            one = SharedFeature(names[j], mean, low, high, None, None, "not known")
+            features.append(with_verdict(population, person._tastes, slopes[:, k], j, one))
     ranking: tuple[tuple[str, int, int], ...] = ()
     if not population._is_described:
         table, best = population.item_table_, np.argsort(-person.utility(), kind="stable")[:MOST_SHOWN]
@@ -268,17 +268,22 @@ def _features(population: Population) -> tuple[SharedFeature, ...]:
     columns, names = population._scaler.columns.tolist(), names_of(population)
     if not columns:
         return ()
-    slopes, own = slopes_of(population, mean_tastes(population)), slopes_of(population, population._anybody)
+    tastes = mean_tastes(population)
+    slopes, own = slopes_of(population, tastes), slopes_of(population, population._anybody)
     low, high = np.quantile(slopes, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     differ, found = _differences(population), []
     for k, j in enumerate(columns):
         mean, deviation = float(slopes[:, k].mean()), float(own[:, k].std())
         share = float(ndtr(mean / max(deviation, 1e-9)))
-        verdict = direction(slopes[:, k])
-        if differ[k] and SPLIT < share < 1 - SPLIT:
-            verdict = "divided"
-        one = SharedFeature(names[j], mean, float(low[k]), float(high[k]), deviation, share, verdict)
-        found.append(one if differ[k] else replace(one, deviation=None, share=None))
+        one = SharedFeature(names[j], mean, float(low[k]), float(high[k]), deviation, share, "not known")
+        one = with_verdict(population, tastes, slopes[:, k], j, one)
+        if differ[k] and SPLIT < share < 1 - SPLIT and one.best is None:
+            one = replace(one, verdict="divided")
+        # Where a value inside is best, wanting more of it tells little.
+        has_share = differ[k] and one.best is None
+        found.append(
+            replace(one, share=share if has_share else None, deviation=deviation if differ[k] else None)
+        )
     return tuple(sorted(found, key=lambda one: -abs(one.mean) - (one.deviation or 0.0)))
 
 
@@ -289,11 +294,19 @@ def names_of(population: Population) -> tuple[str, ...]:
     return feature_names(names, data.n_features)
 
 
-def direction(slopes: FloatArray) -> str:
-    """Whether more or less is better, if nearly all draws say so."""
-    if max((slopes > 0).mean(), (slopes < 0).mean()) < SURE:
-        return "not known"
-    return "more" if slopes.mean() > 0 else "less"
+def with_verdict(
+    population: Population,
+    tastes: tuple[Taste, ...],
+    slopes: FloatArray,
+    j: int,
+    one: SharedFeature,
+    only: int | None = None,
+) -> SharedFeature:
+    """What is wanted of a feature, with the best value if that is inside; by one kind of the average only."""
+    found = verdict_along(population, slopes, curve_along(population, tastes, j, only), j)
+    if isinstance(found, BestValue):
+        return replace(one, verdict="best inside", best=found)
+    return replace(one, verdict=found)
 
 
 def _differences(population: Population) -> list[bool]:
