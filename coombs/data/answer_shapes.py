@@ -96,12 +96,18 @@ class AnswerShapes:
     def _wins(self) -> tuple[Positions, Positions, FloatArray]:
         """Winners, losers and weights of answers about pairs; a tie is two halves, the reverse ones last."""
         used = self.weights > 0
-        pairs, y, weights = self.pairs[used], self.y[used], self.weights[used]
-        tied = y == 0
-        wins = np.where(y[:, None] < 0, pairs[:, ::-1], pairs)
-        wins = np.concatenate([wins, pairs[tied][:, ::-1]])
-        mass = np.concatenate([np.where(tied, weights / 2, weights), weights[tied] / 2])
-        return wins[:, 0].copy(), wins[:, 1].copy(), mass
+        pairs, y, weights = self.pairs, self.y, self.weights
+        if not used.all():
+            pairs, y, weights = pairs[used], y[used], weights[used]
+        lost, tied = y < 0, y == 0
+        # Positions where the first or the second of the pair is, which is faster than swapping rows.
+        first, second = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+        winners, losers = np.where(lost, second, first), np.where(lost, first, second)
+        if not tied.any():
+            return winners, losers, weights.copy()
+        winners = np.concatenate([winners, second[tied]])
+        losers = np.concatenate([losers, first[tied]])
+        return winners, losers, np.concatenate([np.where(tied, weights / 2, weights), weights[tied] / 2])
 
     def oriented(self) -> tuple[Positions, Positions, FloatArray]:
         """Return the answers winner first; those of weight zero are dropped.

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from coombs.data import naming
 from coombs.data.by_person import answers_by_person
 from coombs.data.comparisons import Comparisons, InputError
-from coombs.data.new_items import table_for
 from coombs.data.scaling import Scaler, check_alike, check_largest
 from coombs.estimators.base import comparisons_of
 from coombs.estimators.ideal_point import IdealPoint
@@ -181,7 +180,7 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
     def _store(self, average: PeopleAverage) -> None:
         """Fitted attributes, in the user's units."""
         self._average = average
-        for cache in ("_phis", "_anybody", "_everybody", "_positions", "_pairs"):
+        for cache in ("_phis", "_anybody", "_everybody", "_positions", "_pairs", "_slope_rows"):
             self.__dict__.pop(cache, None)
         fits = [part.fit for part in average.parts]
         main = fits[average.main]
@@ -379,13 +378,13 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
         return Person(self, self._tastes(position), name, int(self.n_answers_[position]))
 
     def person_from(
-        self, X: Any, y: ArrayLike | None = None, *, about: Mapping[str, Any] | None = None
+        self, X: Any = None, y: ArrayLike | None = None, *, about: Mapping[str, Any] | None = None
     ) -> Person:
         """Return what is known of somebody new, from their answers and what people share; without a refit.
 
         Parameters
         ----------
-        X, y : their answers, as for `fit`; users are not looked at
+        X, y : their answers, as for `fit`, if there are any; users are not looked at
         about : what else is known of them, by the columns of `people` at the fit, as {"age": 40}
 
         Returns
@@ -400,12 +399,14 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
         Person(somebody new, 1 answers)
         """
         check_is_fitted(self)
+        known = self._values_about(about)
+        if X is None or not len(X):
+            return Person(self, self._tastes_about(known))
         data = self._comparisons(X, y, None, None, self._items_of_fit())
         winners, losers, weights = data.oriented()
         used, place = np.unique(np.concatenate([winners, losers]), return_inverse=True)
         winners, losers = place.reshape(2, -1)
         table = self._table(data.item_table)
-        known = self._values_about(about)
         tastes = tuple(
             part.of_answers(winners, losers, weights, seen.take(used), known)
             for part, seen in zip(self._average.parts, self._seen(table), strict=True)
@@ -431,19 +432,3 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
 
         check_is_fitted(self)
         return explain_people(self) if self._alone is None else self._alone.explain()
-
-    def _items_of_fit(self) -> TableLike:
-        return self.item_table_
-
-    def _table(self, items: TableLike) -> ItemTable:
-        """These items, checked, their features in the order of the fit."""
-        data = self._data
-        names = None if data.feature_names is None else [str(name) for name in data.feature_names]
-        return table_for(items, names, data.n_features, data.encoding)
-
-    def _given(self, items: TableLike) -> TableLike:
-        """These items, or the fitted ones."""
-        check_is_fitted(self)
-        if items is None and self._is_described:
-            raise InputError("The fit was to pairs of feature vectors; give the items that are meant.")
-        return self.item_table_ if items is None else items

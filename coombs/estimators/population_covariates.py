@@ -101,6 +101,6 @@ class PopulationCovariates:
         result: FloatArray = self._about.about(about)[self._average.told.columns]
         return result
 
-    def _tastes_about(self, values: FloatArray) -> tuple[Taste, ...]:
-        """Of somebody never seen, of whom these covariates are known."""
+    def _tastes_about(self, values: FloatArray | None) -> tuple[Taste, ...]:
+        """Of somebody never seen, of whom these covariates are known, or none."""
         return tuple(part.known_about(values).anybody() for part in self._average.parts)

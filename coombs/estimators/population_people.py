@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 from scipy.stats import rankdata
+from sklearn.utils.validation import check_is_fitted
 
 from coombs.data import tables
 from coombs.data.comparisons import InputError
+from coombs.data.new_items import table_for
+from coombs.inference.people.feature_slopes import slope_rows
 from coombs.inference.people.people_prior import PeoplePrior
 from coombs.inference.people.tastes import Seen
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
     from coombs.data.comparisons import Comparisons
     from coombs.data.scaling import Scaler
-    from coombs.data.tables import FloatArray, ItemTable
+    from coombs.data.tables import FloatArray, ItemTable, TableLike
     from coombs.inference.people.average_of_kinds import PeopleAverage
     from coombs.inference.people.coordinates import Coordinates
     from coombs.inference.people.tastes import Everybody, Taste
@@ -43,6 +46,23 @@ class PopulationPeople:
     _average: PeopleAverage
     _scaler: Scaler
     _data: Comparisons
+    _is_described: bool
+
+    def _items_of_fit(self) -> TableLike:
+        return self.item_table_
+
+    def _table(self, items: TableLike) -> ItemTable:
+        """These items, checked, their features in the order of the fit."""
+        data = self._data
+        names = None if data.feature_names is None else [str(name) for name in data.feature_names]
+        return table_for(items, names, data.n_features, data.encoding)
+
+    def _given(self, items: TableLike) -> TableLike:
+        """These items, or the fitted ones."""
+        check_is_fitted(self)
+        if items is None and self._is_described:
+            raise InputError("The fit was to pairs of feature vectors; give the items that are meant.")
+        return self.item_table_ if items is None else items
 
     def _seen(self, table: ItemTable) -> tuple[Seen, ...]:
         """A checked table's items as each kind sees them."""
@@ -78,6 +98,14 @@ class PopulationPeople:
             tuple(table.texts) if has_effects and table.names is not None else (),
             len(self.people_),
             int(self.n_answers_.sum()),
+        )
+
+    @cached_property
+    def _slope_rows(self) -> tuple[FloatArray, ...]:
+        """Of each kind, (k, D): what weights are multiplied by to give the slope along each feature."""
+        items, levels = self._data.items, self._data.levels
+        return tuple(
+            slope_rows(part.coordinates, self._scaler, items, levels) for part in self._average.parts
         )
 
     @cached_property
@@ -228,12 +256,9 @@ class PopulationPeople:
         known, coin, groups = self._everybody
         names = self._data.feature_names
         called = [str(j) if names is None else str(names[j]) for j in range(self._data.n_features)]
-        scaled = self._data.items[:, self._scaler.columns]
-        spread = scaled.std(axis=0)
-        centred = np.column_stack([(scaled - scaled.mean(axis=0)) / np.where(spread > 0, spread, 1.0)])
         slopes = np.zeros((len(people), len(called)))
-        if centred.shape[1]:
-            slopes[:, self._scaler.columns] = (np.linalg.pinv(centred) @ utilities.T).T
+        for one, rows, share in zip(known, self._slope_rows, self._average.weights, strict=True):
+            slopes[:, self._scaler.columns] += share * one.weights[people] @ rows.T
         points = np.full((len(people), len(called)), np.nan)
         if (part := self._described) is not None:
             coordinates = self._average.parts[part].coordinates

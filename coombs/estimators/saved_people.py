@@ -58,7 +58,10 @@ class SavedTastes:
 
 @dataclass(frozen=True)
 class PopulationState:
-    """All that a fitted Population knows; `alone` is of IdealPoint where there is one person only."""
+    """All that a fitted Population knows; `alone` is of IdealPoint where there is one person only.
+
+    `n_people` is how many were learned from, if they are more than those who are kept.
+    """
 
     data: Comparisons
     scaler: Scaler
@@ -69,6 +72,7 @@ class PopulationState:
     alone: State | None = None
     about: PeopleTable | None = None
     told: CovariateTrial = NOTHING_TOLD
+    n_people: int = 0
 
 
 @dataclass(frozen=True)
@@ -193,6 +197,8 @@ def _wrong_population(state: PopulationState) -> str | None:
     shares = state.shares
     if len(shares) != len(state.parts) or not len(shares) or abs(shares.sum() - 1) > CLOSE:
         return "of weights that are no shares"
+    if state.n_people < 0:
+        return "of fewer than no people"
     if any(part.coordinates.n_effects not in (0, state.data.n_items) for part in state.parts):
         return "of effects of other items"
     fits = all(part.coordinates.n_features == len(state.scaler.columns) for part in state.parts)
@@ -228,7 +234,8 @@ def population_state(est: Population, alone: State | None) -> PopulationState:
     if alone is not None:
         alone = replace(alone, data=data)
     shared = data, est._scaler, est._is_described, parts, average.weights, average.trial
-    return PopulationState(*shared, alone, est._about, average.told)
+    more = est.n_people_ if est.n_people_ > len(est.people_) else 0
+    return PopulationState(*shared, alone, est._about, average.told, more)
 
 
 def _plain_users(data: Comparisons) -> Comparisons:
@@ -278,6 +285,7 @@ def restore_population(est: Population, state: PopulationState) -> None:
         fit = PopulationFit(blocks, one.prior, sites, members, one.sums, one.status, one.n_iter)
         parts.append(Tastes(one.coordinates, fit))
     est._store(PeopleAverage(tuple(parts), state.shares, state.trial, state.told))
+    est.n_people_ = state.n_people or est.n_people_
 
 
 def _in_block(sites: Sites, rows: Any) -> Sites:

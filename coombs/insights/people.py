@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 from coombs.data import naming
 from coombs.inference.posterior import LEVEL
+from coombs.insights.people_covariates import CovariateFinding, covariate_findings
 from coombs.insights.people_curves import curve_along, verdict_along
 from coombs.insights.people_records import BestValue, GroupSummary, SharedFeature, SharedItem, UnlikePerson
 from coombs.words import feature_names
@@ -31,6 +32,8 @@ LIKELY = 0.5
 """Probability from which on somebody is counted as tossing a coin."""
 DIFFER = 3.0
 """Nats by which the answers must be likelier with differences along a feature for them to be told."""
+MOSTLY = 0.5
+"""Weight in the average that kinds with weights of features must have for that."""
 MOST_EVIDENCE = 1_000_000
 """Answers times features up to which that is computed."""
 SPLIT = 0.3
@@ -57,6 +60,7 @@ class PeopleExplanation:
     best, contested : the best items for all, and those that many people surely like and many surely do not
     groups : of people, if there is more than one
     unlike : people whose answers are unlikely of anybody in the population, if they are 2,000 at most
+    covariates : which tastes go with what is known of people, where answers of people left out bear it out
 
     Examples
     --------
@@ -80,6 +84,7 @@ class PeopleExplanation:
     contested: tuple[SharedItem, ...] = ()
     groups: tuple[GroupSummary, ...] = ()
     unlike: tuple[UnlikePerson, ...] = ()
+    covariates: tuple[CovariateFinding, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it in plain types, for JSON.
@@ -238,6 +243,7 @@ def explain_people(population: Population) -> PeopleExplanation:
         contested=contested_items(population, items)[:MOST_SHOWN],
         groups=summaries(population),
         unlike=unlike,
+        covariates=covariate_findings(population),
         # Whoever wants the opposite of all others does not toss a coin.
         coins=found.coins - int((population._everybody[1][odd] > LIKELY).sum()),
     )
@@ -313,7 +319,8 @@ def _differences(population: Population) -> list[bool]:
     """Whether the answers bear out that people differ along each feature; not told of a smooth taste."""
     average, columns = population._average, population._scaler.columns
     plain = [k for k, part in enumerate(average.parts) if part.coordinates.kind != "smooth"]
-    if not plain or len(population._data) * len(columns) > MOST_EVIDENCE:
+    share = float(average.weights[plain].sum())
+    if share < MOSTLY or len(population._data) * len(columns) > MOST_EVIDENCE:
         return [False] * len(columns)
     best = max(plain, key=lambda k: average.weights[k])
     part, phi = average.parts[best], population._phis[best]
@@ -338,11 +345,15 @@ def mean_tastes(population: Population) -> tuple[Taste, ...]:
     return tuple(found)
 
 
-def slopes_of(population: Population, tastes: tuple[Taste, ...]) -> FloatArray:
-    """(S, d) utility gained by a deviation of each feature along a straight line, of draws of a taste."""
-    seen = population._seen(population._data.item_table)
-    utilities = population._average.draws(tastes, seen, DRAWS)
-    items = population._data.items[:, population._scaler.columns]
-    centred = (items - items.mean(axis=0)) / items.std(axis=0)
-    result: FloatArray = utilities @ np.linalg.pinv(centred).T
-    return result
+def slopes_of(population: Population, tastes: tuple[Taste, ...], only: int | None = None) -> FloatArray:
+    """(S, k) utility gained by a deviation of each feature that varies, of draws of a taste.
+
+    That is along a straight line, what else items have being as it is; by all kinds of the average or one.
+    """
+    average, parts = population._average, []
+    weights = average.weights if only is None else np.eye(len(average.parts))[only]
+    counts = np.diff(np.round(np.cumsum(weights) * DRAWS).astype(int), prepend=0).tolist()
+    for taste, rows, number in zip(tastes, population._slope_rows, counts, strict=True):
+        if number:
+            parts.append(taste.weights(number)[:, : rows.shape[1]] @ rows.T)
+    return np.concatenate(parts)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from coombs.data.encoding import FeatureColumn
+from coombs.inference.people.feature_slopes import coordinates_along
 from coombs.inference.posterior import LEVEL
 from coombs.insights.columns import TableColumn, range_of
 from coombs.insights.people_records import BestValue
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from coombs.estimators.population import Population
     from coombs.inference.people.tastes import Taste
 
-SURE = 0.975
+SURE = 0.99
 """Probability of a direction, or of a best value inside, from which on it is said."""
 DRAWS = 1_000
 """Draws of a taste."""
@@ -25,8 +26,6 @@ GRID = 21
 """Values of a feature at which tastes are looked at."""
 ENDS = (0.02, 0.98)
 """Quantiles of the items' values between which that is."""
-ITEMS = 200
-"""Items whose other features are kept meanwhile, at most."""
 DROP = 0.1
 """Share of a curve's range by which it must fall beyond its best value for that to be one."""
 
@@ -71,20 +70,13 @@ def curve_along(
     if low == high:
         low, high = items[:, j].min(), items[:, j].max()
     values = np.linspace(low, high, GRID)
-    # Some items whatever their order: evenly among them in the order of their features.
-    ranked = items[np.lexsort(items.T)]
-    some = ranked[np.linspace(0, len(items) - 1, min(len(items), ITEMS)).astype(int)]
-    moved = np.repeat(some, GRID, axis=0)
-    moved[:, j] = np.tile(values, len(some))
-    scaled, unknown = population._scaler.forward(moved), np.full(len(moved), -1)
     weights = average.weights if only is None else np.eye(len(average.parts))[only]
-    counts = np.diff(np.round(np.cumsum(weights) * DRAWS).astype(int), prepend=0)
+    counts = np.diff(np.round(np.cumsum(weights) * DRAWS).astype(int), prepend=0).tolist()
     parts = []
-    for part, taste, number in zip(average.parts, tastes, counts.tolist(), strict=True):
-        # Utilities are linear in the coordinates, so that these may be averaged over the items.
-        phi = part.coordinates(scaled, unknown)
-        phi = phi.reshape(len(some), GRID, -1).mean(axis=0)
-        parts.append(taste.weights(number)[:, : phi.shape[1]] @ phi.T if number else np.zeros((0, GRID)))
+    for part, taste, number in zip(average.parts, tastes, counts, strict=True):
+        if number:
+            phi = coordinates_along(part.coordinates, population._scaler, items, [j], values[:, None])
+            parts.append(taste.weights(number)[:, : phi.shape[1]] @ phi.T)
     utilities = np.concatenate(parts)
     return Curve(values, utilities - utilities.mean(axis=1, keepdims=True))
 

@@ -10,6 +10,7 @@ from coombs.words import NO_PATTERN, count, listed, percent
 
 if TYPE_CHECKING:
     from coombs.insights.people import PeopleExplanation, PersonExplanation
+    from coombs.insights.people_covariates import CovariateFinding
     from coombs.insights.people_records import GroupSummary, SharedFeature, SharedItem
 
 KINDS = {
@@ -48,6 +49,9 @@ def people_sections(told: PeopleExplanation) -> list[Section]:
         )
         table = _features(told.features)
         sections.append(Section("What people share, and where they differ", [table, f"{NOTE} {differ}"]))
+    if told.covariates:
+        points = Points([covariate_sentence(one) for one in told.covariates])
+        sections.append(Section("What goes with what is known of people", [points, COVARIATES_NOTE]))
     if told.groups:
         sections.append(Section("Groups", [groups_table(told.groups), GROUPS_NOTE]))
     if told.best:
@@ -59,6 +63,21 @@ def people_sections(told: PeopleExplanation) -> list[Section]:
         sections.append(Section("Unlike anybody", [unlike_sentence(told)]))
     sections.append(Section("How far to trust this", [Points(_trust(told))]))
     return sections
+
+
+COVARIATES_NOTE = (
+    "The numbers are by how much more a deviation of the feature is worth to them, in logits: to people one "
+    "deviation higher, or to those of a sort less all others. It is told where answers of people left out "
+    "bear it out; why it is so is not."
+)
+"""What such sentences say."""
+
+
+def covariate_sentence(one: CovariateFinding) -> str:
+    """What people with more of something, or of one sort, want."""
+    who = f"{one.covariate}: {one.level}" if one.level else f"a higher {one.covariate}"
+    size = f"{one.difference:+.2f}, {one.low:+.2f} to {one.high:+.2f}"
+    return f"People with {who} want {one.verdict} {one.feature} than others ({size})."
 
 
 GROUPS_NOTE = (

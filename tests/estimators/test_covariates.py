@@ -54,6 +54,10 @@ def test_a_covariate_that_tells_moves_people_who_said_nothing(told: Any) -> None
     assert old < nobody < young and young - old > 0.2
     ranks = [est.person_from([[0, 1]], about={"age": age}).utility(items) for age in (78, 20)]
     assert ranks[0][1] - ranks[0][0] > ranks[1][1] - ranks[1][0]
+    silent = est.person_from(about={"age": 78.0, "town": "hill"})
+    np.testing.assert_allclose(
+        silent.predict_proba(coombs.Comparisons(items, [[0, 1]]))[0, 1], old, atol=1e-12
+    )
 
 
 def test_people_with_a_row_and_no_answers_are_told_by_their_row(told: Any) -> None:

@@ -9,7 +9,7 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from coombs import Comparisons, IdealPoint, InputError, Person, Population
-from coombs.data.by_person import answers_by_person
+from coombs.data.by_person import answers_by_person, people_of
 
 
 def people(n_people: int, n_answers: int, seed: int = 0, own: float = 0.6, d: int = 3):
@@ -219,6 +219,9 @@ def test_names_that_differ_by_case_or_spaces_are_warned_of():
     [
         ({"users": None}, "who gave them"),
         ({"users": ["a", "", "b", "b"]}, "row 1 is blank"),
+        ({"users": ["a", "b", "  ", "b"]}, "row 2 is blank"),
+        ({"users": ["a", "b", "b", None]}, "row 3 is blank"),
+        ({"users": [1.0, np.nan, 2.0, 2.0]}, "row 1 is blank"),
         ({"users": ["a", "b"]}, "one for each"),
         ({"metric": "round"}, "metric is 'round'"),
         ({"groups": 0}, "groups is 0"),
@@ -232,6 +235,45 @@ def test_bad_input_gets_a_sentence(change, sentence):
     labels = given.pop("users")
     with pytest.raises(InputError, match=sentence):
         Population(items, **given).fit(pairs, y, users=labels)
+
+
+def test_people_with_one_answer_are_told_by_the_others():
+    """Half of 600 have one answer, and are as surely predicted as what people share allows."""
+    items, pairs, y, users, weights = people(600, 8, seed=3)
+    kept = (users < 300) | (np.arange(len(users)) % 8 == 0)
+    population = Population(items, metric="none").fit(pairs[kept], y[kept], users=users[kept])
+    assert population.n_answers_.tolist() == [8] * 300 + [1] * 300 and population.status_ == "converged"
+    asked = pairs[~kept]
+    utility = (items[asked] * weights[users[~kept]][:, None]).sum(axis=2)
+    truth = expit(utility[:, 0] - utility[:, 1])
+    p = population.predict_proba(asked, users=users[~kept])[:, 1]
+    assert -(truth * np.log(p) + (1 - truth) * np.log(1 - p)).mean() < 0.6
+    alone = Population(items, metric="none").fit(pairs[:60], y[:60], users=np.arange(60))
+    assert alone.n_answers_.tolist() == [1] * 60 and np.isfinite(alone.utilities()).all()
+
+
+def test_items_that_some_people_never_saw_have_a_place_in_everybodys_ranking():
+    items, pairs, y, users, _ = people(30, 12, seed=4)
+    parts = pairs // 13
+    kept = (parts[:, 0] == parts[:, 1]) & (parts[:, 0] == users % 2)
+    population = Population(items, metric="smooth").fit(pairs[kept], y[kept], users=users[kept])
+    assert sorted(population.rank(int(users[kept][0]))) == list(range(25))
+    assert np.isfinite(population.utilities()).all()
+
+
+def test_answers_that_contradict_each_other_are_a_coins():
+    pairs, users = np.array([[0, 1], [1, 0]] * 20), np.repeat(np.arange(10), 4)
+    population = Population(np.arange(6.0)[:, None], metric="none").fit(pairs, users=users)
+    np.testing.assert_allclose(population.predict_proba([[0, 1]], users=[3]), 0.5, atol=1e-6)
+    assert not population.explain().has_pattern
+
+
+@pytest.mark.parametrize("numbers", [np.array([7, 3, 7, -2, 3]), np.array([10**15, 5, 10**15, 6, 5])])
+def test_people_with_numbers_are_in_the_order_of_their_first_answer(numbers):
+    """Close together or far apart."""
+    positions, names = people_of(numbers)
+    assert names.tolist() == list(dict.fromkeys(numbers.tolist()))
+    np.testing.assert_array_equal(names[positions], numbers)
 
 
 def test_somebody_unknown_is_named_in_a_sentence(fitted):

@@ -175,8 +175,11 @@ def settle(design: Matrix, offset: Matrix, sites: Sites, weights: Matrix, lapse:
     """Sites after so many passes over the same answers, with nothing computed but what they need."""
     _, a, d = design.shape
     gram = np.matmul(design, design.transpose(0, 2, 1)) if d > a and passes else None
-    for _ in range(passes):
-        if gram is None:
+    for number in range(passes):
+        if number == 0 and not sites.precision.any() and not sites.shift.any():
+            # Before any answer the covariance of z is I.
+            margin, variance = offset, np.einsum("kad,kad->ka", design, design)
+        elif gram is None:
             found = posteriors(design, offset, sites)
             margin, variance = found.margin, found.variance
         else:

@@ -22,21 +22,26 @@ def inverse_and_log_det(matrices: Matrix) -> tuple[Matrix, Vector]:
         lower, log_det = lower_inverses(matrices)
         return np.matmul(lower.transpose(0, 2, 1), lower), log_det
     # Beaton's sweep of each row in turn, the matrices last, so that each step is one pass over memory.
+    # All stay symmetric, so that the lower half is enough; after all sweeps there is minus the inverse.
     work = np.array(matrices.transpose(1, 2, 0), order="C")
     log_det = np.zeros(work.shape[2])
+    product = np.empty(work.shape[1:])
     for j in range(d):
         pivot = work[j, j].copy()
         log_det += np.log(pivot)
-        row = work[j] / pivot
-        column = work[:, j].copy()
-        column[j] = 0.0
+        row = np.concatenate([work[j, :j], work[j:, j]])
+        scaled = row / pivot
         for i in range(d):
             if i != j:
-                work[i] -= column[i] * row
-        work[:, j] = -column / pivot
-        work[j] = row
-        work[j, j] = 1 / pivot
-    return np.ascontiguousarray(work.transpose(2, 0, 1)), log_det
+                np.multiply(scaled[: i + 1], row[i], out=product[: i + 1])
+                work[i, : i + 1] -= product[: i + 1]
+        work[j, :j] = scaled[:j]
+        work[j:, j] = scaled[j:]
+        np.divide(-1.0, pivot, out=work[j, j])
+    for i in range(d):
+        work[:i, i] = work[i, :i]
+    inverses = np.empty(matrices.shape)
+    return np.negative(work.transpose(2, 0, 1), out=inverses), log_det
 
 
 def lower_inverses(matrices: Matrix) -> tuple[Matrix, Vector]:

@@ -245,7 +245,7 @@ class Tastes:
         return KindPrior(self.coordinates, prior, self.doubts)
 
     @cached_property
-    def _slope_doubts(self) -> Matrix:
+    def slope_doubts(self) -> Matrix:
         """(q, D, q, D) covariance of the slopes of covariates."""
         prior = self.fit.prior
         assert prior.slopes is not None
@@ -256,7 +256,7 @@ class Tastes:
         prior = self.fit.prior
         if prior.slopes is None or about is None:
             return self.kind_prior
-        doubt = np.einsum("k,kilj,l->ij", about, self._slope_doubts, about)
+        doubt = np.einsum("k,kilj,l->ij", about, self.slope_doubts, about)
         return KindPrior(self.coordinates, prior.slopes.known(prior, about), self.doubts + doubt)
 
     def anybody(self) -> Taste:
