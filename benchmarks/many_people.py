@@ -1,6 +1,6 @@
 """`Population`: speed beside other hierarchical models, cost against people, coverage, groups, coin-tossers.
 
-    OPENBLAS_NUM_THREADS=1 python -m benchmarks.many_people [peers cost auto coverage groups coins]
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.many_people [peers cost auto coverage bias groups coins]
 
 Each part writes its table to build/many_people; benchmarks/many_people.md has those that are there. Times are
 CPU seconds of this process: what else the machine does changes them little. `peers` needs coombs[peers].
@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
+from benchmarks.many_people_intervals import ANSWERS, bias, coverage, fitted, mean_and_covariance
 from benchmarks.many_people_simulated import Crowd, grouped_crowd, ideal_crowd, linear_crowd
 from coombs import Population
-from coombs.estimators.person import Person
 from coombs.inference.people.answer_blocks import blocks_of
 from coombs.inference.people.population_fit import View, pass_over
 from coombs.inference.people.population_prior import PopulationPrior
@@ -37,34 +37,12 @@ if TYPE_CHECKING:
 
 BUILD = Path("build/many_people")
 PAGE = Path(__file__).with_suffix(".md")
-ANSWERS = 20
-"""Of each person."""
-LEVEL = 0.9
-"""Of the intervals."""
-PAIRS = 60
-"""Random pairs of items whose choice probabilities are looked at."""
-
-
-def fitted(crowd: Crowd, people: Index, rng: np.random.Generator, **settings: Any) -> Population:
-    """To one answer of each of these people in turn."""
-    pairs, y = crowd.answers(people, rng)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return Population(crowd.items, **settings).fit(pairs, y, users=people)
 
 
 def log_loss(population: Population, pairs: Index, y: Index, users: Index) -> float:
     """Mean, of answers not learned from."""
     p = population.predict_proba(pairs, users=users)[:, 1]
     return float(-np.log(np.where(y > 0, p, 1 - p)).mean())
-
-
-def mean_and_covariance(population: Population) -> tuple[Array, Array]:
-    """Of a linear population's weights, in the user's units."""
-    part = population._average.parts[population._average.main]
-    prior, scales = part.fit.prior, part.coordinates.scales
-    units = np.array([population._scaler.slope(row) for row in np.diag(scales)]).T
-    return units @ (prior.shares @ prior.means), units @ prior.covariance @ units.T
 
 
 def peers() -> list[str]:
@@ -212,72 +190,6 @@ def auto() -> list[str]:
     return lines
 
 
-def held_by(population: Population, person: Person, utilities: Array, pairs: Index) -> tuple[float, float]:
-    """Shares of ranks and of choice probabilities that a person's 90 % intervals hold."""
-    ranks = np.argsort(np.argsort(-utilities)) + 1
-    ends = person.rank_interval(level=LEVEL)
-    drawn = population._drawn_utilities(person._tastes, population.item_table_, 1000)
-    away = drawn[:, pairs[:, 0]] - drawn[:, pairs[:, 1]]
-    low, high = np.quantile(away, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    true = utilities[pairs[:, 0]] - utilities[pairs[:, 1]]
-    in_ranks = (ends[:, 0] <= ranks) & (ranks <= ends[:, 1])
-    return float(in_ranks.mean()), float(((low <= true) & (true <= high)).mean())
-
-
-COVERED: tuple[tuple[str, Callable[..., Crowd], int, str, int], ...] = (
-    ("linear, 4 features", linear_crowd, 30, "auto", 1000),
-    ("linear, 4 features", linear_crowd, 100, "auto", 1000),
-    ("ideal points, 3 features", ideal_crowd, 30, "auto", 1000),
-    ("ideal points, 3 features", ideal_crowd, 100, "auto", 1000),
-    ("linear, 4 features", linear_crowd, 10, "none", 5000),
-    ("linear, 4 features", linear_crowd, 30, "none", 1000),
-)
-"""Tastes, how they are made, people in the fit, `metric`, and the first seed."""
-
-
-def coverage(populations: int = 12) -> list[str]:
-    """Of people with 0, 5 and 20 answers; the first two were not in the fit."""
-    lines = [
-        f"## What 90 % intervals hold ({populations} populations a row, 30 people looked at in each)",
-        "",
-        f"Ranks of 40 items, and probabilities of {PAIRS} random choices; ± is a standard error over "
-        f"populations. Those with 0 and 5 answers are not in the fit, those with {ANSWERS} are. Ranks are "
-        "whole numbers, so that their intervals hold more. With the kind given and few people, choice "
-        "probabilities are told too surely where tastes are stronger than was expected before any answer, "
-        "as they are here; ranks are not.",
-        "",
-        "| tastes | `metric` | people | answers | ranks | choice probabilities |",
-        "|---|---|---|---|---|---|",
-    ]
-    for name, make, n_people, metric, seed in COVERED:
-        d = int(name.split()[-2])
-        found = np.array([one_coverage(make, n_people, d, seed + k, metric) for k in range(populations)])
-        mean, error = found.mean(axis=0), found.std(axis=0) / np.sqrt(populations)
-        for answers, shares, errors in zip((0, 5, ANSWERS), mean, error, strict=True):
-            cells = " | ".join(f"{share:.3f} ± {e:.3f}" for share, e in zip(shares, errors, strict=True))
-            lines.append(f"| {name} | {metric} | {n_people} | {answers} | {cells} |")
-            print(lines[-1], flush=True)
-    return lines
-
-
-def one_coverage(make: Callable[..., Crowd], n_people: int, d: int, seed: int, metric: str) -> Array:
-    """(3, 2) of people with 0, 5 and 20 answers: shares of ranks and of choice probabilities held."""
-    rng = np.random.default_rng(seed)
-    crowd = make(n_people + 30, d, rng)
-    population = fitted(crowd, np.repeat(np.arange(n_people), ANSWERS), rng, metric=metric)
-    pairs = np.array([rng.choice(len(crowd.items), 2, replace=False) for _ in range(PAIRS)])
-    shares = []
-    for k in range(30):
-        new = n_people + k
-        told = population.person_from(*crowd.answers(np.full(5, new), rng))
-        old = k % n_people
-        people = (Person(population, population._anybody), told, population.person(old))
-        pairs_of = zip(people, (new, new, old), strict=True)
-        shares.append([held_by(population, one, crowd.utilities[who], pairs) for one, who in pairs_of])
-    result: Array = np.mean(shares, axis=0)
-    return result
-
-
 def groups(populations: int = 10, alone: int = 40) -> list[str]:
     """Three groups of 100 people, and one."""
     lines = [
@@ -391,6 +303,7 @@ PARTS: dict[str, Callable[[], list[str]]] = {
     "cost": cost,
     "auto": auto,
     "coverage": coverage,
+    "bias": bias,
     "groups": groups,
     "coins": coins,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,3 +65,48 @@ def grouped_crowd(
     weights = means[group] + within * rng.standard_normal((len(group), d))
     crowd = Crowd(items, weights @ items.T, weights, means.mean(axis=0), within**2 * np.eye(d))
     return crowd, group
+
+
+def _with(crowd: Crowd, weights: Array) -> Crowd:
+    """The same crowd with other linear tastes."""
+    return replace(crowd, weights=weights, utilities=weights @ crowd.items.T)
+
+
+def sized_crowd(n_people: int, d: int, rng: np.random.Generator, size: float = 1.7) -> Crowd:
+    """Linear tastes that are so many times as strong."""
+    crowd = linear_crowd(n_people, d, rng)
+    return _with(crowd, size * crowd.weights)
+
+
+def weak_crowd(n_people: int, d: int, rng: np.random.Generator) -> Crowd:
+    """Linear tastes half as strong."""
+    return sized_crowd(n_people, d, rng, 0.5)
+
+
+def heavy_tailed_crowd(n_people: int, d: int, rng: np.random.Generator) -> Crowd:
+    """Weights about the mean are t with 4 degrees of freedom, with the covariance of `linear_crowd`."""
+    crowd = linear_crowd(n_people, d, rng)
+    wide = np.sqrt(2 / rng.chisquare(4, n_people))[:, None]
+    return _with(crowd, crowd.mean + wide * (crowd.weights - crowd.mean))
+
+
+def two_camps_crowd(n_people: int, d: int, rng: np.random.Generator) -> Crowd:
+    """Half of the people want more of what the other half want less of, beside tastes of their own."""
+    crowd = linear_crowd(n_people, d, rng)
+    side = rng.choice([-1, 1], n_people)[:, None]
+    return _with(crowd, crowd.weights + side * rng.normal(0, 0.7, d))
+
+
+def uneven_crowd(n_people: int, d: int, rng: np.random.Generator) -> Crowd:
+    """Some answer more consistently than others: everybody's weights times a scale, lognormal with 0.6."""
+    crowd = linear_crowd(n_people, d, rng)
+    return _with(crowd, crowd.weights * np.exp(rng.normal(0, 0.6, n_people))[:, None])
+
+
+def cut_off_crowd(n_people: int, d: int, rng: np.random.Generator, n_items: int = 40) -> Crowd:
+    """A feature counts only by whether it is over a limit of one's own."""
+    items = rng.standard_normal((n_items, d))
+    limits = rng.normal(0, 0.5, d) + rng.normal(0, 0.5, (n_people, d))
+    sizes = rng.normal(1.4, 1.0, d) + 1.4 * rng.standard_normal((n_people, d))
+    utilities = (sizes[:, None] * (items > limits[:, None])).sum(axis=2)
+    return Crowd(items, utilities, sizes, sizes.mean(axis=0), 1.96 * np.eye(d))

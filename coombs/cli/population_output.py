@@ -64,9 +64,11 @@ def print_files(written: dict[str, str | None]) -> None:
 
 def population_json(population: Population, options: SimpleNamespace, written: dict[str, Any]) -> None:
     """For programs: as much as `coombs fit` says of one, and what people share."""
-    from coombs.insights.people import names_items
+    from coombs.insights.people import names_items, names_of
 
     told = population.explain()
+    features = names_of(population)
+    ideal = dict(zip(features, population.ideal_point_.tolist(), strict=True)) if told.has_pattern else None
     names = list(population.people_.tolist())
     found = population.consensus("borda") if told.has_pattern and names_items(population) else None
     ranking = [] if found is None else list(zip(found["item"], found["borda"], strict=True))
@@ -80,7 +82,9 @@ def population_json(population: Population, options: SimpleNamespace, written: d
             "n_answers": len(population._data),
             "shapes": options.shapes,
             "n_items": population._data.n_items,
+            "features": list(features),
             "has_pattern": told.has_pattern,
+            "ideal_point": ideal,
             "ranking": [
                 {"rank": rank, "item": item, "mean_place": place}
                 for rank, (item, place) in enumerate(ranking, 1)

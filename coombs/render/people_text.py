@@ -150,7 +150,8 @@ def person_sections(told: PersonExplanation) -> list[Section]:
         ranks = [[item, f"{low} to {high}"] for item, low, high in told.ranking]
         sections.append(Section("Best for them", [TableBlock("lr", ["item", "rank (90 %)"], ranks)]))
     trust = (
-        f"They choose what they like better of two items with a probability of {percent(told.consistency)}."
+        "They choose what they like better of two items with a probability of roughly "
+        f"{percent(told.consistency)}."
     )
     return [*sections, Section("How far to trust this", [trust])]
 

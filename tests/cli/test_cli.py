@@ -512,7 +512,9 @@ def test_explain_says_of_a_model_what_the_fit_said(run: Run, shop: Path) -> None
 def test_without_a_pattern_nothing_is_given_as_a_finding(run: Run) -> None:
     """By no command: no ideal, no weights; an order only for programs, with a sentence for people."""
     write_people()
-    told = json.loads(run("fit", "items.csv", "answers.csv", "--out", "m.json", "--json")[1])
+    told = json.loads(run("fit", "items.csv", "answers.csv", "--metric", "none", "--json")[1])
+    assert told["has_pattern"] is False and told["ideal_point"] is None and told["ranking"] == []
+    told = json.loads(run("fit", "items.csv", "answers.csv", "--pooled", "--out", "m.json", "--json")[1])
     assert told["has_pattern"] is False and told["ideal_point"] is None and len(told["ranking"]) == 8
     found = told["explanation"]
     assert not found["ranking"] and not found["trade_offs"] and found["trade_off_item"] == ""

@@ -104,3 +104,48 @@ def test_groups_of_coin_tossers_have_nothing_that_is_best_for_them(run: Run) -> 
     frame.to_csv("coins.csv", index=False)
     told = json.loads(run("groups", "flats.csv", "coins.csv", "--metric", "none", "--json")[1])
     assert told["has_pattern"] is False and all(one["best"] == [] for one in told["groups"])
+
+
+def test_fit_of_several_people_learns_everybody_and_writes_all_that_is_asked_for(run: Run) -> None:
+    pytest.importorskip("matplotlib")
+    command = ("fit", "flats.csv", "answers.csv", "--metric", "none", "--groups", "2")
+    files = ("--out", "p.json", "--people", "people.csv", "--report", "r.html")
+    code, out, err = run(*command, *files)
+    assert code == 0 and not err and out.startswith("Recognised: 280 pairs, by 20 people.\n")
+    assert (
+        "more size" in out
+        and "less size" in out
+        and "Population: p.json\nPeople: people.csv\nReport: r.html" in out
+    )
+    frame = pd.read_csv("people.csv")
+    assert len(frame) == 20 and "rank: flat 3" in frame.columns
+    assert Path("r.html").read_text().count("<img ") == 4
+    assert run("explain", "p.json")[0] == run("rank", "p.json", "flats.csv", "--user", "p3")[0] == 0
+
+
+def test_fit_of_several_people_is_told_in_json(run: Run) -> None:
+    told = json.loads(
+        run("fit", "flats.csv", "answers.csv", "--metric", "none", "--groups", "2", "--json")[1]
+    )
+    assert told["estimator"] == "population" and len(told["users"]) == 20 and told["has_pattern"]
+    assert sorted(one["people"] for one in told["groups"]) == [10, 10]
+    assert [one["rank"] for one in told["ranking"]] == list(range(1, 13))
+    assert {"less rent"} <= {part for one in told["groups"] for part in one["wants"].split(", ")}
+
+
+@pytest.mark.parametrize(
+    ("option", "name"), [(["--metric", "signed"], "--metric signed"), (["--estimator", "compass"], "compass")]
+)
+def test_what_only_one_model_has_takes_all_people_for_one_and_says_so(
+    option: list[str], name: str, run: Run
+) -> None:
+    frame = pd.read_csv("answers.csv").query("user in ['p0', 'p1']")
+    frame.to_csv("two.csv", index=False)
+    code, out, err = run("fit", "flats.csv", "two.csv", *option)
+    assert code == 0 and name in err and "taken for one person's" in err
+    assert "2 people together, one model" in out
+
+
+def test_fit_with_a_table_of_people_needs_people(run: Run) -> None:
+    code, _, err = run("fit", "flats.csv", "answers.csv", "--pooled", "--people", "people.csv")
+    assert code == 2 and "--people writes a row a person" in err

@@ -321,3 +321,49 @@ def test_auto_averages_kinds_and_is_not_far_from_the_best():
         losses[kind] = -np.log(np.where(y[held] > 0, p, 1 - p)).mean()
     assert losses["auto"] < min(losses.values()) + 0.03
     assert sum(population.kind_weights_.values()) == pytest.approx(1)
+
+
+def coin_tosses(n_people: int, each: int, d: int, seed: int):
+    """Items, and answers of people who all toss a coin."""
+    rng = np.random.default_rng(seed)
+    items, users = rng.standard_normal((20, d)), np.repeat(np.arange(n_people), each)
+    pairs = rng.permuted(np.tile(np.arange(20), (len(users), 1)), axis=1)[:, :2]
+    return items, pairs, rng.choice([-1, 1], len(users)), users
+
+
+@pytest.mark.slow
+def test_nothing_is_claimed_of_people_who_toss_coins():
+    """All kinds and groups are tried, on populations of different sizes."""
+    for k, (n, each, d) in enumerate([(8, 5, 1), (15, 20, 2), (30, 5, 4)]):
+        items, pairs, y, users = coin_tosses(n, each, d, 900 + k)
+        population = Population(items, groups="auto").fit(pairs, y, users=users)
+        told, one = population.explain(), population.person(0).explain()
+        assert not told.has_pattern and not one.has_pattern
+        assert not (told.features or told.best or told.contested or told.groups)
+        assert not (one.features or one.ranking)
+        assert population.n_groups_ == 1
+        assert population.to_frame()["consistency"].mean() < 0.75
+
+
+@pytest.mark.slow
+def test_people_who_share_nothing_are_predicted_as_well_together_as_alone():
+    """Expected log loss with the true probabilities, within a standard error over people."""
+    rng = np.random.default_rng(3)
+    items, n, each = rng.standard_normal((30, 3)), 16, 20
+    utility = items @ rng.normal(0, 1.5, (3, n))
+    users = np.repeat(np.arange(n), each)
+    pairs = rng.permuted(np.tile(np.arange(30), (len(users), 1)), axis=1)[:, :2]
+    true = expit(utility[pairs[:, 0], users] - utility[pairs[:, 1], users])
+    y = np.where(rng.random(len(users)) < true, 1, -1)
+    together = Population(items).fit(pairs, y, users=users)
+    asked = rng.permuted(np.tile(np.arange(30), (100, 1)), axis=1)[:, :2]
+    gains = []
+    for k in range(5):
+        alone = IdealPoint(items).fit(pairs[users == k], y[users == k])
+        q = expit(utility[asked[:, 0], k] - utility[asked[:, 1], k])
+        losses = [
+            -np.mean(q * np.log(p[:, 1]) + (1 - q) * np.log(p[:, 0]))
+            for p in (together.person(k).predict_proba(asked), alone.predict_proba(asked))
+        ]
+        gains.append(losses[1] - losses[0])
+    assert np.mean(gains) > -np.std(gains, ddof=1) / np.sqrt(len(gains))

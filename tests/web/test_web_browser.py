@@ -486,3 +486,26 @@ def test_a_column_becomes_what_its_owner_chooses(
     cards = page.locator(".card dd").all_inner_texts()
     assert {"low", "mid", "high"} & {text.split(" (")[0] for text in cards}
     assert any(text.startswith(("100", "1000", "10\u202f000")) and "€" in text for text in cards)
+
+
+@pytest.mark.parametrize("look", [{}, {"color_scheme": "dark"}, PHONE], ids=["light", "dark", "phone"])
+def test_the_groups_page_comes_by_itself_and_is_accessible(
+    look: dict[str, Any], new_page: Callable[..., Any], server: Server, tmp_path: Path
+) -> None:
+    """From the bar to the groups without a click, whatever the screen; nothing is wider than it."""
+    name = f"group-{len(look)}"
+    study = create_study([[i % 4, i * 7 % 5] for i in range(12)], name, storage=server.url)
+    draw = random.Random(0)
+    for k in range(6):
+        person = study.respondent(f"person {k}")
+        for _ in range(12):
+            one, other = draw.sample(range(12), 2)
+            first = (one % 4 > other % 4) == (k % 2 == 0)
+            person.tell((one, other) if first else (other, one))
+    page = new_page(**look)
+    page.goto(f"{server.address}/studies/{name}")
+    page.get_by_role("link", name="How people differ").click()
+    page.wait_for_selector("#take", timeout=120_000)
+    check(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator("#everybody").count() == 1
