@@ -81,7 +81,7 @@ def covariate_sentence(one: CovariateFinding) -> str:
 
 
 GROUPS_NOTE = (
-    "What a group wants is what its mean surely has over the items (97.5 %); people may differ. Certain "
+    "What a group wants is what its mean surely has over the items (99 %); people may differ. Certain "
     "are those who are in it with 80 % or more."
 )
 """What the table of groups says."""
