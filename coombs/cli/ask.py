@@ -11,12 +11,15 @@ from coombs.cli.options import (
     command,
     features_option,
     positive,
+    shared_prior_option,
     storage_option,
     whole,
     wish_option,
 )
 
 STRATEGIES = ("information", "best", "random")
+GIVEN = ("strategy", "top", "certainty", "seed", "wishes", "shared_prior")
+"""Options that are settings of a study."""
 
 
 @command(
@@ -32,6 +35,7 @@ STRATEGIES = ("information", "best", "random")
 @click.option("--respondent", metavar="NAME", default="me", help="who answers (default: me)")
 @features_option
 @wish_option
+@shared_prior_option
 @click.option(
     "--strategy",
     type=click.Choice(STRATEGIES),
@@ -48,6 +52,6 @@ def ask(**options: Any) -> None:
     """
     from coombs.terminal.question_loop import Plan, ask
 
-    given = {name: options.pop(name) for name in ("strategy", "top", "certainty", "seed", "wishes")}
+    given = {name: options.pop(name) for name in GIVEN}
     settings = {name: value for name, value in given.items() if value not in (None, ())}
     ask(Plan(**options, settings=settings, command=click.get_current_context().obj))

@@ -28,7 +28,8 @@ def demo(in_browser: bool, questions: int, seed: int, report: str) -> None:
     if in_browser:
         with demo.catalogue_file() as path:
             settings = {"host": HOST, "port": PORT, "token": None, "open_browser": True}
-            open_page(path, features=None, wishes=(), storage="memory:", name="flats", **settings)
+            given = {"features": None, "wishes": (), "shared_prior": None, "name": "flats"}
+            open_page(path, storage="memory:", **given, **settings)
         return
     check_output_paths(report)
     begin = time.perf_counter()

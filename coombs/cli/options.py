@@ -91,6 +91,13 @@ wish_option = click.option(
     help="what is declared: 'price: less' (cheaper is never worse), 'size: more', or a limit, as "
     "'price <= 1500', 'town != harbour', 'balcony = yes'; may be repeated",
 )
+shared_prior_option = click.option(
+    "--shared-prior/--no-shared-prior",
+    "shared_prior",
+    default=None,
+    help="whether what others answered in the study helps to choose the questions (default: from ten "
+    "people on)",
+)
 seed_option = click.option("--seed", metavar="N", type=whole, default=0, help="random seed (default: 0)")
 user_option = click.option("--user", metavar="NAME", help="somebody in a saved population")
 json_option = click.option("--json", "as_json", is_flag=True, help="print the result as JSON")

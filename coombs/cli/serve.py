@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from coombs.cli.options import argument, command, features_option, storage_option, wish_option
+from coombs.cli.options import (
+    argument,
+    command,
+    features_option,
+    shared_prior_option,
+    storage_option,
+    wish_option,
+)
 
 NEEDS = 'The page needs the extra web; install it with: pip install "coombs[web]"'
 HOST = "127.0.0.1"
@@ -25,6 +32,7 @@ def _port(text: str | int) -> int:
 @argument("items", "CSV, Excel, JSON or Parquet file; without it, the page asks for one", required=False)
 @features_option
 @wish_option
+@shared_prior_option
 @click.option("--name", metavar="STUDY", help="name of the study (default: the file's)")
 @storage_option
 @click.option("--host", metavar="ADDRESS", default=HOST, help=f"address to listen at (default: {HOST})")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -129,6 +129,19 @@ class Belief:
         return replace(
             self, draws=draws.astype(np.float32), step=step, kind=found.target.kind, log_evidence=evidence
         )
+
+    def light(self) -> Self:
+        """Without the items, which everybody's belief in a study has alike, to be sent elsewhere."""
+        return replace(self, items=self.items[:0])
+
+    def whole(self, like: Any) -> Self:
+        """With the items of another belief."""
+        return replace(self, items=like.items)
+
+    @property
+    def total_evidence(self) -> float:
+        """About how likely all answers were (log), by what was believed before any."""
+        return self.log_evidence
 
     @property
     def answers(self) -> Answers:

@@ -93,6 +93,13 @@ class AveragedBelief(Belief):
             return replace(told, smooth=LiveSmooth.of(answers, self.smooth, self.lapse))
 
     @property
+    def total_evidence(self) -> float:
+        """Of the two, which are as likely before any answer."""
+        if self.smooth is None:
+            return self.log_evidence
+        return float(np.logaddexp(self.log_evidence, self.smooth.log_evidence)) - math.log(2)
+
+    @property
     def n_smooth(self) -> int:
         """Draws that are of the smooth taste."""
         if self.smooth is None:

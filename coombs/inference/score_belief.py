@@ -94,7 +94,9 @@ class ScoreBelief(Belief):
             normal = rng.standard_normal((len(found[k].mean), len(rows)))
             moves = solve_triangular(found[k].lower, normal, lower=True, trans=1, check_finite=False)
             draws[rows] = math.exp(SIZES[k]) * (found[k].mean[:, None] + moves)[: len(eye)].T
-        return replace(self, draws=draws, touched=answers.touched, sizes=np.exp(SIZES[which]))
+        sizes, highest = np.exp(SIZES[which]), float(log_weights.max())
+        evidence = highest + math.log(float(shares.sum() / np.exp(log_prior).sum()))
+        return replace(self, draws=draws, touched=answers.touched, sizes=sizes, log_evidence=evidence)
 
     def scores(self, positions: Index, every: int = 1) -> tuple[Matrix, Vector]:
         """(n, S) scores of some items in `every` so many draws, less being better, and (S,) lapses."""

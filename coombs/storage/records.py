@@ -120,6 +120,36 @@ class RespondentRecord:
 
 
 @dataclass(frozen=True)
+class PriorRecord:
+    """A version of what a study knows of anybody before their first answer; its text is read apart.
+
+    Parameters
+    ----------
+    study_id : of the study
+    version : from 1
+    n_people, n_answers : from which it was learned
+    source : "given" with the study, or learned from the "study"
+    created : when
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from coombs.storage import PriorRecord
+    >>> PriorRecord(1, 2, 50, 1000, "study", datetime(2026, 1, 31, tzinfo=UTC)).n_people
+    50
+    """
+
+    study_id: int
+    version: int
+    n_people: int
+    n_answers: int
+    source: str
+    created: datetime
+
+    SOURCES: ClassVar[tuple[str, ...]] = ("given", "study")
+
+
+@dataclass(frozen=True)
 class QuestionRecord:
     """Two items that a respondent was asked about, why, and what was expected.
 

@@ -32,6 +32,9 @@ UNDO = "respondent_id, undoes, told"
 EVENT = "respondent_id, question_id, left_item, right_item, choice, weight, judgement, undoes, told"
 """The columns of any event."""
 
+PRIOR = "study_id, version, prior, n_people, n_answers, source, created"
+"""The columns of a prior, which has no id."""
+
 
 def of(table: str, columns: str) -> str:
     """Columns, and the id before them, by the name of their table."""

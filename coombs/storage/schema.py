@@ -115,7 +115,22 @@ CREATE INDEX events_by_pair ON events (respondent_id, left_item, right_item);
 CREATE INDEX events_by_question ON events (respondent_id, question_id)
 """
 
-VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
+# The version of the prior by which somebody is asked is NULL until it is fixed, and 0 for none.
+_SIXTH = """
+CREATE TABLE priors (
+    study_id BIGINT NOT NULL REFERENCES studies (id) ON DELETE CASCADE,
+    version INTEGER NOT NULL CHECK (version >= 1),
+    prior TEXT NOT NULL,
+    n_people INTEGER NOT NULL CHECK (n_people >= 0),
+    n_answers INTEGER NOT NULL CHECK (n_answers >= 0),
+    source TEXT NOT NULL,
+    created {time} NOT NULL,
+    PRIMARY KEY (study_id, version)
+);
+ALTER TABLE respondents ADD COLUMN prior_version INTEGER CHECK (prior_version >= 0)
+"""
+
+VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
 """Statements apart by semicolons; a version that was released never changes, a new one is added."""
 
 

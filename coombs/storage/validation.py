@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 from coombs.data.tables import LARGEST_WEIGHT, InputError, weight_rule
@@ -83,6 +83,13 @@ def share(value: float | None, what: str) -> float | None:
     if not 0 <= value <= 1:
         raise InputError(f"The {what} is {value}; it must be from 0 to 1, or None.")
     return float(value)
+
+
+def count(value: int, what: str) -> int:
+    """A whole number that is not negative."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or not 0 <= value < 2**31:
+        raise InputError(f"The {what} is {value!r}; it must be a whole number, not negative.")
+    return int(value)
 
 
 def choice(value: Choice) -> Choice:

@@ -9,6 +9,7 @@ from coombs.study.stored_studies import create_study, delete_study, list_studies
 from coombs.study.study import Study
 from coombs.study.study_jsonl import import_study
 from coombs.study.study_records import Answer, Question, StudyProgress
+from coombs.study.with_others import RankingWithOthers
 
 Progress = StudyProgress
 """The former name."""
@@ -17,6 +18,7 @@ __all__ = [
     "Answer",
     "Progress",
     "Question",
+    "RankingWithOthers",
     "Respondent",
     "ResponseStyle",
     "Result",

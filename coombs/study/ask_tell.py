@@ -10,6 +10,7 @@ from coombs.data.comparisons import Comparisons
 from coombs.study.study_records import Answer, Question, StudyProgress
 
 if TYPE_CHECKING:
+    from coombs.storage.records import PriorRecord
     from coombs.study.result import Result
 
 
@@ -204,6 +205,24 @@ class AskTell(ABC):
         >>> _ = study.tell((1, 0))
         >>> study.result().n_answers
         1
+        """
+
+    @abstractmethod
+    def prior(self) -> PriorRecord | None:
+        """Return what others' answers the questions are chosen with: a version of the study's prior.
+
+        It is fixed when the first question is asked, and stays.
+
+        Returns
+        -------
+        PriorRecord, or None where questions are chosen by one's own answers alone
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> study.prior() is None
+        True
         """
 
     @abstractmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from coombs.data.directions import Directions
 from coombs.data.tables import NO_LEVELS, FloatArray, Levels
 from coombs.inference.belief import Belief
 from coombs.inference.live import AveragedBelief
+from coombs.inference.people.people_prior import ItemsPrior
+from coombs.inference.population_belief import PopulationBelief
 from coombs.inference.score_belief import ScoreBelief
 from coombs.storage.judgement import RATING
 from coombs.storage.records import AnyAnswer, JudgementRecord
@@ -47,6 +49,9 @@ QUESTIONS_PER_ITEM = 2
 LEAST_PER_ITEM = 0.5
 """Answers for each such item before anything counts as certain: as many as compare each of them once."""
 
+AnyBelief: TypeAlias = Belief | PopulationBelief
+"""By the respondent's own answers, or also by those of others."""
+
 
 class Top(NamedTuple):
     """The likeliest best items by position, the probability that they are just these, the share that is."""
@@ -63,7 +68,7 @@ class Snapshot:
     `n_heard` are the answers behind it; a tie is two halves, and a ranking of ten nine choices.
     """
 
-    belief: Belief
+    belief: AnyBelief
     choices: tuple[questions.Choice, ...]
     n_heard: int
     _tops: dict[int, Top] = field(default_factory=dict)
@@ -93,13 +98,17 @@ class Snapshot:
 class ModelState(NamedTuple):
     """What was learned, and from which answers (their ids, in order), which are made of so many choices."""
 
-    belief: Belief
+    belief: AnyBelief
     answer_ids: tuple[int, ...] = ()
     n_heard: int = 0
 
-    def with_items(self, items: FloatArray) -> ModelState:
-        """The same about other rows: they are left out where it is sent to another process."""
-        return self._replace(belief=replace(self.belief, items=items))
+    def light(self) -> ModelState:
+        """The same without what everybody's model has alike, to be sent to another process."""
+        return self._replace(belief=self.belief.light())
+
+    def whole(self, like: AnyBelief) -> ModelState:
+        """The same with it."""
+        return self._replace(belief=self.belief.whole(like))
 
 
 class UpdateTask(NamedTuple):
@@ -119,11 +128,17 @@ class ModelUpdate(NamedTuple):
     states: tuple[ModelState, ...]
     snapshot: Snapshot
 
-    def with_items(self, items: FloatArray) -> ModelUpdate:
-        """The same about other rows."""
-        belief = replace(self.snapshot.belief, items=items)
-        states = tuple(state.with_items(items) for state in self.states)
-        return ModelUpdate(states, replace(self.snapshot, belief=belief))
+    def light(self) -> ModelUpdate:
+        """The same without what everybody's model has alike."""
+        return ModelUpdate(
+            tuple(state.light() for state in self.states),
+            replace(self.snapshot, belief=self.snapshot.belief.light()),
+        )
+
+    def whole(self, like: AnyBelief) -> ModelUpdate:
+        """The same with it."""
+        states = tuple(state.whole(like) for state in self.states)
+        return ModelUpdate(states, replace(self.snapshot, belief=self.snapshot.belief.whole(like)))
 
 
 Learn = Callable[[UpdateTask], ModelUpdate]
@@ -164,13 +179,15 @@ class OnlineModel:
         learn: Learn = learn,
         levels: Levels = NO_LEVELS,
         directions: Directions | None = None,
+        people: ItemsPrior | None = None,
     ) -> None:
-        """About standardised items."""
+        """About standardised items; `people` is what others' answers tell before the first of this one."""
         self._seed, self._learn = tuple(seed), learn
         kind, name = (AveragedBelief, "full") if metric == "auto" else (Belief, metric)
         kind = kind if items.shape[1] else ScoreBelief
         rng = np.random.default_rng(self._seed)
-        self._prior = ModelState(kind.prior(items, name, None, rng, levels, directions))
+        own = kind.prior(items, name, None, rng, levels, directions)
+        self._prior = ModelState(own if people is None else PopulationBelief.prior(own, people))
         self._states = [self._prior]
 
     def update(

@@ -26,7 +26,7 @@ from coombs.study.result import Result
 from coombs.study.study_records import Answer, Question, StudyProgress, answer_of
 
 if TYPE_CHECKING:
-    from coombs.storage import Storage
+    from coombs.storage import PriorRecord, Storage
     from coombs.study.study import Study
 
 EVIDENT = 1.5
@@ -73,6 +73,7 @@ class Respondent(AskTell):
         self._learning, self._lock = threading.Lock(), threading.RLock()
         self._history = StoredHistory(study.storage, record)
         self._snapshot: Snapshot | None = None
+        self._prior: PriorRecord | None = None
         self._heard: list[int] = []
         self._remaining: dict[tuple[int, float], RemainingQuestions] = {}
 
@@ -86,7 +87,9 @@ class Respondent(AskTell):
         """Made when it is first needed: those who are only listed need none."""
         study = self.study
         known = (study.scaled_items, study.settings.asked_by, self._seed, self._learn)
-        return OnlineModel(*known, study.scaler.levels, study.directions)
+        self._prior = study.priors.fixed(self.record)
+        people = study.priors.items_prior(self._prior)
+        return OnlineModel(*known, study.scaler.levels, study.directions, people)
 
     @cached_property
     def _rng(self) -> np.random.Generator:
@@ -278,6 +281,11 @@ class Respondent(AskTell):
         with self._lock:
             self._history.sync()
             return self._standing()
+
+    def prior(self) -> PriorRecord | None:
+        if self._snapshot is None:
+            self._prior = self.study.priors.record(self._storage.use_prior(self.record.id) or 0)
+        return self._prior
 
     def _standing(self) -> tuple[Answer, ...]:
         self._history.read_all()

@@ -14,6 +14,7 @@ from coombs.questions import CHOSEN
 from coombs.render.blocks import Section
 from coombs.render.text import page
 from coombs.study.response_style import ResponseStyle
+from coombs.study.with_others import RankingWithOthers
 from coombs.words import NO_PATTERN, count
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Result:
     n_clear : answers that say which of the items is preferred, and ratings
     agreement : the share of its own answers that the model has right
     is_chosen : whether questions were chosen by the answers before them
+    with_others : what is believed with others' answers, where questions were chosen with them; nothing else
+        here is of any answers but the respondent's own
 
     Examples
     --------
@@ -57,6 +60,7 @@ class Result:
     n_clear: int
     agreement: float
     is_chosen: bool = False
+    with_others: RankingWithOthers | None = None
 
     @classmethod
     def of(cls, respondent: Respondent) -> Self:
@@ -99,6 +103,7 @@ class Result:
             sum(one.is_clear for one in answers),
             float(model.score(data)),
             any(one.purpose in CHOSEN for one in answers),
+            RankingWithOthers.of(respondent),
         )
 
     @property
@@ -258,10 +263,12 @@ class Result:
         """
         from coombs.render.sentences import sections
 
+        others = [] if self.with_others is None else [Section("", self.with_others.sentences())]
         if not self.has_pattern:
-            return [Section(NO_PATTERN, self.no_pattern())]
+            return [Section(NO_PATTERN, self.no_pattern()), *others]
         style = self.response_style.sentences()
         answered = [Section("", [" ".join(style)])] if style else []
+        answered += others
         if not self.n_probes:
             return [*sections(self.told), *answered]
         share = 100 * self.probes_right / self.n_probes

@@ -30,6 +30,8 @@ class Settings:
     seed : of all chance
     wishes : declared directions and limits, as for `IdealPoint`, which are obeyed; items outside the limits
         are not in the study
+    shared_prior : True learns from the study's people what is known of the next before their first answer
+        (from three people on), "auto" does so from ten people on, unless a prior was given; False never does
 
     Examples
     --------
@@ -45,6 +47,7 @@ class Settings:
     certainty: float = 0.8
     seed: int = 0
     wishes: tuple[str, ...] = ()
+    shared_prior: bool | str = "auto"
 
     def __post_init__(self) -> None:
         if not isinstance(self.strategy, str) or self.strategy not in STRATEGIES:
@@ -59,6 +62,8 @@ class Settings:
             raise InputError(f"seed is {self.seed!r}; it must be a whole number, not negative.")
         if isinstance(self.wishes, str) or not all(isinstance(one, str) for one in self.wishes):
             raise InputError(f"wishes are {self.wishes!r}; they must be a list of texts, as 'price: less'.")
+        if not isinstance(self.shared_prior, bool) and self.shared_prior != "auto":
+            raise InputError(f"shared_prior is {self.shared_prior!r}; it must be True, False or 'auto'.")
         self.goal(2)
         # Numbers of numpy are not plain for JSON.
         for name, kind in (

@@ -17,9 +17,11 @@ from coombs.data.encoding import Encoding
 from coombs.data.scaling import LARGEST, Scaler
 from coombs.data.tables import InputError, ItemTable, Names, TableLike, has_number_names
 from coombs.data.wishes import wishes_of
+from coombs.inference.people.people_prior import PeoplePrior
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.records import Item, StudyRecord, StudySummary
 from coombs.study.settings import Settings
+from coombs.study.shared_prior import given_prior
 from coombs.study.study import Study, check_name
 from coombs.words import count
 
@@ -42,6 +44,8 @@ def create_study(
     certainty: float | None = None,
     seed: int | None = None,
     wishes: Sequence[str] | str | None = None,
+    prior: Any = None,
+    shared_prior: bool | str | None = None,
 ) -> Study:
     """Return a new study, or the one of that name if it is about the same items.
 
@@ -58,6 +62,9 @@ def create_study(
         exists they hold for this time, and what is not given is as it was made
     wishes : declared directions, as "price: less", which are obeyed, and limits, as "price <= 1500": items
         outside them are left out of the study. Those of a study that exists stay
+    prior : a fitted `Population` over the same features: what is known of anybody before their first answer.
+        It is kept with the study; whoever was asked before stays with what they were asked with
+    shared_prior : see `Settings`
 
     Returns
     -------
@@ -76,6 +83,7 @@ def create_study(
         "top": top,
         "certainty": certainty,
         "seed": seed,
+        "shared_prior": shared_prior,
     }
     given: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
     goods = catalogue(items, features, roles)
@@ -84,16 +92,34 @@ def create_study(
     # Without features all that can be learned is which items are better: the best ones first.
     chosen = Settings(**({} if goods.features else {"strategy": "best"}) | given)
     check_name(name, "study")
+    known = None if prior is None else given_prior(prior, goods.table)
+    if known is not None and chosen.wishes:
+        raise InputError("A prior does not know of wishes; leave out one of the two.")
     place = open_storage(storage)
     try:
-        record = store_study(place, name, goods, asdict(chosen))
+        made = Study(place, store_study(place, name, goods, asdict(chosen)), goods, chosen)
     except StudyExistsError:
         if not load_if_exists:
             raise
-        old = _existing(load_study(name, storage=place), goods, given.get("wishes"))
-        old.settings = replace(old.settings, **given)
-        return old
-    return Study(place, record, goods, chosen)
+        made = _existing(load_study(name, storage=place), goods, given.get("wishes"))
+        made.settings = replace(made.settings, **given)
+    if known is not None:
+        _keep_prior(made, known)
+    return made
+
+
+def _keep_prior(study: Study, prior: PeoplePrior) -> None:
+    """Keep a prior with a study, unless it is the one that it has."""
+    if study.settings.wishes:
+        raise InputError(
+            f"The study {study.name!r} has wishes, which a prior does not know of; leave it out."
+        )
+    text, storage, number = prior.to_json(), study.storage, study.record.id
+    with storage.batch():
+        last = study.priors.versions()[-1:]
+        if not last or storage.prior_text(number, last[0].version) != text:
+            n_people, n_answers = prior.n_people, prior.n_answers
+            storage.add_prior(number, text, n_people=n_people, n_answers=n_answers, source="given")
 
 
 def _existing(study: Study, goods: Catalogue, wishes: Sequence[str] | None) -> Study:

@@ -22,6 +22,7 @@ from coombs.study.ask_tell import AskTell
 from coombs.study.judgements import keep, told_in
 from coombs.study.respondent import Respondent
 from coombs.study.settings import Settings
+from coombs.study.shared_prior import StudyPriors
 from coombs.study.study_records import Answer, Question
 from coombs.terminal_text import terminal_safe
 from coombs.words import count
@@ -114,6 +115,11 @@ class Study(AskTell):
         return Directions.of(self.scaled_items, declared.signs[self.scaler.columns])
 
     @cached_property
+    def priors(self) -> StudyPriors:
+        """What is known of somebody before their first answer, by versions."""
+        return StudyPriors(self)
+
+    @cached_property
     def stored_goal(self) -> tuple[int, float]:
         """k and certainty as the study was made, whatever holds for this time."""
         return Settings.of(self.record.settings).goal(self.n_items)
@@ -185,6 +191,7 @@ class Study(AskTell):
     progress = _of_respondent(Respondent.progress)
     done = _of_respondent(Respondent.done)
     result = _of_respondent(Respondent.result)
+    prior = _of_respondent(Respondent.prior)
 
     def add(self, answers: Comparisons) -> int:
         told = told_in(answers, self.catalogue.table, ME)

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, get_args, get_origin
 
 from coombs.data import files, naming, tables
 from coombs.data.tables import InputError
+from coombs.inference.people.people_prior import people_prior_of
 from coombs.progress import ProgressBar
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.judgement import judgement_of
@@ -23,10 +24,13 @@ from coombs.study.study import Study
 
 FORMAT = "coombs study"
 """What the first line of such a file says that it is."""
-VERSION = 3
-"""Of the format; in version 1, `predicted` was called `foretold`; up to 2, all answers were about pairs."""
+VERSION = 4
+"""Of the format; in version 1, `predicted` was called `foretold`; up to 2, all answers were about pairs; up
+to 3, there were no priors."""
 OF_PAIRS = 2
-"""The version of a file without judgements, which an older coombs reads as well."""
+"""The version of a file without judgements and priors, which an older coombs reads as well."""
+WITHOUT_PRIORS = 3
+"""The version of a file without priors."""
 
 Entry: TypeAlias = dict[str, Any]
 """A line, read."""
@@ -36,7 +40,9 @@ Name: TypeAlias = str | int | float | bool
 _FIELDS: dict[str, dict[str, Any]] = {
     "study": {"name": str, "feature_names": list[str], "settings": dict, "created": datetime},
     "item": {"name": Name, "features": list[float], "details": dict[str, str]},
-    "respondent": {"id": int, "name": str, "created": datetime},
+    "prior": {"version": int, "prior": dict, "n_people": int, "n_answers": int}
+    | {"source": str, "created": datetime},
+    "respondent": {"id": int, "name": str, "created": datetime, "prior_version": int | None},
     "question": dict.fromkeys(["id", "respondent", "left", "right"], int)
     | {"purpose": str, "predicted": float | None, "asked": datetime},
     "answer": dict.fromkeys(["id", "respondent", "left", "right"], int)
@@ -74,8 +80,9 @@ def export_study(study: Study, path: files.PathType) -> None:
     ['study', 'item', 'item', 'respondent', 'answer']
     """
     header, *entries = _entries(study)
-    is_of_pairs = all(entry["kind"] != "judgement" for entry in entries)
-    header["version"] = OF_PAIRS if is_of_pairs else VERSION
+    kinds = {entry["kind"] for entry in entries}
+    if "prior" not in kinds:
+        header["version"] = WITHOUT_PRIORS if "judgement" in kinds else OF_PAIRS
     with files.replacing(path) as part, part.open("w", encoding="utf-8") as file:
         file.writelines(f"{json.dumps(entry, allow_nan=False)}\n" for entry in (header, *entries))
 
@@ -135,11 +142,14 @@ def _entries(study: Study) -> Iterator[Entry]:
     yield {"kind": "study", "format": FORMAT, "version": VERSION, **_entry("study", record)}
     for called, item in zip(study.catalogue.labels, storage.items(record.id), strict=True):
         yield _entry("item", item, name=naming.for_json(called))
+    for prior in storage.priors(record.id):
+        text = storage.prior_text(record.id, prior.version)
+        yield _entry("prior", prior, prior=json.loads(text))
     # Numbers of the file's own, so that it is the same whichever storage it comes from.
     questions: dict[int | None, int | None] = {None: None}
     answers: dict[int, int] = {}
     for number, (respondent, _) in enumerate(storage.respondents(record.id), 1):
-        yield _entry("respondent", respondent, id=number)
+        yield _entry("respondent", respondent, id=number, prior_version=storage.use_prior(respondent.id))
         events = storage.events(respondent.id)
         for question in storage.questions(respondent.id):
             questions[question.id] = len(questions)
@@ -211,10 +221,23 @@ class Replay:
         self._keep("item", text, None)
         self._items.append(Item(text, tuple(features), details))
 
-    def _respondent(self, id: int, name: str, created: datetime) -> None:
+    def _prior(self, version: int, prior: Entry, source: str, created: datetime, **counts: int) -> None:
+        text = json.dumps(prior, separators=(",", ":"), allow_nan=False)
+        features = self._header["feature_names"]
+        people_prior_of(text).for_features(None, len(features))
+        made = self._storage.add_prior(self.study.id, text, **counts, source=source, at=created)
+        self._keep("prior", version, made)
+        if made.version != version:
+            raise InputError(f"The prior has the version {version}; it must be {made.version}.")
+
+    def _respondent(self, id: int, name: str, created: datetime, prior_version: int | None) -> None:
         study = self.study
         self._keep("respondent", name, None)
-        self._keep("respondent", id, self._storage.add_respondent(study.id, name, new_token(), at=created).id)
+        made = self._storage.add_respondent(study.id, name, new_token(), at=created).id
+        self._keep("respondent", id, made)
+        if prior_version:
+            self._find("prior", prior_version)
+        self._storage.use_prior(made, prior_version)
 
     def _question(self, id: int, respondent: int, asked: datetime, **about: Any) -> None:
         who = self._find("respondent", respondent)
@@ -271,6 +294,8 @@ def _parsed(line: str) -> tuple[str, Entry]:
         _check_version(entry.get("format"), entry.get("version"))
     if "foretold" in entry:
         entry.setdefault("predicted", entry["foretold"])
+    if kind == "respondent":
+        entry.setdefault("prior_version", None)
     return kind, {name: _field(kind, entry, name) for name in _FIELDS[kind]}
 
 

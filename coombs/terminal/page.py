@@ -36,6 +36,7 @@ def summary(respondent: Respondent, result: Result | None, found: StudyProgress)
         "ranking": None if result is None else [naming.for_json(name) for name in result.ranking],
         "ideal_point": ideal or None,
         "progress": progress,
+        "n_others": 0 if (prior := respondent.prior()) is None else prior.n_people,
     }
 
 

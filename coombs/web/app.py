@@ -85,7 +85,7 @@ def create_app(
     queue = app.state.queue = LearningQueue(processes)
     app.state.groups = GroupLearner(processes)
     folder = None if pictures is None else Path(pictures)
-    app.state.cache = StudyCache(open_storage(storage), folder, queue.learn)
+    app.state.cache = StudyCache(open_storage(storage), folder, queue.learn, queue.refresh_prior)
     app.state.uploads = LRUCache[Upload](MOST_UPLOADS)
     app.state.slow_work = anyio.CapacityLimiter(SLOW_THREADS)
     app.state.wrong_tokens = asyncio.Lock()

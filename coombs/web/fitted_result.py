@@ -268,7 +268,16 @@ class FittedResult:
             ],
             "ideal_point": ideal if result.has_pattern else None,
             "what_matters": [matter._asdict() for matter in self.matters] if result.has_pattern else [],
+            "with_others": self._with_others(),
         }
+
+    def _with_others(self) -> dict[str, Any] | None:
+        """The ranking with others' answers, where questions were chosen with them."""
+        told = self.result.with_others
+        if told is None:
+            return None
+        ranking = [naming.for_json(name) for name in told.ranking]
+        return {"n_people": told.n_people, "share": told.share, "ranking": ranking}
 
 
 def _winner_loser(answer: Answer) -> tuple[int, int]:

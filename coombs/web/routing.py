@@ -43,7 +43,10 @@ def cache_of(request: Request) -> StudyCache:
 
 @dataclass(frozen=True)
 class ShownTurn:
-    """What a person sees next; `doubts` say why there are no favourites although the goal is reached."""
+    """What a person sees next; `doubts` say why there are no favourites although the goal is reached.
+
+    `n_others` are those with whose answers the questions are chosen.
+    """
 
     question: Question | None
     cards: tuple[Card, Card] | None
@@ -51,6 +54,7 @@ class ShownTurn:
     last: int | None
     notice: str = ""
     doubts: tuple[str, ...] = ()
+    n_others: int = 0
 
 
 def next_turn(
@@ -63,7 +67,9 @@ def next_turn(
     cards = None if question is None else cache_of(request).cards(respondent).pair(*question.positions)
     last = respondent.last_answer()
     doubts = respondent.doubts() if progress.reached or question is None else ()
-    return ShownTurn(question, cards, progress, None if last is None else last.id, notice, doubts)
+    prior = respondent.prior()
+    n_others = 0 if prior is None else prior.n_people
+    return ShownTurn(question, cards, progress, None if last is None else last.id, notice, doubts, n_others)
 
 
 async def slowly(request: Request, work: Callable[..., Done], *args: Any) -> Done:

@@ -31,6 +31,7 @@ def serve(
     *,
     features: Sequence[str] | None = None,
     wishes: Sequence[str] = (),
+    shared_prior: bool | None = None,
     storage: str = "sqlite:///coombs.db",
     name: str | None = None,
     host: str = "127.0.0.1",
@@ -45,7 +46,7 @@ def serve(
     items : path of a CSV, Excel, JSON or Parquet file, whose first question is opened; None opens the
         start page
     features : columns to learn from, as "town" or "town:category"; None takes what the cells say
-    wishes, storage : as for `create_study`
+    wishes, shared_prior, storage : as for `create_study`
     name : of the study (default: the file's, without its ending)
     host, port : where to listen; a host other than this machine needs a token. Port 0 is any free one
     token : opens the owner's pages from elsewhere
@@ -76,7 +77,7 @@ def serve(
             "or serve on 127.0.0.1."
         )
     place = open_storage(storage)
-    path = _first_page(items, features, wishes, name, place)
+    path = _first_page(items, features, {"wishes": wishes, "shared_prior": shared_prior}, name, place)
     folder = None if items is None else Path(items).resolve().parent
     app = create_app(place, token=token, allowed_hosts=_names(host), pictures=folder, processes=_n_workers())
     with _listening(host, port) as listener:
@@ -103,7 +104,7 @@ def serve(
 def _first_page(
     items: str | None,
     features: Sequence[str] | None,
-    wishes: Sequence[str],
+    settings: dict[str, Any],
     name: str | None,
     storage: Storage,
 ) -> str:
@@ -112,7 +113,7 @@ def _first_page(
         goods, called = catalogue(items, features), Path(items).stem if name is None else name
         for note in goods.notes:
             print(f"coombs: careful: {note}", file=sys.stderr)
-        study = create_study(goods, called, storage=storage, wishes=wishes)
+        study = create_study(goods, called, storage=storage, **settings)
         return f"/a/{study.respondent().record.token}"
     return "/" if name is None else study_path(load_study(name, storage=storage).name)
 

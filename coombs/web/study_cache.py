@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
@@ -69,8 +70,15 @@ class StudyCache:
     A respondent here is made of its record, not by `Study.respondent`, which would keep all for ever.
     """
 
-    def __init__(self, storage: Storage, pictures: Path | None = None, learn: Learn = learn) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        pictures: Path | None = None,
+        learn: Learn = learn,
+        refresh_prior: Callable[[Study], None] | None = None,
+    ) -> None:
         self.storage, self.pictures, self._learn = storage, pictures, learn
+        self._refresh_prior = refresh_prior
         self._studies: LRUCache[StudyWithCards] = LRUCache(MOST_STUDIES)
         self._people: LRUCache[Respondent] = LRUCache(MOST_PEOPLE)
         # Somebody who fell out may still be learned about, and must not be there twice.
@@ -86,6 +94,8 @@ class StudyCache:
         return self._keep(load_study(name, storage=self.storage)).study
 
     def _keep(self, study: Study) -> StudyWithCards:
+        if self._refresh_prior is not None:
+            study.priors.refresh = partial(self._refresh_prior, study)
         return self._studies.put(
             study.name, StudyWithCards(study, Cards(study.catalogue, self.pictures is not None))
         )

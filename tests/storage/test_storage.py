@@ -969,3 +969,34 @@ def test_many_may_open_an_old_database_at_once(shared: str) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(work, range(8))) == [3] * 8
+
+
+def test_versions_of_a_prior_are_kept_in_order_and_fixed_for_each_person(storage: Storage) -> None:
+    """A version that is fixed stays, whatever comes later; 0 is none; a deleted study has none left."""
+    study = make(storage)
+    ann, bob = (storage.add_respondent(study.id, name, token=name) for name in ("Ann", "Bob"))
+    assert storage.priors(study.id) == [] and storage.use_prior(ann.id) is None
+    assert storage.use_prior(bob.id, 0) == 0
+    counts = {"n_people": 12, "n_answers": 90}
+    first = storage.add_prior(study.id, '{"a": "ü"}', **counts, source="given", at=NOON)
+    second = storage.add_prior(study.id, "{}", **counts, source="study")
+    assert (first.version, second.version, first.created) == (1, 2, NOON)
+    assert storage.priors(study.id) == [first, second]
+    assert storage.prior_text(study.id, 1) == '{"a": "ü"}'
+    assert storage.use_prior(ann.id, 1) == storage.use_prior(ann.id, 2) == storage.use_prior(ann.id) == 1
+    assert storage.use_prior(bob.id, 2) == 0
+    for wrong in (
+        lambda: storage.prior_text(study.id, 3),
+        lambda: storage.priors(study.id + 1),
+        lambda: storage.use_prior(10**30),
+        lambda: storage.add_prior(study.id + 1, "{}", **counts, source="study"),
+    ):
+        with pytest.raises(UnknownStudyError):
+            wrong()
+    with pytest.raises(InputError, match="source of the prior is 'dream'"):
+        storage.add_prior(study.id, "{}", **counts, source="dream")
+    with pytest.raises(InputError, match="number of people is -1"):
+        storage.add_prior(study.id, "{}", n_people=-1, n_answers=0, source="study")
+    storage.delete_study(study.name)
+    again = make(storage)
+    assert storage.priors(again.id) == []

@@ -35,6 +35,10 @@ VERSION = 1
 """Of that format."""
 HINT = "take a prior that a fitted Population gave"
 """What a record that cannot be read should be."""
+MOST_PARTS = 4
+"""Parts that are used while questions are asked, at most;"""
+LEAST_WEIGHT = 0.1
+"""and the weight of each beside the largest."""
 CLOSE = 1e-6
 """By how much shares may miss a sum of 1."""
 
@@ -68,6 +72,16 @@ class PeoplePrior:
         record = writer.write(self)
         content = {"format": FORMAT, "version": VERSION, "prior": record, "arrays": writer.arrays}
         return json.dumps(content, separators=(",", ":"), allow_nan=False)
+
+    def lean(self) -> PeoplePrior:
+        """With the parts that weigh most alone, so that a click stays quick."""
+        order = np.argsort(-self.weights, kind="stable")[:MOST_PARTS]
+        kept = np.sort(order[self.weights[order] >= LEAST_WEIGHT * self.weights.max()])
+        weights = self.weights[kept] / self.weights[kept].sum()
+        parts = tuple(self.parts[k] for k in kept)
+        if any(part.coordinates.n_effects for part in parts):
+            return replace(self, parts=parts, weights=weights)
+        return replace(self, parts=parts, weights=weights, items=self.items[:0], item_names=())
 
     def for_features(self, names: Sequence[str] | None, n_features: int) -> PeoplePrior:
         """The same for items whose features are these, in this order; an InputError where they differ."""
@@ -132,6 +146,10 @@ class ItemsPrior:
     factors: Vector
     shifts: Vector
     known: Index = field(repr=False)
+
+    def light(self) -> ItemsPrior:
+        """Only how much each part weighs."""
+        return replace(self, parts=(), known=self.known[:0])
 
     def seen(self, items: Matrix, positions: Index) -> tuple[Seen, ...]:
         """Some of the items as each part sees them; what is own to a person goes by position."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -52,6 +52,11 @@ class StudyIn(_Body):
     )
     wishes: list[str] = Field(
         [], description="What is declared: 'price: less', 'size: more', or limits, as 'price <= 1500'"
+    )
+    shared_prior: bool | Literal["auto"] = Field(
+        "auto",
+        description="Whether what people answered helps to choose questions for the next: auto is from ten "
+        "people on",
     )
     name_column: str | None = Field(None, description="By default the first, if it is text")
     picture_column: str | None = None
@@ -120,6 +125,7 @@ class TurnOut(BaseModel):
 
     question: QuestionOut | None
     progress: ProgressOut
+    n_others: int = Field(0, description="People with whose answers the questions are chosen")
 
     @classmethod
     def of(cls, turn: ShownTurn, respondent: Respondent) -> TurnOut:
@@ -128,7 +134,8 @@ class TurnOut(BaseModel):
         if turn.question is not None and turn.cards is not None:
             left, right = (ItemOut.of(card, respondent) for card in turn.cards)
             question = QuestionOut(id=turn.question.id, left=left, right=right)
-        return cls(question=question, progress=ProgressOut.of(turn.progress))
+        progress = ProgressOut.of(turn.progress)
+        return cls(question=question, progress=progress, n_others=turn.n_others)
 
 
 class AnswerOut(BaseModel):
@@ -186,3 +193,5 @@ class StudyOut(BaseModel):
     columns: list[ColumnDecision] = Field(description="What columns are taken for, and that in words")
     wishes: list[str]
     respondents: list[PersonOut]
+    shared_prior: bool | str = Field(description="Whether it learns from its own people")
+    n_others: int = Field(description="People with whose answers questions are chosen for somebody new")

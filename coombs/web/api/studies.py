@@ -34,8 +34,15 @@ def create(request: Request, new: StudyIn) -> StudyOut:
     said = {column: role for role, column in special.items() if column is not None}
     roles = upload.guess(new.features, {**said, **(new.roles or {})})
     items, storage = upload.catalogue(roles), cache_of(request).storage
-    name, wishes = study_name(new.name), new.wishes
-    return _about(request, create_study(items, name, storage=storage, load_if_exists=False, wishes=wishes))
+    made = create_study(
+        items,
+        study_name(new.name),
+        storage=storage,
+        load_if_exists=False,
+        wishes=new.wishes,
+        shared_prior=new.shared_prior,
+    )
+    return _about(request, made)
 
 
 @router.get("/{name}")
@@ -81,6 +88,8 @@ def _about(request: Request, study: Study) -> StudyOut:
         columns=list(study.catalogue.decisions),
         wishes=list(study.settings.wishes),
         respondents=_people(request, study),
+        shared_prior=study.settings.shared_prior,
+        n_others=study.priors.n_others,
     )
 
 

@@ -5,17 +5,22 @@ from __future__ import annotations
 import logging
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 
 from coombs.data.tables import InputError
 from coombs.storage import is_storage_error
-from coombs.study import Respondent
+from coombs.study import Respondent, Study
 from coombs.study.online_model import ModelUpdate, UpdateTask, learn
-from coombs.web.learning.worker import TIME_LIMIT, WorkerPool
+from coombs.study.shared_prior import learn_prior
+from coombs.web.learning.worker import TIME_LIMIT, Apart, WorkerPool
 
 PATIENCE = 0.065
 """Seconds that a reply waits for the model to learn."""
 PATIENCE_AT_FIRST = 0.3
 """Seconds that the first page of somebody who comes back waits."""
+REFRESH_EVERY = 10
+"""Answers of one person after which it is looked whether the study's prior is to be learned again."""
 
 
 class LearningQueue:
@@ -32,6 +37,8 @@ class LearningQueue:
         self._start()
 
     def _start(self) -> None:
+        self._for_priors, self._apart = ThreadPoolExecutor(1, "coombs-prior"), Apart()
+        self._refreshed: set[int] = set()
         self._threads = ThreadPoolExecutor(max(self._processes, 1), "coombs-learn")
         self._workers = WorkerPool(self._processes, self._time_limit) if self._processes else None
 
@@ -57,13 +64,40 @@ class LearningQueue:
         # An answer stored from here on may be too late for this update.
         with self._lock:
             self._queued.pop(respondent.record.token, None)
-        respondent.think()
+        heard = respondent.think().n_heard
+        if heard and heard % REFRESH_EVERY == 0:
+            self.refresh_prior(respondent.study)
+
+    def refresh_prior(self, study: Study) -> None:
+        """Learn from everybody's answers what is known of the next person, if it is time; nobody waits."""
+        with self._lock:
+            if study.record.id in self._refreshed:
+                return
+            self._refreshed.add(study.record.id)
+        self._for_priors.submit(self._refresh_prior, study, self._apart)
+
+    def _refresh_prior(self, study: Study, apart: Apart) -> None:
+        try:
+            if self._workers is None:
+                study.priors.learn()
+            else:
+                study.priors.learn(partial(apart.run, learn_prior))
+        except BrokenProcessPool:
+            # The server stops, or the process was killed: there is another time.
+            pass
+        except Exception:
+            logging.getLogger("coombs.web").exception("Learning a study's prior failed.")
+        finally:
+            with self._lock:
+                self._refreshed.discard(study.record.id)
 
     def close(self) -> None:
         """Drop what is queued and end the processes; what comes later starts anew."""
         with self._lock:
             self._queued.clear()
         threads, workers = self._threads, self._workers
+        self._for_priors.shutdown(wait=False, cancel_futures=True)
+        self._apart.close()
         if workers is not None:
             workers.close()
         threads.shutdown(wait=workers is not None, cancel_futures=True)

@@ -7,11 +7,13 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import parent_process
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
+from typing import TypeVar
 
 from coombs.study.online_model import ModelUpdate, UpdateTask, learn
 
@@ -25,6 +27,8 @@ NICENESS = 5
 """How much workers give way to the process that answers requests."""
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
 """For workers: the matrices are small, and no module comes from the current folder."""
+
+Done = TypeVar("Done")
 
 
 class WorkerPool:
@@ -50,8 +54,8 @@ class WorkerPool:
         limit = self._time_limit + TIME_PER_ANSWER * len(task.new)
         try:
             future = pool.submit(_learn, task)
-            # Everybody's model holds the same table of items, which therefore does not come back.
-            return future.result(limit).with_items(task.state.belief.items)
+            # Everybody's model holds the same items and prior, which therefore do not come back.
+            return future.result(limit).whole(task.state.belief)
         except TimeoutError:
             self._late = future
             watch = threading.Timer((HANGS - 1) * limit, self._replace, (pool, future))
@@ -102,6 +106,25 @@ class WorkerPool:
             self._discard(pool)
 
 
+class Apart:
+    """A function in a process of its own, which ends with it: for work of seconds, which nobody waits for."""
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+
+    def run(self, function: Callable[..., Done], *args: object) -> Done:
+        """What the function returns; a BrokenProcessPool if it was closed before."""
+        pool = self._pool = ProcessPoolExecutor(1, WorkerContext(), begin_worker)
+        with pool:
+            return pool.submit(function, *args).result()
+
+    def close(self) -> None:
+        """End the process, also in the middle of its work."""
+        pool = self._pool
+        for process in list(((pool and pool._processes) or {}).values()):
+            process.kill()
+
+
 class _Process(SpawnProcess):
     """A process that does not run the caller's script again, as those of multiprocessing do."""
 
@@ -146,5 +169,5 @@ def _end_with_server() -> None:
 
 
 def _learn(task: UpdateTask) -> ModelUpdate:
-    """In a worker: the update without the items, which the server has."""
-    return learn(task).with_items(task.state.belief.items[:0])
+    """In a worker: the update without the items and the prior, which the server has."""
+    return learn(task).light()

@@ -42,6 +42,7 @@ def _page(
         study=study,
         people=people,
         has_group=sum(n > 0 for _, n in people) >= LEAST_PEOPLE,
+        n_others=study.priors.n_others,
         base=str(request.base_url).rstrip("/"),
         problem=problem,
         typed=typed,

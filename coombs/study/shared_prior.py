@@ -1,0 +1,165 @@
+"""What a study knows of somebody before their first answer: given with it, or learned from its own people.
+
+Versions are kept in the storage and never change. By which one somebody is asked is fixed when they are asked
+first, so that their questions do not depend on who answers meanwhile.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from coombs.data.comparisons import Comparisons
+from coombs.data.tables import InputError, ItemTable
+from coombs.inference.people.coordinates import KINDS
+from coombs.inference.people.people_prior import ItemsPrior, PeoplePrior, people_prior_of
+from coombs.storage.prior_storage import NO_PRIOR
+from coombs.storage.records import PriorRecord, RespondentRecord
+from coombs.study.everybody import everybody_answers
+
+if TYPE_CHECKING:
+    from coombs.study.study import Study
+
+LEAST_PEOPLE = 10
+"""People who answered from whom on a prior is learned, unless it was asked for."""
+LEAST_IF_ASKED = 3
+"""The same where it was asked for."""
+LEAST_ANSWERS = 5
+"""Answers that somebody must have given to count there."""
+GROWTH = 1.3
+"""A prior is learned again from so many times as many people, or answers."""
+
+
+class LearnedPrior(NamedTuple):
+    """The JSON text of a prior, and from how many people and answers it was learned."""
+
+    text: str
+    n_people: int
+    n_answers: int
+
+
+def learn_prior(answers: Comparisons, metric: str) -> LearnedPrior:
+    """Fit a population to everybody's answers, here or in another process."""
+    # Asking goes without scikit-learn, which takes a second to import.
+    from coombs.estimators.population import Population
+
+    with warnings.catch_warnings():
+        # Of few people a prior is rough, and is soon learned again.
+        warnings.simplefilter("ignore")
+        found = Population(metric=metric, groups="auto").fit(answers)._people_prior.lean()
+    return LearnedPrior(found.to_json(), found.n_people, found.n_answers)
+
+
+Fit = Callable[[Comparisons, str], LearnedPrior]
+"""`learn_prior`, here or in another process."""
+
+
+def given_prior(population: Any, table: ItemTable) -> PeoplePrior:
+    """What a fitted population tells of anybody about a study's items, once it fits them."""
+    prior = getattr(population, "_people_prior", None) if hasattr(population, "people_") else None
+    if not isinstance(prior, PeoplePrior):
+        raise InputError(f"prior is a {type(population).__name__}; it must be a fitted Population.")
+    encoding = population._data.encoding
+    if encoding != table.encoding and (encoding is None) != (table.encoding is None):
+        raise InputError(
+            "The prior was learned from other columns than the items have: one of the two has categories; "
+            "fit the Population to items with the same columns."
+        )
+    features = None if table.features is None else table.features.tolist()
+    return prior.lean().for_features(features, table.matrix.shape[1])
+
+
+class StudyPriors:
+    """The versions of a study's prior, read as they are needed.
+
+    `refresh` learns the next version where one is due; where nobody may wait, it is put off to elsewhere.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self._study, self._lock = study, threading.Lock()
+        self._records: dict[int, PriorRecord] = {}
+        self._read: dict[int, ItemsPrior] = {}
+        self.refresh: Callable[[], object] = self.learn
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the study learns from its own people; not where wishes were declared, which all obey."""
+        settings = self._study.settings
+        return settings.shared_prior is not False and not settings.wishes
+
+    def versions(self) -> list[PriorRecord]:
+        """Those that somebody new may be asked by, the latest last."""
+        found = self._study.storage.priors(self._study.record.id)
+        if self._study.settings.wishes:
+            return []
+        return [one for one in found if one.source == "given" or self.is_shared]
+
+    @property
+    def n_others(self) -> int:
+        """People with whose answers questions are chosen for somebody new."""
+        known = self.versions()
+        return known[-1].n_people if known else 0
+
+    def fixed(self, respondent: RespondentRecord) -> PriorRecord | None:
+        """By which version somebody is asked, fixed now if it was not: the latest, if there is one."""
+        storage = self._study.storage
+        version = storage.use_prior(respondent.id)
+        if version is None:
+            self.refresh()
+            known = self.versions()
+            version = storage.use_prior(respondent.id, known[-1].version if known else NO_PRIOR)
+        return self.record(version or NO_PRIOR)
+
+    def record(self, version: int) -> PriorRecord | None:
+        """Of a version; None of none."""
+        if version != NO_PRIOR and version not in self._records:
+            found = self._study.storage.priors(self._study.record.id)
+            self._records |= {one.version: one for one in found}
+        return self._records.get(version)
+
+    def items_prior(self, record: PriorRecord | None) -> ItemsPrior | None:
+        """What a version tells of anybody about the study's items."""
+        if record is None:
+            return None
+        with self._lock:
+            if record.version not in self._read:
+                text = self._study.storage.prior_text(self._study.record.id, record.version)
+                self._read[record.version] = self._about_items(people_prior_of(text))
+            return self._read[record.version]
+
+    def _about_items(self, prior: PeoplePrior) -> ItemsPrior:
+        table = self._study.catalogue.table
+        features = None if table.features is None else table.features.tolist()
+        fitting = prior.for_features(features, table.matrix.shape[1])
+        names = None if table.names is None else table.texts
+        return fitting.about(table.matrix, names, self._study.scaler)
+
+    def is_due(self) -> bool:
+        """Whether so many more people or answers are there that another version is worth learning."""
+        if not self.is_shared:
+            return False
+        asked_for = self._study.settings.shared_prior is True
+        known = self._study.storage.priors(self._study.record.id)
+        if not asked_for and any(one.source == "given" for one in known):
+            return False
+        counts = [n for _, n in self._study.storage.respondents(self._study.record.id)]
+        n_people = sum(n >= LEAST_ANSWERS for n in counts)
+        if n_people < (LEAST_IF_ASKED if asked_for else LEAST_PEOPLE):
+            return False
+        last = next((one for one in reversed(known) if one.source == "study"), None)
+        if last is None:
+            return True
+        return n_people >= GROWTH * last.n_people or sum(counts) >= GROWTH * last.n_answers
+
+    def learn(self, fit: Fit = learn_prior) -> PriorRecord | None:
+        """Learn another version from everybody's answers and keep it, if one is due."""
+        answers = everybody_answers(self._study) if self.is_due() else None
+        if answers is None:
+            return None
+        storage, number = self._study.storage, self._study.record.id
+        metric = self._study.settings.metric
+        found = fit(answers, metric if metric in KINDS else "auto")
+        text, n_people, n_answers = found
+        return storage.add_prior(number, text, n_people=n_people, n_answers=n_answers, source="study")

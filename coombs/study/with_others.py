@@ -1,0 +1,114 @@
+"""The ranking of a respondent by their own answers and by those of others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from coombs.inference.population_belief import PopulationBelief
+from coombs.inference.posterior import LEVEL, quantiles
+from coombs.words import count, listed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from coombs.study.respondent import Respondent
+
+ALIKE = 0.5
+"""Probability that others' answers tell of somebody, below which their ranking is not told with them."""
+NAMED = 3
+"""Best items that a sentence names."""
+
+
+@dataclass(frozen=True, eq=False)
+class RankingWithOthers:
+    """All items by what is believed with others' answers, which count as far as they predict one's own.
+
+    Parameters
+    ----------
+    n_people : the others
+    share : how likely it is that their answers tell of the person, given the person's own
+    ranking : all items, best first: names where they have them, otherwise positions
+    rank_interval : (n_items, 2) ranks that each item, in the study's order, has 9 times in 10
+    is_evident : whether answers were predicted better than a coin's before they were given
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coombs.study import RankingWithOthers
+    >>> told = RankingWithOthers(12, 0.1, ("tea", "milk"), np.array([[1, 2], [1, 2]]), True)
+    >>> print(told.sentences()[1])
+    Your answers are unlike theirs, which therefore tell nothing of you.
+    """
+
+    n_people: int
+    share: float
+    ranking: tuple[Any, ...]
+    rank_interval: NDArray[np.int_]
+    is_evident: bool
+
+    @classmethod
+    def of(cls, respondent: Respondent) -> Self | None:
+        """Return what is believed now, or None where others' answers are not used.
+
+        Parameters
+        ----------
+        respondent : whose questions are asked
+
+        Returns
+        -------
+        RankingWithOthers or None
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> RankingWithOthers.of(study.respondent("ann")) is None
+        True
+        """
+        prior = respondent.prior()
+        belief = None if prior is None else respondent.think().belief
+        if prior is None or not isinstance(belief, PopulationBelief):
+            return None
+        names = respondent.study.catalogue.table.names
+        order = np.argsort(belief.mean_scores(), kind="stable")
+        scores = belief.scores(np.arange(len(order)))[0]
+        ranks = np.argsort(np.argsort(scores, axis=0, kind="stable"), axis=0) + 1
+        ends = quantiles(ranks.T.astype(float), LEVEL)
+        interval = np.column_stack([np.floor(ends[:, 0]), np.ceil(ends[:, 1])]).astype(int)
+        called = tuple(order.tolist() if names is None else names[order].tolist())
+        return cls(prior.n_people, belief.share, called, interval, not respondent.doubts())
+
+    def sentences(self, who: str = "You") -> tuple[str, ...]:
+        """Return what others' answers were used for, and the best items with them.
+
+        Parameters
+        ----------
+        who : how the sentences call the person
+
+        Returns
+        -------
+        tuple of str
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> told = RankingWithOthers(12, 0.9, ("tea", "milk"), np.array([[1, 2], [1, 2]]), True)
+        >>> told.sentences()[1]
+        'With what they answered, too, tea and milk come first.'
+        """
+        others = count(self.n_people, "other")
+        used = (
+            f"The questions were chosen, and answers predicted, with what {others} answered; all else that "
+            f"is said is of {'your' if who == 'You' else 'the'} own answers alone."
+        )
+        if self.share < ALIKE:
+            whose, whom = ("Your", "you") if who == "You" else (f"{who}'s", who)
+            return used, f"{whose} answers are unlike theirs, which therefore tell nothing of {whom}."
+        if not self.is_evident:
+            return (used,)
+        best = [str(name) for name in self.ranking[:NAMED]]
+        come = "comes" if len(best) == 1 else "come"
+        return used, f"With what they answered, too, {listed(best)} {come} first."
