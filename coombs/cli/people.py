@@ -45,6 +45,9 @@ _METRIC = click.option(
 @features_option
 @_METRIC
 @click.option("--groups", metavar="N", default="1", help="groups of people, or auto (default: 1)")
+@click.option(
+    "--about", metavar="FILE", type=FILE, help="what is known of people: a row each, with a column user"
+)
 @click.option("--user", metavar="NAME", help="say what this person wants, instead of what people share")
 @click.option("--out", "people", metavar="FILE", type=FILE, help="write a row a person: .csv or .parquet")
 @click.option("--save", metavar="FILE", type=FILE, help="write the population, JSON, for rank and explain")
@@ -125,4 +128,4 @@ def _fitted(options: SimpleNamespace) -> Population:
             f"{options.answers or options.items} has no column user, so that nobody can be told apart; "
             "coombs fit takes all answers for one person's."
         )
-    return fitted_population(data, options.metric, options.groups)
+    return fitted_population(data, options.metric, options.groups, getattr(options, "about", None))

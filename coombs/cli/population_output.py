@@ -17,15 +17,23 @@ METRICS = ("auto", "none", "diagonal", "full", "smooth")
 """Kinds of preference that many people may have."""
 
 
-def fitted_population(data: Comparisons, metric: str, groups: str) -> Population:
-    """The population that is asked for; its warnings as sentences."""
+def fitted_population(data: Comparisons, metric: str, groups: str, about: str | None = None) -> Population:
+    """The population that is asked for, with what a file says about people; its warnings as sentences."""
     population = coombs.Population(metric=metric, groups=_count(groups))
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", UserWarning)
-        population.fit(data)
+        population.fit(data, people=None if about is None else _people_in(about))
     for one in raised:
         show.careful(one.message)
     return population
+
+
+def _people_in(path: str) -> Any:
+    """A frame with a row a person."""
+    from coombs.data.files import read_table
+    from coombs.data.tables import pandas
+
+    return pandas().DataFrame({name: list(cells) for name, cells in read_table(path).typed.items()})
 
 
 def _count(text: str) -> int | str:

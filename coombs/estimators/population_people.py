@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from coombs.data import tables
 from coombs.data.comparisons import InputError
 from coombs.data.new_items import table_for
+from coombs.inference.people.feature_slopes import slope_rows
 from coombs.inference.people.people_prior import PeoplePrior
 from coombs.inference.people.tastes import Seen
 
@@ -97,6 +98,14 @@ class PopulationPeople:
             tuple(table.texts) if has_effects and table.names is not None else (),
             len(self.people_),
             int(self.n_answers_.sum()),
+        )
+
+    @cached_property
+    def _slope_rows(self) -> tuple[FloatArray, ...]:
+        """Of each kind, (k, D): what weights are multiplied by to give the slope along each feature."""
+        items, levels = self._data.items, self._data.levels
+        return tuple(
+            slope_rows(part.coordinates, self._scaler, items, levels) for part in self._average.parts
         )
 
     @cached_property
@@ -247,12 +256,9 @@ class PopulationPeople:
         known, coin, groups = self._everybody
         names = self._data.feature_names
         called = [str(j) if names is None else str(names[j]) for j in range(self._data.n_features)]
-        scaled = self._data.items[:, self._scaler.columns]
-        spread = scaled.std(axis=0)
-        centred = np.column_stack([(scaled - scaled.mean(axis=0)) / np.where(spread > 0, spread, 1.0)])
         slopes = np.zeros((len(people), len(called)))
-        if centred.shape[1]:
-            slopes[:, self._scaler.columns] = (np.linalg.pinv(centred) @ utilities.T).T
+        for one, rows, share in zip(known, self._slope_rows, self._average.weights, strict=True):
+            slopes[:, self._scaler.columns] += share * one.weights[people] @ rows.T
         points = np.full((len(people), len(called)), np.nan)
         if (part := self._described) is not None:
             coordinates = self._average.parts[part].coordinates

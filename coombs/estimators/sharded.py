@@ -22,7 +22,6 @@ from coombs.data.scaling import Scaler, check_alike, check_largest
 from coombs.estimators.population_people import PopulationPeople
 from coombs.inference.people.average_of_kinds import PeopleAverage
 from coombs.inference.people.population_fit import (
-    MOST_SAMPLED,
     PopulationFit,
     PopulationStatus,
     View,
@@ -52,6 +51,8 @@ if TYPE_CHECKING:
     from coombs.inference.people.coordinates import Coordinates
     from coombs.inference.people.population_prior import PopulationPrior, Sums
 
+MOST_SAMPLED = 20_000
+"""People, at most, who are learned from in one memory."""
 LAST_PASSES = 2
 """Passes over everybody's answers before results are written, in which only the sites change."""
 

@@ -12,7 +12,8 @@ from scipy.special import ndtr
 from coombs.data import naming
 from coombs.inference.posterior import LEVEL
 from coombs.insights.people_covariates import CovariateFinding, covariate_findings
-from coombs.insights.people_records import GroupSummary, SharedFeature, SharedItem, UnlikePerson
+from coombs.insights.people_curves import curve_along, verdict_along
+from coombs.insights.people_records import BestValue, GroupSummary, SharedFeature, SharedItem, UnlikePerson
 from coombs.words import feature_names
 
 if TYPE_CHECKING:
@@ -25,14 +26,14 @@ PATTERN = 3.0
 """Nats by which answers of people left out must be likelier than tosses of a coin for anything to be said."""
 DRAWS = 1_000
 """Draws of the population's mean taste."""
-SURE = 0.975
-"""Probability of a direction from which on it is said of the mean."""
 MOST_SHOWN = 5
 """Items that are named as best, or as contested."""
 LIKELY = 0.5
 """Probability from which on somebody is counted as tossing a coin."""
 DIFFER = 3.0
 """Nats by which the answers must be likelier with differences along a feature for them to be told."""
+MOSTLY = 0.5
+"""Weight in the average that kinds with weights of features must have for that."""
 MOST_EVIDENCE = 1_000_000
 """Answers times features up to which that is computed."""
 SPLIT = 0.3
@@ -189,8 +190,9 @@ def explain_person(person: Person, population: Population) -> PersonExplanation:
         slopes = slopes_of(population, person._tastes)
         ends = np.quantile(slopes, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0).T.tolist()
         for k, j in enumerate(columns):
-            mean, (low, high), verdict = float(slopes[:, k].mean()), ends[k], direction(slopes[:, k])
-            features.append(SharedFeature(names[j], mean, low, high, None, None, verdict))
+            mean, (low, high) = float(slopes[:, k].mean()), ends[k]
+            one = SharedFeature(names[j], mean, low, high, None, None, "not known")
+            features.append(with_verdict(population, person._tastes, slopes[:, k], j, one))
     ranking: tuple[tuple[str, int, int], ...] = ()
     if not population._is_described:
         table, best = population.item_table_, np.argsort(-person.utility(), kind="stable")[:MOST_SHOWN]
@@ -272,17 +274,22 @@ def _features(population: Population) -> tuple[SharedFeature, ...]:
     columns, names = population._scaler.columns.tolist(), names_of(population)
     if not columns:
         return ()
-    slopes, own = slopes_of(population, mean_tastes(population)), slopes_of(population, population._anybody)
+    tastes = mean_tastes(population)
+    slopes, own = slopes_of(population, tastes), slopes_of(population, population._anybody)
     low, high = np.quantile(slopes, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     differ, found = _differences(population), []
     for k, j in enumerate(columns):
         mean, deviation = float(slopes[:, k].mean()), float(own[:, k].std())
         share = float(ndtr(mean / max(deviation, 1e-9)))
-        verdict = direction(slopes[:, k])
-        if differ[k] and SPLIT < share < 1 - SPLIT:
-            verdict = "divided"
-        one = SharedFeature(names[j], mean, float(low[k]), float(high[k]), deviation, share, verdict)
-        found.append(one if differ[k] else replace(one, deviation=None, share=None))
+        one = SharedFeature(names[j], mean, float(low[k]), float(high[k]), deviation, share, "not known")
+        one = with_verdict(population, tastes, slopes[:, k], j, one)
+        if differ[k] and SPLIT < share < 1 - SPLIT and one.best is None:
+            one = replace(one, verdict="divided")
+        # Where a value inside is best, wanting more of it tells little.
+        has_share = differ[k] and one.best is None
+        found.append(
+            replace(one, share=share if has_share else None, deviation=deviation if differ[k] else None)
+        )
     return tuple(sorted(found, key=lambda one: -abs(one.mean) - (one.deviation or 0.0)))
 
 
@@ -293,18 +300,27 @@ def names_of(population: Population) -> tuple[str, ...]:
     return feature_names(names, data.n_features)
 
 
-def direction(slopes: FloatArray) -> str:
-    """Whether more or less is better, if nearly all draws say so."""
-    if max((slopes > 0).mean(), (slopes < 0).mean()) < SURE:
-        return "not known"
-    return "more" if slopes.mean() > 0 else "less"
+def with_verdict(
+    population: Population,
+    tastes: tuple[Taste, ...],
+    slopes: FloatArray,
+    j: int,
+    one: SharedFeature,
+    only: int | None = None,
+) -> SharedFeature:
+    """What is wanted of a feature, with the best value if that is inside; by one kind of the average only."""
+    found = verdict_along(population, slopes, curve_along(population, tastes, j, only), j)
+    if isinstance(found, BestValue):
+        return replace(one, verdict="best inside", best=found)
+    return replace(one, verdict=found)
 
 
 def _differences(population: Population) -> list[bool]:
     """Whether the answers bear out that people differ along each feature; not told of a smooth taste."""
     average, columns = population._average, population._scaler.columns
     plain = [k for k, part in enumerate(average.parts) if part.coordinates.kind != "smooth"]
-    if not plain or len(population._data) * len(columns) > MOST_EVIDENCE:
+    share = float(average.weights[plain].sum())
+    if share < MOSTLY or len(population._data) * len(columns) > MOST_EVIDENCE:
         return [False] * len(columns)
     best = max(plain, key=lambda k: average.weights[k])
     part, phi = average.parts[best], population._phis[best]
@@ -329,11 +345,15 @@ def mean_tastes(population: Population) -> tuple[Taste, ...]:
     return tuple(found)
 
 
-def slopes_of(population: Population, tastes: tuple[Taste, ...]) -> FloatArray:
-    """(S, d) utility gained by a deviation of each feature along a straight line, of draws of a taste."""
-    seen = population._seen(population._data.item_table)
-    utilities = population._average.draws(tastes, seen, DRAWS)
-    items = population._data.items[:, population._scaler.columns]
-    centred = (items - items.mean(axis=0)) / items.std(axis=0)
-    result: FloatArray = utilities @ np.linalg.pinv(centred).T
-    return result
+def slopes_of(population: Population, tastes: tuple[Taste, ...], only: int | None = None) -> FloatArray:
+    """(S, k) utility gained by a deviation of each feature that varies, of draws of a taste.
+
+    That is along a straight line, what else items have being as it is; by all kinds of the average or one.
+    """
+    average, parts = population._average, []
+    weights = average.weights if only is None else np.eye(len(average.parts))[only]
+    counts = np.diff(np.round(np.cumsum(weights) * DRAWS).astype(int), prepend=0).tolist()
+    for taste, rows, number in zip(tastes, population._slope_rows, counts, strict=True):
+        if number:
+            parts.append(taste.weights(number)[:, : rows.shape[1]] @ rows.T)
+    return np.concatenate(parts)

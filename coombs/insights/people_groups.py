@@ -13,7 +13,7 @@ from coombs.data.tables import InputError
 from coombs.inference.people.tastes import NO_ITEMS, Seen, Taste
 from coombs.inference.people.unlikely_people import unlikely_people
 from coombs.inference.posterior import LEVEL
-from coombs.insights.people import DRAWS, MOST_SHOWN, direction, has_pattern, names_items, names_of
+from coombs.insights.people import MOST_SHOWN, has_pattern, names_items, names_of, slopes_of, with_verdict
 from coombs.insights.people_records import (
     GroupSummary,
     PeopleGroup,
@@ -86,26 +86,16 @@ def _wants(population: Population, group: int) -> tuple[SharedFeature, ...]:
     if not columns:
         return ()
     main = population._average.main
-    part, phi = population._average.parts[main], population._phis[main]
+    part = population._average.parts[main]
     mean, doubt = part.fit.prior.means[group], part.doubts[group]
     taste = Taste(np.array([1.0, 0.0]), mean[None], doubt[None], part.fit.prior.lapse, NO_ITEMS, 0.0)
-    utilities = taste.draws(Seen(phi, np.arange(len(phi))), DRAWS)
-    items = population._data.items[:, columns]
-    centred = (items - items.mean(axis=0)) / items.std(axis=0)
-    slopes = (utilities - utilities.mean(axis=1, keepdims=True)) @ np.linalg.pinv(centred).T
+    tastes = (taste,) * len(population._average.parts)
+    slopes, found = slopes_of(population, tastes, main), []
     low, high = np.quantile(slopes, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    found = [
-        SharedFeature(
-            names[j],
-            float(slopes[:, k].mean()),
-            float(low[k]),
-            float(high[k]),
-            None,
-            None,
-            direction(slopes[:, k]),
-        )
-        for k, j in enumerate(columns)
-    ]
+    for k, j in enumerate(columns):
+        mean, ends = float(slopes[:, k].mean()), (float(low[k]), float(high[k]))
+        one = SharedFeature(names[j], mean, *ends, None, None, "not known")
+        found.append(with_verdict(population, tastes, slopes[:, k], j, one, main))
     return tuple(sorted(found, key=lambda one: -abs(one.mean)))
 
 

@@ -7,6 +7,27 @@ from typing import Any
 
 
 @dataclass(frozen=True)
+class BestValue:
+    """The best value of a feature, inside of those that items have, in the user's numbers.
+
+    Parameters
+    ----------
+    value, low, high : with the ends of its interval
+    words : the same as people read it
+
+    Examples
+    --------
+    >>> BestValue(3.0, 2.8, 3.3, "3 (2.8 to 3.3)").words
+    '3 (2.8 to 3.3)'
+    """
+
+    value: float
+    low: float
+    high: float
+    words: str
+
+
+@dataclass(frozen=True)
 class SharedFeature:
     """What people want of one feature: utility gained by a deviation of it, in logits, and how that differs.
 
@@ -16,7 +37,9 @@ class SharedFeature:
     mean, low, high : of the population, with the ends of its interval
     deviation, share : of people about it, and of those who want more rather than less; None where the answers
         do not bear out that people differ
-    verdict : "more", "less", "divided" (many want more and many less) or "not known"
+    verdict : "more", "less", "best inside" (neither end is best), "rather more" or "rather less" (on average,
+        but not all the way), "divided" (many want more and many less) or "not known"
+    best : the best value, if it is inside
 
     Examples
     --------
@@ -31,6 +54,15 @@ class SharedFeature:
     deviation: float | None
     share: float | None
     verdict: str
+    best: BestValue | None = None
+
+    @property
+    def wish(self) -> str:
+        """What is wanted, as "less rent" or "size of about 60 (55 to 64)"; empty where that is not known."""
+        if self.best is not None:
+            return f"{self.feature} of about {self.best.words}"
+        is_known = self.verdict in ("more", "less", "rather more", "rather less")
+        return f"{self.verdict} {self.feature}" if is_known else ""
 
 
 @dataclass(frozen=True)
@@ -85,9 +117,7 @@ class GroupSummary:
     @property
     def words(self) -> str:
         """What the group wants on average, as "less rent, more size"; empty where nothing is borne out."""
-        return ", ".join(
-            f"{one.verdict} {one.feature}" for one in self.wants if one.verdict in ("more", "less")
-        )
+        return ", ".join(one.wish for one in self.wants if one.wish)
 
 
 @dataclass(frozen=True)

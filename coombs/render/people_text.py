@@ -23,10 +23,12 @@ KINDS = {
 VERDICTS = {
     "more": "more is better on average",
     "less": "less is better on average",
+    "rather more": "more rather than less on average",
+    "rather less": "less rather than more on average",
     "divided": "people are divided",
     "not known": "not known yet",
 }
-"""What is said of a feature."""
+"""What is said of a feature without a best value inside."""
 
 
 def people_sections(told: PeopleExplanation) -> list[Section]:
@@ -79,7 +81,7 @@ def covariate_sentence(one: CovariateFinding) -> str:
 
 
 GROUPS_NOTE = (
-    "What a group wants is what its mean surely has over the items (97.5 %); people may differ. Certain "
+    "What a group wants is what its mean surely has over the items (99 %); people may differ. Certain "
     "are those who are in it with 80 % or more."
 )
 """What the table of groups says."""
@@ -139,7 +141,7 @@ def person_sections(told: PersonExplanation) -> list[Section]:
     sections = [Section(title, [opening])]
     if told.features:
         rows = [
-            [one.feature, f"{one.mean:+.2f} ({one.low:+.2f} to {one.high:+.2f})", OWN_VERDICTS[one.verdict]]
+            [one.feature, f"{one.mean:+.2f} ({one.low:+.2f} to {one.high:+.2f})", own_words(one)]
             for one in told.features
         ]
         table = TableBlock("lrl", ["feature", "weight (90 %)", ""], rows)
@@ -156,8 +158,16 @@ def person_sections(told: PersonExplanation) -> list[Section]:
 
 NOTE = "A weight is the utility gained by a deviation of the feature, in logits, along a straight line."
 """What the table's numbers are."""
-OWN_VERDICTS = {"more": "more is better", "less": "less is better", "not known": "not known yet"}
-"""What is said of a feature for one person."""
+
+
+def feature_words(one: SharedFeature) -> str:
+    """What people want of a feature on average."""
+    return VERDICTS[one.verdict] if one.best is None else f"best at about {one.best.words} on average"
+
+
+def own_words(one: SharedFeature) -> str:
+    """The same of one person."""
+    return feature_words(one).removesuffix(" on average")
 
 
 def _features(features: tuple[SharedFeature, ...]) -> TableBlock:
@@ -168,7 +178,7 @@ def _features(features: tuple[SharedFeature, ...]) -> TableBlock:
             f"{one.mean:+.2f} ({one.low:+.2f} to {one.high:+.2f})",
             "" if one.deviation is None else f"{one.deviation:.2f}",
             "" if one.share is None else percent(one.share),
-            VERDICTS[one.verdict],
+            feature_words(one),
         ]
         for one in features
     ]

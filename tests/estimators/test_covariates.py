@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ import pytest
 
 import coombs
 from coombs import InputError, Population
+from coombs.data.people_table import PeopleTable
+from coombs.inference.people import average_of_kinds
+from coombs.insights.people_covariates import contrasts_of
 
 FEATURES = ["noise", "rent", "size"]
 
@@ -70,9 +74,10 @@ def test_people_with_a_row_and_no_answers_are_told_by_their_row(told: Any) -> No
     assert not np.allclose(by_row, est.predict_proba([[0, 1]]))
 
 
-def test_covariates_that_tell_nothing_change_nothing() -> None:
+def test_covariates_that_are_not_kept_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are not learned from, so that all numbers are those without them."""
-    data = answered(40, 5, seed=3, slope=0.0)
+    monkeypatch.setattr(average_of_kinds, "LEAST_GAIN", np.inf)
+    data = answered(40, 5, seed=3)
     with_people, without = fitted(data, data["people"]), fitted(data)
     assert not len(with_people._average.told.columns)
     pd.testing.assert_frame_equal(with_people.to_frame(), without.to_frame())
@@ -159,3 +164,66 @@ def test_groups_and_all_kinds_take_covariates() -> None:
     est = fitted(data, data["people"], metric="auto", groups=2)
     assert len(est._average.told.columns) and np.isfinite(est.utilities()).all()
     assert est.predict_proba([[0, 1]], users=["person 1"]).shape == (1, 2)
+
+
+def test_what_is_said_goes_with_a_covariate_that_answers_bear_out(told: Any) -> None:
+    """The old want less noise."""
+    _, est = told
+    found = est.explain().covariates
+    assert (found[0].covariate, found[0].feature, found[0].verdict) == ("age", "noise", "less")
+    assert found[0].low < found[0].difference < found[0].high < 0 and found[0].gain > 3
+    assert "People with a higher age want less noise than others" in str(est.explain())
+    assert est.explain().to_dict()["covariates"][0]["covariate"] == "age"
+
+
+def test_people_of_one_sort_are_compared_with_all_others() -> None:
+    """By the levels of a category, and yes against no, in the units of weights."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"town": ["hill"] * 50 + ["mill"] * 30 + ["port"] * 20, "cat": rng.choice(["yes", "no"], 100)},
+        index=np.arange(100),
+    )
+    table = PeopleTable.of(frame, np.arange(100))
+    found = {(one.covariate, one.level): one.values for one in contrasts_of(table)}
+    assert set(found) == {("town", "hill"), ("town", "mill"), ("town", "port"), ("cat", "yes")}
+    everybody = table.values(np.arange(100))
+    inside = (frame["town"] == "mill").to_numpy()
+    apart = everybody[inside].mean(axis=0) - everybody[~inside].mean(axis=0)
+    np.testing.assert_allclose(found["town", "mill"][:3], apart[:3], atol=1e-12)
+
+
+@pytest.mark.slow
+def test_nothing_is_said_of_covariates_that_are_noise() -> None:
+    """Eight populations: with any seed, one in twenty at most would have a statement."""
+    said = 0
+    for seed in range(8):
+        data = answered(50, 5, seed=seed, slope=0.0)
+        frame = data["people"].assign(height=np.random.default_rng(seed).normal(size=50))
+        said += bool(fitted(data, frame).explain().covariates)  # type: ignore[union-attr]
+    assert said <= 2
+
+
+def test_the_command_line_takes_a_table_about_people(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from coombs.cli import main
+
+    data = answered(60, 6)
+    names = np.array([f"flat {i}" for i in range(20)])
+    pd.DataFrame(data["items"], columns=FEATURES, index=names).to_csv(
+        tmp_path / "items.csv", index_label="item"
+    )
+    first, second = names[data["pairs"]].T
+    answers = {
+        "user": data["users"],
+        "left": first,
+        "right": second,
+        "winner": np.where(data["y"] > 0, first, second),
+    }
+    pd.DataFrame(answers).to_csv(tmp_path / "answers.csv", index=False)
+    data["people"].to_csv(tmp_path / "people.csv", index_label="user")
+    command = ["people", *(str(tmp_path / name) for name in ("items.csv", "answers.csv"))]
+    assert main([*command, "--metric", "none", "--about", str(tmp_path / "people.csv")]) == 0
+    assert "People with a higher age want less noise than others" in capsys.readouterr().out
+    assert main([*command, "--metric", "none", "--about", str(tmp_path / "items.csv")]) == 2
+    assert "no row of anybody who answered" in capsys.readouterr().err

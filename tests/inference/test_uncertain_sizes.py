@@ -38,6 +38,7 @@ def test_of_few_people_the_fit_stands_between_a_smaller_and_a_larger_one():
     assert min(middle.share, smaller.share, larger.share) > 0
     traces = [np.trace(one.fit.prior.covariance) for one in (smaller, middle, larger)]
     assert traces[0] < traces[1] < traces[2]
+    assert middle.fit.n_iter > 0 and smaller.fit.n_iter == larger.fit.n_iter == 0
     assert [len(one) for one in larger.fit.sites] == [len(one) for one in fit.sites]
 
 

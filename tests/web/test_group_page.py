@@ -208,3 +208,18 @@ def test_a_process_beside_the_page_tells_the_same_and_one_that_dies_is_made_up_f
     study.respondent("person 3").tell(("flat 3", "flat 4"))
     assert learner.state(study, 120).is_current
     learner.close()
+
+
+@pytest.mark.slow
+def test_a_server_that_stops_does_not_wait_for_the_group(tmp_path: Path) -> None:
+    """What is being computed in a process is dropped, and not begun again in this one."""
+    url = f"sqlite:///{tmp_path / 'web.db'}"
+    with TestClient(web.create_app(url), base_url="http://127.0.0.1", client=("127.0.0.1", 5)) as made:
+        camps(made)
+    learner, study = GroupLearner(1), load_study("flats", storage=url)
+    learner.state(study)
+    while learner._pool is None:
+        time.sleep(0.01)
+    future = next(iter(learner._kept.values())).future
+    learner.close()
+    assert future is not None and future.result(60) is None and not learner._kept

@@ -11,7 +11,7 @@ from scipy.special import softmax
 from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of
 from coombs.inference.people.coordinates import KINDS, Coordinates, coordinates_of
 from coombs.inference.people.covariate_slopes import Covariates, CovariateSlopes
-from coombs.inference.people.groups import with_groups
+from coombs.inference.people.groups import fit_groups
 from coombs.inference.people.population_fit import fit_population
 from coombs.inference.people.population_prior import EFFECT_SIZE, PopulationPrior
 from coombs.inference.people.tastes import Seen, Taste, Tastes, people_left_out
@@ -38,7 +38,7 @@ MOST_TRIED = 400
 """People among whom kinds are tried, at most."""
 MOST_ABOUT = 1_600
 """People among whom covariates are tried, at most."""
-LEAST_GAIN = 1.0
+LEAST_GAIN = 2.0
 """Nats by which a covariate must make answers of people left out likelier for it to be learned from."""
 ROUGHLY = 2e-2
 """Tolerance of the passes there."""
@@ -248,9 +248,8 @@ def learn_people(
     for (kind, caution), weight in zip(tried, weights.tolist(), strict=True):
         coordinates, phi = _of_kind(answers, kind)
         start = answers.start(phi, coordinates.blocks, caution, answers.first_effect)
-        fit = fit_population(phi, blocks, start, n_jobs=n_jobs)
         # Groups are those of the kind with the most weight; kinds with far less hardly change the average.
-        fit = with_groups(fit, phi, groups, n_jobs) if weight >= WITH_GROUPS * main else fit
+        fit = fit_groups(phi, blocks, start, groups if weight >= WITH_GROUPS * main else 1, n_jobs)
         sized = [SizedFit(fit if everybody is None else everybody(coordinates, fit), 1.0)]
         # A sample is taken of very many people only, who tell how much they differ.
         if weight >= WITH_SIZES * main and everybody is None:

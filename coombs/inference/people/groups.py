@@ -25,27 +25,31 @@ WITHIN = (0.05, 0.3)
 SCREENED = 250
 """People with whom beginnings are compared, at most: they nearly always end alike."""
 DECIDED = 500
-"""People who tell how many groups there are, at least,"""
+"""People who tell where groups are, and how many there are, at least,"""
 DECIDED_SHARE = 8
 """where all are more: one of so many."""
 
 
-def with_groups(fit: PopulationFit, coordinates: Matrix, groups: int | str, n_jobs: int = 1) -> PopulationFit:
-    """The fit with so many groups; "auto" adds one while that is worth its parameters (Schwarz, 1978).
+def fit_groups(
+    coordinates: Matrix,
+    blocks: tuple[AnswerBlock, ...],
+    start: PopulationPrior,
+    groups: int | str,
+    n_jobs: int = 1,
+) -> PopulationFit:
+    """A fit with so many groups; "auto" adds one while that is worth its parameters (Schwarz, 1978).
 
-    Some of very many people tell how many there are; all of them, what they are like.
+    Some of very many people tell where the groups are, and how many; all of them, what they are like.
     """
-    if groups == 1:
-        return fit
-    if groups != "auto":
-        return _split(fit, coordinates, int(groups), n_jobs)
-    n = _count(fit.blocks)
-    some = max(DECIDED, n // DECIDED_SHARE)
-    if n <= some:
-        return _while_worth_it(fit, coordinates, n_jobs)
-    small = fit_population(coordinates, some_people(fit.blocks, some), fit.prior, n_jobs=n_jobs)
-    best = _while_worth_it(small, coordinates, n_jobs)
-    return fit if best is small else fit_population(coordinates, fit.blocks, best.prior, n_jobs=n_jobs)
+    n = _count(blocks)
+    some = n if groups == 1 else max(DECIDED, n // DECIDED_SHARE)
+    used = blocks if n <= some else some_people(blocks, some)
+    best = fit_population(coordinates, used, start, n_jobs=n_jobs)
+    if groups == "auto":
+        best = _while_worth_it(best, coordinates, n_jobs)
+    elif groups != 1:
+        best = _split(best, coordinates, int(groups), n_jobs)
+    return best if n <= some else fit_population(coordinates, blocks, best.prior, n_jobs=n_jobs)
 
 
 def _count(blocks: tuple[AnswerBlock, ...]) -> int:

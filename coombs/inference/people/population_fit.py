@@ -42,8 +42,8 @@ FEW_PEOPLE = 500
 """People, at least, from whom the population is learned first,"""
 SAMPLE_SHARE = 8
 """where all are more than twice as many: one of so many,"""
-MOST_SAMPLED = 20_000
-"""and no more than this: their means and deviations are known to a hundredth."""
+MOST_FIRST = 60_000
+"""and no more than this: their means and deviations are known to half a hundredth."""
 
 
 class PopulationStatus(StrEnum):
@@ -204,7 +204,7 @@ def _fit(
 ) -> PopulationFit:
     """The same, from where a fit to some of many people ends; `over` maps over blocks."""
     prior, n = start, sum(len(block.people) for block in blocks)
-    some = min(max(FEW_PEOPLE, n // SAMPLE_SHARE), MOST_SAMPLED)
+    some = min(max(FEW_PEOPLE, n // SAMPLE_SHARE), MOST_FIRST)
     if n > 2 * some:
         prior = _fit(coordinates, some_people(blocks, some), start, over, tolerance, max_iter).prior
     sites = tuple(tuple(Sites.empty(block) for _ in prior.shares) for block in blocks)

@@ -87,4 +87,5 @@ def read_again(fit: PopulationFit, coordinates: Matrix, prior: PopulationPrior) 
     ]
     sums = reduce(Sums.plus, (one.sums for one in found))
     sites, members = tuple(one.sites for one in found), tuple(one.members for one in found)
-    return replace(fit, prior=prior, sites=sites, members=members, sums=sums)
+    # The population does not change here, so that no passes count.
+    return replace(fit, prior=prior, sites=sites, members=members, sums=sums, n_iter=0)

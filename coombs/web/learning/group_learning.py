@@ -109,7 +109,9 @@ class GroupLearner:
             return group_result(data, note)
         try:
             return self._in_process(data, note)
-        except BrokenProcessPool:
+        except BrokenProcessPool as error:
+            if self._pool is None:
+                raise InputError("The server is being stopped.") from error
             self._end_process()
             return group_result(data, note)
 

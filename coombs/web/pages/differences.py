@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from coombs.data.frame_files import write_frame
 from coombs.data.tables import InputError
+from coombs.render.people_text import feature_words
 from coombs.study import Study
 from coombs.web.group_result import GroupResult
 from coombs.web.pages.downloads import written
@@ -81,7 +82,7 @@ def _shown(result: GroupResult, group: int) -> dict[str, Any]:
         "more_places": places[FIRST_PLACES:MOST_PLACES],
         "map": None if result.map is None else people_map_svg(result.map),
         "band": [] if result.band is None else band_rows(result.band),
-        "verdicts": {one.feature: one.verdict for one in result.told.features},
+        "wanted": {one.feature: feature_words(one) for one in result.told.features},
         "agreement": None if result.agreement is None else agreement_svg(result.agreement),
         "unlike": unlike,
         "several": len(result.groups) > 1,
