@@ -312,7 +312,8 @@ def with_verdict(
     found = verdict_along(population, slopes, curve_along(population, tastes, j, only), j)
     if isinstance(found, BestValue):
         return replace(one, verdict="best inside", best=found)
-    return replace(one, verdict=found)
+    is_level = any(j in block for block in population._data.levels.blocks)
+    return replace(one, verdict=found, is_level=is_level)
 
 
 def _differences(population: Population) -> list[bool]:

@@ -40,6 +40,7 @@ class SharedFeature:
     verdict : "more", "less", "best inside" (neither end is best), "rather more" or "rather less" (on average,
         but not all the way), "divided" (many want more and many less) or "not known"
     best : the best value, if it is inside
+    is_level : whether it is a level of a category, whose weight is against the average item
 
     Examples
     --------
@@ -55,10 +56,13 @@ class SharedFeature:
     share: float | None
     verdict: str
     best: BestValue | None = None
+    is_level: bool = False
 
     @property
     def wish(self) -> str:
         """What is wanted, as "less rent" or "size of about 60 (55 to 64)"; empty where that is not known."""
+        if self.is_level:
+            return {"more": self.feature, "less": f"not {self.feature}"}.get(self.verdict, "")
         if self.best is not None:
             return f"{self.feature} of about {self.best.words}"
         is_known = self.verdict in ("more", "less", "rather more", "rather less")

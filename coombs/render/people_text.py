@@ -162,6 +162,8 @@ NOTE = "A weight is the utility gained by a deviation of the feature, in logits,
 
 def feature_words(one: SharedFeature) -> str:
     """What people want of a feature on average."""
+    if one.is_level and one.verdict in ("more", "less"):
+        return f"{'better' if one.verdict == 'more' else 'worse'} than the average item"
     return VERDICTS[one.verdict] if one.best is None else f"best at about {one.best.words} on average"
 
 
