@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from enum import Enum
@@ -247,3 +249,12 @@ def test_a_fitted_model_and_its_posterior_show_themselves() -> None:
         r"Posterior\(\d+ draws by sampling, 1 feature, R-hat \d\.\d\d\)", repr(est.posterior_)
     )
     assert Table(est.posterior_._repr_html_()).tags.count("tr") == 2
+
+
+def test_no_two_files_or_classes_of_the_package_have_the_same_name() -> None:
+    names: list[str] = []
+    for path in (ROOT / "coombs").rglob("*.py"):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        names += [node.name for node in nodes if isinstance(node, ast.ClassDef)]
+        names += [path.name] * (path.name != "__init__.py")
+    assert not [name for name, count in Counter(names).items() if count > 1]

@@ -96,7 +96,7 @@ def groups(**given: Any) -> None:
 
 def _sections(population: Population, top: int) -> list[Any]:
     """Groups in words; without a pattern there is nothing to tell."""
-    from coombs.insights.people import PeopleExplanation
+    from coombs.insights.people_explanation import PeopleExplanation
     from coombs.render.blocks import Section
     from coombs.render.people_html import group_sections
     from coombs.render.people_text import people_sections

@@ -46,7 +46,7 @@ def _count(text: str) -> int | str:
 def write_population(population: Population, options: SimpleNamespace) -> dict[str, str | None]:
     """All files that are asked for: what each is, and its path."""
     from coombs.data.frame_files import write_frame
-    from coombs.insights.people import names_items
+    from coombs.insights.people_explanation import names_items
 
     for path in {options.out, options.save} - {None}:
         population.save(path)
@@ -72,7 +72,7 @@ def print_files(written: dict[str, str | None]) -> None:
 
 def population_json(population: Population, options: SimpleNamespace, written: dict[str, Any]) -> None:
     """For programs: as much as `coombs fit` says of one, and what people share."""
-    from coombs.insights.people import names_items, names_of
+    from coombs.insights.people_explanation import names_items, names_of
 
     told = population.explain()
     features = names_of(population)

@@ -96,7 +96,7 @@ def _by_model(path: str, items: str) -> ItemRanking:
 def _by_population(population: Population, items: str, user: str | None) -> ItemRanking:
     """By everybody's mean utility, or that of one person; more is better."""
     from coombs import words
-    from coombs.insights.people import has_pattern
+    from coombs.insights.people_explanation import has_pattern
 
     data = population._data
     names = None if data.feature_names is None else [str(name) for name in data.feature_names]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from coombs.data.tables import FloatArray, TableLike
     from coombs.estimators.population import Population
     from coombs.inference.people.tastes import Taste
-    from coombs.insights.people import PersonExplanation
+    from coombs.insights.people_explanation import PersonExplanation
 
 DRAWS = 1_000
 """Draws that intervals are taken from."""
@@ -201,7 +201,7 @@ class Person:
         False
         """
         # Imported here because it takes this module's class.
-        from coombs.insights.people import explain_person
+        from coombs.insights.people_explanation import explain_person
 
         return explain_person(self, self._population)
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from coombs.data.tables import FloatArray, ItemTable, TableLike
     from coombs.inference.people.average_of_kinds import FitToAll, PeopleAverage
     from coombs.insights.explanation import Explanation
-    from coombs.insights.people import PeopleExplanation
+    from coombs.insights.people_explanation import PeopleExplanation
 
 
 class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savable, BaseEstimator):  # type: ignore[misc]
@@ -428,7 +428,7 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
         False
         """
         # Imported here because it takes this module's class.
-        from coombs.insights.people import explain_people
+        from coombs.insights.people_explanation import explain_people
 
         check_is_fitted(self)
         return explain_people(self) if self._alone is None else self._alone.explain()

@@ -88,7 +88,7 @@ def fit_sharded(
     folder = None if out is None else shard_files.folder_for(out, source)
     keeper = keeper_for(client, population.n_jobs)
     try:
-        crowd = Crowd.of(keeper, source, table, scaler)
+        crowd = ShardedPeople.of(keeper, source, table, scaler)
         data = crowd.sample(table)
         check_largest(data)
         check_alike(data, scaler)
@@ -129,7 +129,7 @@ def keeper_for(client: Any, n_jobs: int | None) -> ShardKeeper:
     return ShardsOnDisk(n_jobs) if client is None else ShardsOnCluster(client)
 
 
-class Crowd(NamedTuple):
+class ShardedPeople(NamedTuple):
     """Everybody, in shards: what stands for their names in each, and how many answers there are."""
 
     keeper: ShardKeeper
@@ -137,7 +137,7 @@ class Crowd(NamedTuple):
     n_answers: int
 
     @classmethod
-    def of(cls, keeper: ShardKeeper, source: Any, table: ItemTable, scaler: Scaler) -> Crowd:
+    def of(cls, keeper: ShardKeeper, source: Any, table: ItemTable, scaler: Scaler) -> ShardedPeople:
         """Read all parts; people of a dask DataFrame who are in several are brought together."""
         crowd = cls._read(keeper, source, table, scaler)
         twice = crowd.in_two()
@@ -157,7 +157,7 @@ class Crowd(NamedTuple):
         return crowd
 
     @classmethod
-    def _read(cls, keeper: ShardKeeper, source: Any, table: ItemTable, scaler: Scaler) -> Crowd:
+    def _read(cls, keeper: ShardKeeper, source: Any, table: ItemTable, scaler: Scaler) -> ShardedPeople:
         items = scaler.forward(table.matrix)
         if shard_files.is_folder(source):
             keeper.load(shard_of_file, shard_files.parquet_files(source), table, items)
@@ -243,7 +243,7 @@ class ShardedPasses:
     `lost` is the error if the cluster went away; what was learned until then is kept.
     """
 
-    def __init__(self, crowd: Crowd, answers: PeopleAnswers) -> None:
+    def __init__(self, crowd: ShardedPeople, answers: PeopleAnswers) -> None:
         self.crowd, self.answers = crowd, answers
         self.kinds: list[Coordinates] = []
         self.lost: ClusterLostError | None = None

@@ -85,7 +85,7 @@ def covariate_findings(population: Population) -> tuple[CovariateFinding, ...]:
 
 def feature_labels(population: Population) -> list[str]:
     """What the features that vary are called."""
-    from coombs.insights.people import names_of
+    from coombs.insights.people_explanation import names_of
 
     names = names_of(population)
     return [names[j] for j in population._scaler.columns.tolist()]

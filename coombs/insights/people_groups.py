@@ -13,7 +13,14 @@ from coombs.data.tables import InputError
 from coombs.inference.people.tastes import NO_ITEMS, Seen, Taste
 from coombs.inference.people.unlikely_people import unlikely_people
 from coombs.inference.posterior import LEVEL
-from coombs.insights.people import MOST_SHOWN, has_pattern, names_items, names_of, slopes_of, with_verdict
+from coombs.insights.people_explanation import (
+    MOST_SHOWN,
+    has_pattern,
+    names_items,
+    names_of,
+    slopes_of,
+    with_verdict,
+)
 from coombs.insights.people_records import (
     GroupSummary,
     PeopleGroup,

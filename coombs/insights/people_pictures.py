@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from coombs.data import naming
 from coombs.data.encoding import FeatureColumn
 from coombs.data.tables import FloatArray, InputError
-from coombs.insights.people import mean_tastes, names_of, slopes_of
+from coombs.insights.people_explanation import mean_tastes, names_of, slopes_of
 from coombs.insights.people_groups import agreement_of
 from coombs.insights.selection import FeatureKey, feature_position
 

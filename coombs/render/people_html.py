@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import coombs
 from coombs.data import naming
 from coombs.estimators.population import Population
-from coombs.insights.people import PeopleExplanation, names_items
+from coombs.insights.people_explanation import PeopleExplanation, names_items
 from coombs.insights.people_groups import groups_of
 from coombs.insights.people_pictures import (
     PeopleMap,

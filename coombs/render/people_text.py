@@ -9,8 +9,8 @@ from coombs.render.blocks import Points, Section, TableBlock
 from coombs.words import NO_PATTERN, count, listed, percent
 
 if TYPE_CHECKING:
-    from coombs.insights.people import PeopleExplanation, PersonExplanation
     from coombs.insights.people_covariates import CovariateFinding
+    from coombs.insights.people_explanation import PeopleExplanation, PersonExplanation
     from coombs.insights.people_records import GroupSummary, SharedFeature, SharedItem
 
 KINDS = {

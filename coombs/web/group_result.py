@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coombs.data import naming
-from coombs.insights.people import PeopleExplanation, names_items, plain_values
+from coombs.insights.people_explanation import PeopleExplanation, names_items, plain_values
 from coombs.insights.people_groups import groups_of
 from coombs.insights.people_pictures import (
     ConsensusPlaces,
