@@ -150,6 +150,10 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
         check_alike(data, scaler)
         is_described = not isinstance(X, Comparisons) and np.ndim(X) == 3
         answers = self._take_in(data, scaler, is_described)
+        if self.groups != "auto" and int(self.groups) > len(self.people_):
+            raise InputError(
+                f"groups is {self.groups!r} for {len(self.people_)} people; there cannot be more."
+            )
         self._store(self._learn(answers._replace(covariates=self._told_of(people))))
         if len(self.people_) == 1:
             self._fit_alone(data)

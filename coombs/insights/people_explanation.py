@@ -300,6 +300,12 @@ def names_of(population: Population) -> tuple[str, ...]:
     return feature_names(names, data.n_features)
 
 
+def is_gap(population: Population, j: int) -> bool:
+    """Whether a feature says that a cell is blank."""
+    marks = [block for block, present in zip(*population._data.levels, strict=True) if not present]
+    return any(j in block for block in marks) or names_of(population)[j].endswith("=not known")
+
+
 def with_verdict(
     population: Population,
     tastes: tuple[Taste, ...],
@@ -309,6 +315,9 @@ def with_verdict(
     only: int | None = None,
 ) -> SharedFeature:
     """What is wanted of a feature, with the best value if that is inside; by one kind of the average only."""
+    if is_gap(population, j):
+        # What a blank cell goes along with is nothing that people want.
+        return one
     found = verdict_along(population, slopes, curve_along(population, tastes, j, only), j)
     if isinstance(found, BestValue):
         return replace(one, verdict="best inside", best=found)

@@ -44,8 +44,8 @@ def people_sections(told: PeopleExplanation) -> list[Section]:
     sections = [Section("Many people", [opening])]
     if told.features:
         differ = (
-            "People differ from it by the deviation, where that is there: elsewhere the answers do not tell "
-            "whether they do."
+            "People differ from it by the deviation, where that is there: elsewhere it is not borne out that "
+            "they do."
         )
         table = _features(told.features)
         sections.append(Section("What people share, and where they differ", [table, f"{NOTE} {differ}"]))
@@ -56,7 +56,13 @@ def people_sections(told: PeopleExplanation) -> list[Section]:
         sections.append(Section("Groups", [groups_table(told.groups), GROUPS_NOTE]))
     if told.best:
         sections.append(
-            Section("Best for all", [_items(told.best), "Places are of everybody's own ranking."])
+            Section(
+                "Best for all",
+                [
+                    _items(told.best),
+                    "Places are of everybody's ranking as it is estimated; true ones differ more.",
+                ],
+            )
         )
         sections.append(Section("Items that divide people", contested_blocks(told)))
     if told.unlike:
@@ -137,7 +143,15 @@ def person_sections(told: PersonExplanation) -> list[Section]:
     if not told.has_pattern:
         return [Section(title, [opening, "Nothing is known yet of anybody's taste."])]
     if not told.features and not told.ranking:
-        return [Section(title, [opening, "The answers are as if a coin had been tossed."])]
+        return [
+            Section(
+                title,
+                [
+                    opening,
+                    "The answers are as if a coin had been tossed, or of a taste that nobody else has.",
+                ],
+            )
+        ]
     sections = [Section(title, [opening])]
     if told.features:
         rows = [

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from coombs.study.respondent import Respondent
 
-ALIKE = 0.5
+ALIKE = 0.05
 """Probability that others' answers tell of somebody, below which their ranking is not told with them."""
 NAMED = 3
 """Best items that a sentence names."""
@@ -102,7 +102,7 @@ class RankingWithOthers:
         others = count(self.n_people, "other")
         used = (
             f"The questions were chosen, and answers predicted, with what {others} answered; all else that "
-            f"is said is of {'your' if who == 'You' else 'the'} own answers alone."
+            f"is said is of {'your' if who == 'You' else 'their'} own answers alone."
         )
         if self.share < ALIKE:
             whose, whom = ("Your", "you") if who == "You" else (f"{who}'s", who)

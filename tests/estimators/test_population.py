@@ -367,3 +367,23 @@ def test_people_who_share_nothing_are_predicted_as_well_together_as_alone():
         ]
         gains.append(losses[1] - losses[0])
     assert np.mean(gains) > -np.std(gains, ddof=1) / np.sqrt(len(gains))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_differences_do_not_run_away_where_two_camps_want_the_opposite(seed: int) -> None:
+    """Answers of people who differ much hardly tell by how much."""
+    rng = np.random.default_rng(seed)
+    items = rng.standard_normal((24, 3))
+    tastes = np.where(np.arange(30) % 2, 1.0, -1.0)[:, None] * [2.0, 1.5, 0.0] + rng.normal(0, 0.2, (30, 3))
+    users = np.repeat(np.arange(30), 10)
+    pairs = rng.permuted(np.tile(np.arange(24), (300, 1)), axis=1)[:, :2]
+    utility = (items[pairs] * tastes[users][:, None]).sum(axis=2)
+    y = np.where(rng.logistic(size=300) < utility[:, 0] - utility[:, 1], 1, -1)
+    population = Population(items, metric="none").fit(pairs, y, users=users)
+    found = population.to_frame()[["weight: 0", "weight: 1", "weight: 2"]].to_numpy()
+    assert (found**2).mean() ** 0.5 < 2.5 * (tastes**2).mean() ** 0.5
+
+
+def test_more_groups_than_people_are_refused_in_a_sentence() -> None:
+    with pytest.raises(InputError, match=r"groups is 5 for 2 people; there cannot be more\."):
+        Population([[0.0], [1.0], [2.0]], groups=5).fit([[1, 0], [2, 1]], users=[1, 2])

@@ -59,9 +59,8 @@ def _count(blocks: tuple[AnswerBlock, ...]) -> int:
 def _while_worth_it(fit: PopulationFit, coordinates: Matrix, n_jobs: int) -> PopulationFit:
     """With as many groups as are worth their parameters."""
     n = _count(fit.blocks)
-    # A group more has a mean and a share; of the mean, as many numbers as answers tell.
-    informed = len(fit.prior.root) - np.trace(fit.sums.covariance.sum(axis=0)) / max(n, 1)
-    price = (informed + 1) / 2 * np.log(max(n, 2))
+    # A group more has a mean and a share.
+    price = (len(fit.prior.root) + 1) / 2 * np.log(max(n, 2))
     best = fit
     for count in range(2, MOST_GROUPS + 1):
         if n < 5 * count:

@@ -7,7 +7,7 @@ People may also be of one of several groups, each with a mean of its own, or tos
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial, reduce
 from typing import TYPE_CHECKING, NamedTuple
@@ -44,6 +44,15 @@ SAMPLE_SHARE = 8
 """where all are more than twice as many: one of so many,"""
 MOST_FIRST = 60_000
 """and no more than this: their means and deviations are known to half a hundredth."""
+
+
+LARGE = 1.5
+"""Deviation of what a block's own weights, or an item's effect, add to utilities, in logits, above which less
+is tried;"""
+MOST_HALVINGS = 8
+"""half the variance, so many times at most."""
+SETTLING_PASSES = 12
+"""Passes in which only the sites change, there."""
 
 
 class PopulationStatus(StrEnum):
@@ -219,7 +228,38 @@ def _fit(
         return reduce(Sums.plus, (one.sums for one in found))
 
     ended = passes(prior, everybody, n, tolerance, max_iter)
+    smaller = _smaller(ended.prior, coordinates, blocks)
+    if smaller is not ended.prior:
+        ended = ended._replace(prior=smaller, sums=everybody(smaller, SETTLING_PASSES))
     return PopulationFit(blocks, ended.prior, sites, members, ended.sums, ended.status, ended.n_iter)
+
+
+def _smaller(prior: PopulationPrior, coordinates: Matrix, blocks: tuple[AnswerBlock, ...]) -> PopulationPrior:
+    """The population with smaller differences, if some make the answers of some people likelier.
+
+    Where people differ very much, their answers hardly tell by how much, and passes drift along that.
+    """
+    if max(prior.sizes(prior.covariance).max(), prior.effect) < LARGE:
+        return prior
+    some = some_people(blocks, min(FEW_PEOPLE, sum(len(block.people) for block in blocks)))
+    best, highest = prior, _criterion(prior, coordinates, some)
+    for _ in range(MOST_HALVINGS):
+        less = (best.resized(0.5), replace(best, effect=best.effect * 0.5**0.5))
+        found = [(_criterion(one, coordinates, some), one) for one in less[: 2 if prior.effect else 1]]
+        value, new = max(found, key=lambda one: one[0])
+        if value < highest:
+            break
+        best, highest = new, value
+    return best
+
+
+def _criterion(prior: PopulationPrior, coordinates: Matrix, blocks: tuple[AnswerBlock, ...]) -> float:
+    """Log evidence of these people's answers, and how likely such differences are before any answer."""
+    view, total = View.of(prior, coordinates), prior.log_prior_of_size() + prior.log_prior_of_effect()
+    for block in blocks:
+        sites = tuple(Sites.empty(block) for _ in prior.shares)
+        total += pass_over(block, sites, prior, view, SETTLING_PASSES).sums.log_evidence
+    return total
 
 
 class Ended(NamedTuple):

@@ -23,6 +23,8 @@ OWN_SIZE = 1.0
 """Prior centre of the deviation of what a block's own weights add to utilities, in logits,"""
 OWN_WEIGHTS = 2.0
 """which is worth so many weights of one person each, known exactly."""
+MOST_SIZE = 5.0
+"""The same at most, and of the items' own effects: answers hardly tell larger ones from one another."""
 SAME_PEOPLE = 12.0
 """As many people as it is worth that weights of one block vary alike."""
 UNCORRELATED = 2.0
@@ -190,10 +192,21 @@ class PopulationPrior:
         values, turned = np.linalg.eigh((away + away.T) / 2)
         # exp of the change, so that what comes out is a covariance.
         turned = basis @ turned * np.exp(np.clip(values, -LONGEST, LONGEST) / 2)
-        covariance = turned @ turned.T
+        covariance = self._limited(turned @ turned.T)
         # The more people differ, the larger is the mean that makes the same answers as likely.
         before, after = self.mean_scale(root @ root.T), self.mean_scale(covariance)
         return (self.means + (basis @ moves).T) * (after / before), covariance
+
+    def sizes(self, covariance: Matrix) -> Vector:
+        """(B,) deviations of what each block's own weights add to utilities, in logits."""
+        result: Vector = np.sqrt(np.bincount(self.blocks, np.diag(covariance)))
+        return result
+
+    def _limited(self, covariance: Matrix) -> Matrix:
+        """With no block larger than can be told."""
+        shrink = np.minimum(MOST_SIZE / self.sizes(covariance), 1.0)[self.blocks]
+        result: Matrix = covariance * np.outer(shrink, shrink)
+        return result
 
     def mean_scale(self, covariance: Matrix) -> float:
         """What a mean is measured in, so that it hardly depends on how much people differ."""
@@ -210,6 +223,11 @@ class PopulationPrior:
         """Log density of the blocks' mean variances of what is own, up to a constant."""
         sizes = np.bincount(self.blocks, (self.root**2).sum(axis=1)) / OWN_SIZE**2
         return -float((np.log(sizes) ** 2).sum()) * OWN_WEIGHTS / 4
+
+    def log_prior_of_effect(self) -> float:
+        """Log density of the logarithm of the effects' variance, up to a constant."""
+        away = 2 * np.log(self.effect / EFFECT_SIZE) if self.effect else 0.0
+        return -(float(away / EFFECT_WIDTH) ** 2) / 2
 
     def doubts(self, sums: Sums) -> Matrix:
         """(G, D, D) covariances of the means, given all answers: everybody tells as much as their own do."""
@@ -287,7 +305,7 @@ def effect_after(effect: float, excess: float, information: float, count: float)
     share, width = information / max(count, 1.0), EFFECT_WIDTH
     pull = excess / 2 - 2 * np.log(effect / EFFECT_SIZE) / width**2
     step = pull / (count * share**2 / 2 + 1 / width**2)
-    return float(max(effect * np.exp(np.clip(step, -1, 1) / 2), LEAST_EFFECT))
+    return float(np.clip(effect * np.exp(np.clip(step, -1, 1) / 2), LEAST_EFFECT, MOST_SIZE))
 
 
 def share_after(share: float, slope: float, curvature: float, seen: float, others: float) -> float:
