@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
     from coombs.study.respondent import Respondent
 
-ALIKE = 0.05
-"""Probability that others' answers tell of somebody, below which their ranking is not told with them."""
+ALIKE = 0.5
+"""Probability that others' answers tell of somebody, below which their ranking is not told with them;"""
+UNLIKE = 0.05
+"""and below which it is said that they do not."""
 NAMED = 3
 """Best items that a sentence names."""
 
@@ -38,7 +40,7 @@ class RankingWithOthers:
     --------
     >>> import numpy as np
     >>> from coombs.study import RankingWithOthers
-    >>> told = RankingWithOthers(12, 0.1, ("tea", "milk"), np.array([[1, 2], [1, 2]]), True)
+    >>> told = RankingWithOthers(12, 0.01, ("tea", "milk"), np.array([[1, 2], [1, 2]]), True)
     >>> print(told.sentences()[1])
     Your answers are unlike theirs, which therefore tell nothing of you.
     """
@@ -104,10 +106,10 @@ class RankingWithOthers:
             f"The questions were chosen, and answers predicted, with what {others} answered; all else that "
             f"is said is of {'your' if who == 'You' else 'their'} own answers alone."
         )
-        if self.share < ALIKE:
+        if self.share < UNLIKE:
             whose, whom = ("Your", "you") if who == "You" else (f"{who}'s", who)
             return used, f"{whose} answers are unlike theirs, which therefore tell nothing of {whom}."
-        if not self.is_evident:
+        if self.share < ALIKE or not self.is_evident:
             return (used,)
         best = [str(name) for name in self.ranking[:NAMED]]
         come = "comes" if len(best) == 1 else "come"
