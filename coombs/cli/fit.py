@@ -11,7 +11,7 @@ import click
 
 import coombs
 from coombs.cli import lazy_imports, show
-from coombs.cli.model_files import check_output_paths, model_of, write_text
+from coombs.cli.model_files import check_output_paths, check_table_path, model_of, write_text
 from coombs.cli.options import (
     FILE,
     argument,
@@ -97,6 +97,7 @@ def fit(**given: Any) -> None:
     options = SimpleNamespace(**given)
     lazy_imports.make_lazy()
     check_output_paths(options.out, options.save, options.report, options.people)
+    check_table_path(options.people)
     estimator = _estimator(options)
     everybody, options.chosen, is_soft = read_answers(
         options.items, options.answers, options.features, options.half_life
@@ -108,6 +109,8 @@ def fit(**given: Any) -> None:
         return
     if options.people:
         raise coombs.InputError("--people writes a row a person, and this is one model; leave it away.")
+    if options.groups != "1":
+        raise coombs.InputError("--groups is of many people, and this is one model; leave it away.")
     est, people = _fitted(estimator, data), len(_users(data)) or None
     if options.out:
         write_text(options.out, model_of(est, chosen=options.chosen).to_json())

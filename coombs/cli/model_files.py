@@ -94,6 +94,12 @@ def model_of(est: PairEstimator, *, chosen: bool = False) -> Model:
     return replace(est.model_, n_people=people, findings=found)
 
 
+def check_table_path(path: str | None) -> None:
+    """Refuse a name that promises another format than a table's; a name without an ending is CSV."""
+    if path is not None and Path(path).suffix.lower() not in ("", ".csv", ".parquet"):
+        raise coombs.InputError(f"{path} would be a table; its name must end in .csv or .parquet.")
+
+
 def check_output_paths(*paths: str | None) -> None:
     """Refuse a path where no file can be written, before the work is done."""
     for path in (Path(given).absolute() for given in paths if given is not None):

@@ -10,7 +10,7 @@ import click
 import coombs
 from coombs.cli import lazy_imports, show
 from coombs.cli.fit import read_answers
-from coombs.cli.model_files import check_output_paths
+from coombs.cli.model_files import check_output_paths, check_table_path
 from coombs.cli.options import FILE, argument, command, features_option, json_option, positive
 from coombs.cli.population_output import METRICS, fitted_population, group_json, print_files, write_population
 
@@ -118,6 +118,7 @@ def _fitted(options: SimpleNamespace) -> Population:
     lazy_imports.make_lazy()
     files = (getattr(options, name, None) for name in ("people", "save", "report"))
     check_output_paths(*files)
+    check_table_path(getattr(options, "people", None))
     if getattr(options, "report", None):
         from coombs.render.canvas import need_matplotlib
 

@@ -33,7 +33,13 @@ def _people_in(path: str) -> Any:
     from coombs.data.files import read_table
     from coombs.data.tables import pandas
 
-    return pandas().DataFrame({name: list(cells) for name, cells in read_table(path).typed.items()})
+    table = read_table(path)
+    if "user" not in table.typed:
+        raise coombs.InputError(
+            f"{path} has no column user, so that nobody knows who its rows are of; it has "
+            f"{', '.join(map(str, table.typed))}."
+        )
+    return pandas().DataFrame({name: list(cells) for name, cells in table.typed.items()})
 
 
 def _count(text: str) -> int | str:

@@ -149,3 +149,21 @@ def test_what_only_one_model_has_takes_all_people_for_one_and_says_so(
 def test_fit_with_a_table_of_people_needs_people(run: Run) -> None:
     code, _, err = run("fit", "flats.csv", "answers.csv", "--pooled", "--people", "people.csv")
     assert code == 2 and "--people writes a row a person" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--pooled", "--groups", "2"], "--groups is of many people, and this is one model; leave it away."),
+        (["--people", "x.xlsx"], "x.xlsx would be a table; its name must end in .csv or .parquet."),
+    ],
+)
+def test_fit_refuses_what_it_would_not_do(run: Run, options: list[str], sentence: str) -> None:
+    code, out, err = run("fit", "flats.csv", "answers.csv", *options)
+    assert code == 2 and sentence in err and not out
+
+
+def test_a_table_about_people_must_say_who(run: Run) -> None:
+    Path("about.csv").write_text("age,town\n20,a\n30,b\n")
+    code, _, err = run("people", "flats.csv", "answers.csv", "--about", "about.csv")
+    assert code == 2 and "about.csv has no column user" in err
