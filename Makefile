@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: demo test test-slow test-all lint docs bench clean
+.PHONY: demo test test-slow test-all faults lint docs bench clean
 
 demo: .venv/installed
 	mkdir -p build
@@ -17,6 +17,10 @@ test-slow: .venv/installed-dev
 
 test-all: .venv/installed-dev
 	$(BIN)/python -m pytest -m ''
+
+# What CI does a little of, in full: tests/faults/README.md says what.
+faults: .venv/installed-dev
+	COOMBS_FAULTS=full $(BIN)/python -m pytest -m '' tests/faults
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
