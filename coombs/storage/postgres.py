@@ -104,7 +104,9 @@ class PostgresDatabase(Database):
     def _commit(self) -> None:
         """Keep what was done; the server would roll back, and not say so, after an error inside."""
         if self.connection.driver_connection.info.transaction_status == TransactionStatus.INERROR:
-            raise StorageUnavailableError(f"An error inside of the batch undid all of it: {self.place} gave up.")
+            raise StorageUnavailableError(
+                f"An error inside of the batch undid all of it: {self.place} gave up."
+            )
         super()._commit()
 
 

@@ -148,8 +148,8 @@ def migrate(database: Database) -> None:
             raise
         reason = str(error.__cause__ or error).strip().partition("\n")[0]
         raise InputError(
-            f"{database.place} cannot be used ({reason}); {database.needs}. If it was one, it is damaged: put "
-            "a copy made by `coombs backup` in its place."
+            f"{database.place} cannot be used ({reason}); {database.needs}. If it was one, it is damaged: "
+            "put a copy made by `coombs backup` in its place."
         ) from error
 
 

@@ -74,7 +74,7 @@ class SqliteDatabase(Database):
         self._check_path()
 
     def _check_path(self) -> None:
-        """Refuse a path where no database can be."""
+        """Refuse a path where no database can be; make a file for its owner alone if there is none."""
         if not self._path.parent.is_dir():
             folder = str(self._path.parent)
             raise InputError(
@@ -82,6 +82,13 @@ class SqliteDatabase(Database):
             )
         if self._path.exists() and not (self._path.is_file() and os.access(self._path, os.W_OK)):
             raise InputError(f"{self.place} is not a file that can be written to; {self.needs}.")
+        try:
+            # SQLite gives the files beside it (-wal, -shm) the same rights.
+            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise InputError(f"{self.place} cannot be made ({error.strerror}); {self.needs}.") from error
 
     def _connect(self) -> Any:
         connection = _connected(self._path)
@@ -102,7 +109,8 @@ class SqliteDatabase(Database):
         if reason is None:
             return damaged(self.place, str(error))
         return StorageUnavailableError(
-            f"{self.place} cannot be used at the moment, as {reason} ({error}); try again once that is mended."
+            f"{self.place} cannot be used at the moment, as {reason} ({error}); "
+            "try again once that is mended."
         )
 
     def _new_turn(self) -> AbstractContextManager[Any]:

@@ -705,10 +705,10 @@ def test_every_read_is_a_lookup_in_an_index(tmp_path: Path) -> None:
     plans: list[str] = []
 
     class Explained(SqliteDatabase):
-        def execute(self, statement: str, values: Any = ()) -> Any:
+        def _run(self, statement: str, values: Any) -> Any:
             if statement.startswith(("SELECT", "DELETE")) and "sqlite_master" not in statement:
                 plans.extend(row[3] for row in super().execute(f"EXPLAIN QUERY PLAN {statement}", values))
-            return super().execute(statement, values)
+            return super()._run(statement, values)
 
     storage = Storage(Explained(str(tmp_path / "study.db")))
     plans.clear()
