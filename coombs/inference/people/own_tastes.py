@@ -48,7 +48,7 @@ def may_be_own(members: Matrix, totals: Vector, coin: float) -> Index:
 def with_own(members: Matrix, totals: Vector, coin: float, log_evidence: Vector) -> Matrix:
     """(K, G + 2) probabilities of the groups, of a taste of one's own and of a coin.
 
-    `coin` is the share of people who toss one, `log_evidence` (K,) is of the answers with a taste of one's own.
+    `coin` is the share of people who toss one, `log_evidence` (K,) that of answers with a taste of one's own.
     """
     with np.errstate(divide="ignore"):
         logs = np.log(members)
