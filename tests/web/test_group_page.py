@@ -117,10 +117,12 @@ def test_an_answer_more_is_learned_from_and_the_page_says_that_it_is_not_yet(cli
     assert "48 answers" in finished(client)
     study.respondent("person 2").tell(("flat 3", "flat 4"))
     learner: Any = client.app.state.groups  # type: ignore[attr-defined]
-    learner._threads.submit(time.sleep, 0.5)
+    go_on = threading.Event()
+    learner._threads.submit(go_on.wait, 60)
     page = client.get(PAGE).text
     assert "Answers have changed since" in page and "48 answers" in page
     assert client.get(f"{PAGE}/people.csv").status_code == 303
+    go_on.set()
     assert "49 answers" in finished(client)
     study.respondent("person 2").undo()
     assert "48 answers" in finished(client)
