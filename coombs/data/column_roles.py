@@ -262,14 +262,14 @@ def _numbers(column: NDArray[Any]) -> NDArray[np.float64]:
 
 def _spans(values: NDArray[np.float64], ratio: float) -> bool:
     """Whether numbers are positive, the largest so many times the smallest."""
-    return bool(values.min() > 0 and values.max() >= ratio * values.min())
+    return bool(values.min() > 0 and values.max() / ratio >= values.min())
 
 
 def _skewness(values: NDArray[np.float64]) -> float:
-    away = values - values.mean()
-    # NaN where numbers are too large for it.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return float((away**3).mean() / max(float((away**2).mean()), np.finfo(float).tiny) ** 1.5)
+    # In units of a power of two, so that no sum and no cube overflows.
+    scaled = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
+    away = scaled - scaled.mean()
+    return float((away**3).mean() / max(float((away**2).mean()), np.finfo(float).tiny) ** 1.5)
 
 
 def sorted_levels(column: NDArray[Any]) -> list[str]:

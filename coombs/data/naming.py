@@ -65,6 +65,22 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def as_float(value: Any) -> float:
+    """A number as a float, infinite where it is too large for one; NaN for whatever is no number.
+
+    Examples
+    --------
+    >>> as_float(3), as_float(10**400), as_float(True), as_float("3")
+    (3.0, inf, nan, nan)
+    """
+    if not is_number(value):
+        return math.nan
+    try:
+        return float(value)
+    except (OverflowError, TypeError, ValueError):
+        return math.inf
+
+
 def for_json(value: Any) -> str | int | float | bool:
     """A name as JSON can hold it: as it is, or as text."""
     exact = type(value) in (str, int, bool) or (type(value) is float and math.isfinite(value))
