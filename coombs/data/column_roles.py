@@ -121,7 +121,7 @@ def item_columns(
     feature: Column 'price' is learned from.
     names: Column 'Car ID' numbers the items: it is taken for their names and not learned from.
     """
-    roles = _checked_roles(roles or {}, [*table.columns, *(features or ())])
+    roles = _checked_roles({} if roles is None else roles, [*table.columns, *(features or ())])
     given = [name for name, role in roles.items() if role == "names"]
     candidates = _name_columns(table, [*(features or ()), *(name for name in roles if name not in given)])
     names = next(iter(given), None) or names or next(iter(candidates), None)

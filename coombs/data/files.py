@@ -81,7 +81,7 @@ class NamedColumns:
     @property
     def n_rows(self) -> int:
         """How many rows there are."""
-        return len(next(iter(self.columns.values()), ()))
+        return len(next(iter(self.columns.values()), () if self.index is None else self.index))
 
     @cached_property
     def typed(self) -> Columns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
@@ -14,6 +15,7 @@ from uuid import UUID
 import numpy as np
 
 _MIDNIGHT = " 00:00:00"
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def plain(value: Any) -> Any:
@@ -49,6 +51,26 @@ def text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return value.isoformat(" ").removesuffix(_MIDNIGHT) if isinstance(value, datetime) else str(value)
+
+
+def with_half_character(texts: Sequence[str]) -> int | None:
+    """The first text that has one half of a character that takes two, which no file and no page can hold."""
+    return next((i for i, one in enumerate(texts) if not one.isascii() and _HALF.search(one)), None)
+
+
+def is_name(value: Any) -> bool:
+    """Whether it can be a name: what does not change, and so can be looked up.
+
+    Examples
+    --------
+    >>> is_name("a"), is_name(3), is_name((1, 2)), is_name([1]), is_name(([],))
+    (True, True, True, False, False)
+    """
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def is_missing(value: Any) -> bool:
