@@ -1,4 +1,4 @@
-"""What the fuzzers in tests/faults share: odd values, mutated bytes and JSON, and a record of what went wrong.
+"""What the fuzzers in tests/faults share: odd values, mutated bytes and JSON, and what went wrong.
 
 An input is right if it is taken or refused by an error of ours, within ten seconds of CPU time and without
 a RuntimeWarning of numpy's. Inputs come from a seeded generator, so that a run can be repeated: the number of
@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -39,8 +40,37 @@ MARKS = "\u202e\u200f\u2066\ufeff\u0000\ud800\u0300\u00a0\u2028\x1b[31m"
 TEXTS = (
     *("", " ", "a", "b", "0", "1", "-1", "nan", "NaN", "inf", "-inf", "null", "None", "true", "1e400", "-0"),
     *("1,5", "1.5", "10%", "€ 5", "5 km", "2026-01-31", "31.12.2025", "0000-00-00", "99999-01-01"),
-    *("=1+1", "'", '"', ",", ";", "\t", "\n", "\r\n", "\\", "{}", "[]", "<b>", "../x", "%s", "{0}", "\U0001f600"),
-    *(*MARKS, f"a{MARKS}b", "left", "right", "tie", "skip", "1 > 2 = 3", "a > b", "S<M<L", "x" * 300, "12:30"),
+    *(
+        "=1+1",
+        "'",
+        '"',
+        ",",
+        ";",
+        "\t",
+        "\n",
+        "\r\n",
+        "\\",
+        "{}",
+        "[]",
+        "<b>",
+        "../x",
+        "%s",
+        "{0}",
+        "\U0001f600",
+    ),
+    *(
+        *MARKS,
+        f"a{MARKS}b",
+        "left",
+        "right",
+        "tie",
+        "skip",
+        "1 > 2 = 3",
+        "a > b",
+        "S<M<L",
+        "x" * 300,
+        "12:30",
+    ),
     *("9" * 400, "1" * 20, "٣", "½", "²", "1_000", "0x10", "1e5", "infinity", "1e-400"),
 )
 """What cells, names and words may be."""
@@ -94,9 +124,19 @@ class Record:
     def report(self) -> str:
         """All kinds of what went wrong."""
         lines = [f"{kind} ({self.times[kind]} times): {text}" for kind, text in self.wrong.items()]
-        return f"{self.inputs} inputs, {self.refused} refused, {len(self.wrong)} kinds of wrong\n" + "\n".join(
-            lines
+        return (
+            f"{self.inputs} inputs, {self.refused} refused, {len(self.wrong)} kinds of wrong\n"
+            + "\n".join(lines)
         )
+
+
+def fuzz(step: Callable[[Record, random.Random, Path], None], inputs: int, folder: Path) -> None:
+    """So many inputs of a kind, all of which must be taken or refused by an error of ours."""
+    record, rng = Record(), random.Random(step.__name__)
+    while record.inputs < inputs:
+        step(record, rng, folder)
+    print(f"{step.__name__}: {record.report()}")
+    assert not record.wrong, record.report()
 
 
 @contextmanager
@@ -141,9 +181,13 @@ def value(rng: random.Random) -> Any:
         lambda: text(rng),
         lambda: rng.choice((None, True, False, ..., NotImplemented)),
         lambda: rng.choice(([], {}, (), set(), [[]], [None], [1, 2], {"a": 1}, {1: [2]}, range(3), "ab")),
-        lambda: rng.choice((b"", b"a", bytearray(b"a"), 1j, Decimal("NaN"), Decimal("1e999"), Fraction(1, 3))),
+        lambda: rng.choice(
+            (b"", b"a", bytearray(b"a"), 1j, Decimal("NaN"), Decimal("1e999"), Fraction(1, 3))
+        ),
         lambda: rng.choice((date(2026, 1, 31), datetime(1, 1, 1), timedelta(1), date.max)),
-        lambda: rng.choice((np.float32("nan"), np.datetime64("NaT"), np.int8(1), np.bool_(True), np.str_("a"))),
+        lambda: rng.choice(
+            (np.float32("nan"), np.datetime64("NaT"), np.int8(1), np.bool_(True), np.str_("a"))
+        ),
         lambda: rng.choice((np.array(1.0), np.array([]), np.zeros((2, 0)), np.ma.masked, object(), len, int)),
         lambda: float(rng.gauss(0, 1)),
     )
@@ -259,7 +303,9 @@ def mutated_table(rng: random.Random, content: bytes) -> bytes:
             rows[i][j % len(rows[i])] = rng.choice((text(rng), str(rng.choice(NUMBERS))))
         elif kind == 4:
             new = [text(rng) for _ in range(rng.choice((1, 1, 3)))]
-            rows[1:] = [[rng.choice(new) if k == j else cell for k, cell in enumerate(row)] for row in rows[1:]]
+            rows[1:] = [
+                [rng.choice(new) if k == j else cell for k, cell in enumerate(row)] for row in rows[1:]
+            ]
         elif kind == 5:
             rows = [row[:j] + row[j + 1 :] for row in rows]
         elif kind == 6:
@@ -276,7 +322,23 @@ def mutated_table(rng: random.Random, content: bytes) -> bytes:
 
 
 SWAPS = (
-    *((b"\n", b"\r\n"), (b"\n", b"\r"), (b",", b";"), (b",", b"\t"), (b'"', b""), (b"1", b"nan"), (b"0", b"-")),
-    *((b".", b","), (b"a", b"\x00"), (b"e", b"\xe9"), (b"\n", b"\n\n"), (b",", b",,"), (b"1", b"1e308"), (b":", b"")),
+    *(
+        (b"\n", b"\r\n"),
+        (b"\n", b"\r"),
+        (b",", b";"),
+        (b",", b"\t"),
+        (b'"', b""),
+        (b"1", b"nan"),
+        (b"0", b"-"),
+    ),
+    *(
+        (b".", b","),
+        (b"a", b"\x00"),
+        (b"e", b"\xe9"),
+        (b"\n", b"\n\n"),
+        (b",", b",,"),
+        (b"1", b"1e308"),
+        (b":", b""),
+    ),
 )
 """Bytes that are changed for others everywhere."""

@@ -305,7 +305,7 @@ def details_of(columns: Columns, n: int) -> Details:
 
 def _checked(table: NamedColumns, columns: Sequence[ItemColumn]) -> ItemTable:
     """The items with their features, and with their names."""
-    if not table.n_rows:
+    if table.columns and not table.n_rows:
         raise InputError("There are no items; the table needs a row for each item.")
     named = (table.columns[column.name] for column in columns if column.role == "names")
     checked = encoded_items(table, columns, next(named, table.index), np.arange(table.n_rows))

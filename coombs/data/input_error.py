@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from coombs.words import message
+from coombs.messages import message
 
 
 class InputError(ValueError):

@@ -7,11 +7,10 @@ import json
 import random
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fault_size import size
-from fuzzing import MARKS, Record, json_text, mutated_bytes, mutated_json, mutated_table, text, value
+from fuzzing import MARKS, Record, fuzz, json_text, mutated_bytes, mutated_json, mutated_table, text, value
 
 from coombs import Comparisons, create_study
 from coombs.data import catalogue, files, preflib
@@ -21,8 +20,12 @@ from coombs.study.answer_files import import_answers
 pytestmark = pytest.mark.slow
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "data"
-ITEMS = b"name,price,town,stars\nMill Rd,700,centre,3\nBell St,650,harbour,4\nOak Way,820,centre,5\nElm,500,hill,1\n"
-ANSWERS = b"user,left,right,winner,weight,timestamp\nann,Mill Rd,Bell St,left,1,2026-01-31\nbob,Elm,Oak Way,tie,2,\n"
+ITEMS = (
+    b"name,price,town,stars\nMill Rd,700,centre,3\nBell St,650,harbour,4\nOak Way,820,centre,5\nElm,5,hill,1"
+)
+ANSWERS = (
+    b"user,left,right,winner,weight,timestamp\nann,Mill Rd,Elm,left,1,2026-01-31\nbob,Elm,Oak Way,tie,2,"
+)
 JSON = b'[{"name": "a", "price": 5, "new": true}, {"name": "b", "price": 7.5, "new": null}]'
 LINES = b'{"name": "a", "price": 5}\n{"name": "b", "price": "7 km"}\n'
 NAMES = b"Ideas\ntea\ncoffee, black\nmat\xc3\xa9\n"
@@ -49,7 +52,11 @@ def binary_files() -> dict[str, bytes]:
             "yes": [True, False, True],
         }
     )
-    for name, options in (("t.parquet", {}), ("u.parquet", {"compression": None}), ("v.parquet", {"index": True})):
+    for name, options in (
+        ("t.parquet", {}),
+        ("u.parquet", {"compression": None}),
+        ("v.parquet", {"index": True}),
+    ):
         file = io.BytesIO()
         frame.to_parquet(file, **options)
         found[name] = file.getvalue()
@@ -60,7 +67,9 @@ def binary_files() -> dict[str, bytes]:
 def text_files() -> dict[str, bytes]:
     """Tables as text, small ones and the examples."""
     small = {"items.csv": ITEMS, "answers.csv": ANSWERS, "a.json": JSON, "a.jsonl": LINES, "a.txt": NAMES}
-    large = {one.name: one.read_bytes()[:3000] for one in EXAMPLES.iterdir() if one.suffix in (".csv", ".jsonl")}
+    large = {
+        one.name: one.read_bytes()[:3000] for one in EXAMPLES.iterdir() if one.suffix in (".csv", ".jsonl")
+    }
     return small | large
 
 
@@ -101,7 +110,8 @@ def read_answers(record: Record, rng: random.Random, folder: Path) -> None:
     """Items and answers out of two files, one of them mutated."""
     items, answers = folder / "items.csv", folder / "answers.csv"
     pairs = [
-        ("flats.csv", one) for one in ("flats_pairs.csv", "flats_winners.csv", "flats_chosen.csv", "flats_dated.csv")
+        ("flats.csv", one)
+        for one in ("flats_pairs.csv", "flats_winners.csv", "flats_chosen.csv", "flats_dated.csv")
     ] + [("flats.csv", "flats_probabilities.csv"), ("ideas.txt", "ideas_rankings.csv")]
     first, second = rng.choice([*pairs, (None, None)])
     known = ITEMS if first is None else (EXAMPLES / first).read_bytes()
@@ -122,7 +132,9 @@ def read_answers(record: Record, rng: random.Random, folder: Path) -> None:
             import_answers(study, answers)
             study.comparisons()
         else:
-            data = Comparisons.read_csv(items, answers, **({} if half_life is None else {"half_life": half_life}))
+            data = Comparisons.read_csv(
+                items, answers, **({} if half_life is None else {"half_life": half_life})
+            )
             repr(data)
             data.to_pairs()
 
@@ -140,7 +152,10 @@ def read_votes(record: Record, rng: random.Random, folder: Path) -> None:
 
 def read_upload(record: Record, rng: random.Random, folder: Path) -> None:
     """A file that was brought to the page, with columns that are said to be something."""
-    uploads, checks = pytest.importorskip("coombs.web.uploads"), pytest.importorskip("coombs.web.upload_validation")
+    uploads, checks = (
+        pytest.importorskip("coombs.web.uploads"),
+        pytest.importorskip("coombs.web.upload_validation"),
+    )
     pool = binary_files() if rng.random() < 0.1 else text_files()
     name = rng.choice(list(pool))
     content = mutated(rng, name, pool[name])
@@ -156,12 +171,14 @@ def read_upload(record: Record, rng: random.Random, folder: Path) -> None:
 
 
 TARGETS = {one.__name__: one for one in (read_file, read_answers, read_votes, read_upload)}
-SIZES = {"read_file": (1500, 20_000), "read_answers": (500, 8_000), "read_votes": (500, 6_000), "read_upload": (500, 8_000)}
+SIZES = {
+    "read_file": (1500, 20_000),
+    "read_answers": (500, 8_000),
+    "read_votes": (500, 6_000),
+    "read_upload": (500, 8_000),
+}
 
 
 @pytest.mark.parametrize("target", list(TARGETS))
 def test_every_mutated_file_is_read_or_refused_in_a_sentence(target: str, tmp_path: Path) -> None:
-    record, rng = Record(), random.Random(target)
-    for _ in range(size(*SIZES[target])):
-        TARGETS[target](record, rng, tmp_path)
-    assert not record.wrong, record.report()
+    fuzz(TARGETS[target], size(*SIZES[target]), tmp_path)

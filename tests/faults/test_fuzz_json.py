@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from damage import places
 from fault_size import size
-from fuzzing import Record, json_text, mutated_json
+from fuzzing import Record, fuzz, json_text, mutated_json
 
 import coombs
 from coombs import Comparisons, Model, create_study, import_study
@@ -179,12 +179,14 @@ def read_study(record: Record, rng: random.Random, folder: Path) -> None:
 
 
 TARGETS = {one.__name__: one for one in (read_model, read_fit, read_prior, read_study)}
-SIZES = {"read_model": (400, 8_000), "read_fit": (400, 10_000), "read_prior": (400, 6_000), "read_study": (400, 10_000)}
+SIZES = {
+    "read_model": (400, 8_000),
+    "read_fit": (400, 10_000),
+    "read_prior": (400, 6_000),
+    "read_study": (400, 10_000),
+}
 
 
 @pytest.mark.parametrize("target", list(TARGETS))
 def test_mutated_json_is_read_whole_or_refused_in_a_sentence(target: str, tmp_path: Path) -> None:
-    record, rng = Record(), random.Random(target)
-    for _ in range(size(*SIZES[target])):
-        TARGETS[target](record, rng, tmp_path)
-    assert not record.wrong, record.report()
+    fuzz(TARGETS[target], size(*SIZES[target]), tmp_path)
