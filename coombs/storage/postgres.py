@@ -10,7 +10,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
 from coombs.data.tables import InputError
-from coombs.storage.database import Database
+from coombs.storage.database import Connection, Database
 from coombs.storage.failures import StorageError, StorageUnavailableError, damaged
 from coombs.storage.rows import Row
 
@@ -58,14 +58,14 @@ class PostgresDatabase(Database):
         host, name = self._options.get("host", "localhost"), self._options.get("dbname", "")
         self.place = f"The PostgreSQL database {name!r} at {host!r}"
 
-    def _connect(self) -> Any:
+    def _connect(self) -> Connection:
         try:
             connection = psycopg.connect(**self._options, autocommit=True)
             connection.execute(f"SET lock_timeout = '{_PATIENCE}s'")
         except psycopg.Error as error:
             # Not `from error`, whose connection may hold the password.
             raise self._away(error) from None
-        return connection
+        return Connection(connection)
 
     def failure(self, error: Exception) -> StorageError:
         """Damage where the server found our tables other than we made them; else it is away or busy."""
@@ -100,6 +100,9 @@ class PostgresDatabase(Database):
 
     def _exclude(self) -> None:
         self.execute("SELECT pg_advisory_xact_lock(?)", (_BATCH,))
+
+    def checkpoint(self) -> None:
+        """Nothing to do: the server tidies up by itself."""
 
     def _commit(self) -> None:
         """Keep what was done; the server would roll back, and not say so, after an error inside."""

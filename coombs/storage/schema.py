@@ -143,6 +143,7 @@ def migrate(database: Database) -> None:
         if there != len(VERSIONS):
             with database.batch():
                 _upgrade(database)
+            database.checkpoint()
     except StorageDamagedError as error:
         if there:
             raise
