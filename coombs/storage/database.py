@@ -212,8 +212,8 @@ class Database(ABC):
             connection.close()
 
     @abstractmethod
-    def checkpoint(self) -> None:
-        """Tidy up at a calm moment."""
+    def checkpoint(self, calm: float = 0.0) -> None:
+        """Tidy up, if nothing was written within so many seconds."""
 
     def finish(self) -> None:
         """Tidy up and close the connections of all threads but those at work: before the process ends."""

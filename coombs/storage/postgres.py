@@ -101,7 +101,7 @@ class PostgresDatabase(Database):
     def _exclude(self) -> None:
         self.execute("SELECT pg_advisory_xact_lock(?)", (_BATCH,))
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, calm: float = 0.0) -> None:
         """Nothing to do: the server tidies up by itself."""
 
     def _commit(self) -> None:

@@ -22,6 +22,7 @@ from coombs.storage.sqlite_files import (
     inode,
     log_replaced,
     make_file,
+    open_log,
     wal_path,
 )
 from coombs.storage.timestamps import time_text
@@ -53,8 +54,9 @@ class SqliteConnection(Connection):
     """A connection, the files it has opened, and its own hold on the log, by which processes queue."""
 
     def __init__(self, driver_connection: sqlite3.Connection, path: Path, place: str) -> None:
+        self.descriptor = -1
         super().__init__(driver_connection)
-        self.descriptor = os.open(wal_path(path), os.O_RDONLY)
+        self.descriptor = open_log(path, place)
         self.files = Files.at(path, place)
 
     def close(self) -> None:
@@ -86,7 +88,7 @@ class SqliteDatabase(Database):
         self._path = Path(validation.text(path, "database file's path")).absolute()
         self.place = f"The database file {str(self._path)!r}"
         self._last, self._inserting = _NO_ANSWER, _NO_ANSWER
-        self._unsaved = False
+        self._written: float | None = None
         self._file: Inode | None = None
         make_file(self._path, self.place, self.needs)
 
@@ -168,15 +170,16 @@ class SqliteDatabase(Database):
         """Keep what was done, unless the file has gone meanwhile."""
         self._check_files()
         super()._commit()
-        self._last, self._unsaved = self._inserting, True
+        self._last, self._written = self._inserting, time.monotonic()
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, calm: float = 0.0) -> None:
         """Write what is in the log (-wal) into the database itself, unless others are busy with it."""
-        if self._unsaved:
-            self._unsaved = False
-            with self.turn, suppress(StorageError):
+        written = self._written
+        if written is not None and time.monotonic() - written >= calm:
+            with suppress(StorageError), self.turn:
                 busy, *_ = self.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0]
-                self._unsaved = bool(busy)
+                if not busy:
+                    self._written = None
 
     def failure(self, error: Exception) -> StorageError:
         """Away for the moment, or else damaged: our statements fail in no other way."""
@@ -217,7 +220,8 @@ class MemoryDatabase(SqliteDatabase):
 
     def __init__(self) -> None:
         Database.__init__(self)
-        self._last, self._inserting, self._unsaved = _NO_ANSWER, _NO_ANSWER, False
+        self._last, self._inserting = _NO_ANSWER, _NO_ANSWER
+        self._written = None
         self._local = SimpleNamespace(connection=_MemoryConnection(_connected(":memory:")))
 
     def rows(self, statement: str, *values: Any) -> list[Row]:
@@ -235,7 +239,7 @@ class MemoryDatabase(SqliteDatabase):
     def close(self) -> None:
         """Nothing to let go of: what is kept would go with the connection."""
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, calm: float = 0.0) -> None:
         """Nothing to tidy."""
 
 

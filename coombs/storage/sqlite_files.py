@@ -56,6 +56,16 @@ def inode(path: Path, place: str) -> Inode:
     return found.st_dev, found.st_ino
 
 
+def open_log(path: Path, place: str) -> int:
+    """A descriptor of the log, on which SQLite has no locks that closing it would end."""
+    try:
+        return os.open(wal_path(path), os.O_RDONLY)
+    except OSError as error:
+        raise StorageUnavailableError(
+            f"The log (-wal) of {place} cannot be opened ({error.strerror}); try again once that is mended."
+        ) from None
+
+
 def log_replaced(place: str) -> StorageUnavailableError:
     """The error where another log is in the place of the one that was opened."""
     return StorageUnavailableError(

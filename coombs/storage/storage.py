@@ -322,23 +322,6 @@ class Storage(PriorStorage):
         """
         return self.database.batch()
 
-    def close(self) -> None:
-        """Let go of this thread's connection; nothing is lost, and the next call opens another.
-
-        Returns
-        -------
-        None
-
-        Examples
-        --------
-        >>> from coombs import create_study
-        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
-        >>> study.storage.close()
-        >>> len(study.storage.studies())
-        1
-        """
-        self.database.close()
-
     def _lock(self, respondent_id: int, left: int, right: int) -> None:
         """Be alone with a respondent, so that ids rise in the order of commits; refuse what is no pair."""
         found = self.database.rows(

@@ -278,6 +278,60 @@ class StudyStorage:
             return row[-1], rows.timed(RespondentRecord, row[:-1])
         raise UnknownStudyError("This link is nobody's; ask whoever made the study for a new one.")
 
+    def close(self) -> None:
+        """Let go of this thread's connection; nothing is lost, and the next call opens another.
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> study.storage.close()
+        >>> len(study.storage.studies())
+        1
+        """
+        self.database.close()
+
+    def close_all(self) -> None:
+        """Let go of the connections of all threads but those at work: a SQLite file is whole by itself then.
+
+        Python does so when a program ends, also by Ctrl-C; whoever stops a server does it before.
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> study.storage.close_all()
+        >>> len(study.storage.studies())
+        1
+        """
+        self.database.finish()
+
+    def checkpoint(self, calm: float = 0.0) -> None:
+        """Write what a SQLite file has in its -wal into the file itself; other storages do so by themselves.
+
+        Parameters
+        ----------
+        calm : seconds; where this process wrote within them, it is left for later
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> from coombs.storage import open_storage
+        >>> open_storage("memory:").checkpoint()
+        """
+        self.database.checkpoint(calm)
+
     def _check_study(self, study_id: int, lock: str = "") -> None:
         """Refuse an id that no study has."""
         if not self.database.rows(f"SELECT 1 FROM studies WHERE id = ? {lock}", study_id):

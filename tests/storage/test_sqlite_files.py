@@ -85,7 +85,7 @@ def test_a_moved_database_is_noticed_and_goes_on_when_it_is_back(
         for file in files:
             (elsewhere / file.name).rename(file)
         storage.add_answer(ann.id, 0, 1, "left", weight=weight)
-    storage.database.finish()
+    storage.close_all()
     assert weights(path, ann) == [0, 1, 2]
 
 
@@ -100,7 +100,7 @@ def test_a_copy_in_its_place_is_taken_if_it_has_all_that_was_stored(
     copy.rename(path)
     storage.add_answer(ann.id, 0, 1, "left", weight=2)
     assert weights(storage, ann) == [0, 1, 2]
-    storage.database.finish()
+    storage.close_all()
     assert weights(path, ann) == [0, 1, 2]
 
 
@@ -110,9 +110,9 @@ def test_an_older_copy_or_another_file_is_not_taken_and_the_former_is_waited_for
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(tmp_path / "older.db")) as target:
         source.backup(target)
     storage.add_answer(ann.id, 0, 1, "left", weight=1)
-    storage.database.checkpoint()
+    storage.checkpoint()
     other = open_storage(f"sqlite:///{tmp_path}/other.db")
-    other.database.finish()
+    other.close_all()
     (tmp_path / "notes.txt").write_text("Dear diary, " * 1000)
     (tmp_path / "empty").touch()
     path.rename(tmp_path / "former.db")
@@ -146,7 +146,7 @@ def test_a_log_that_is_removed_is_noticed_and_what_was_in_it_is_kept(
     storage.add_answer(ann.id, 0, 1, "left", weight=1)
     path.with_name("study.db-wal").unlink()
     refused(storage, ann, "log")
-    storage.database.finish()
+    storage.close_all()
     assert weights(path, ann) == [0, 1]
     assert weights(storage, ann) == [0, 1]
 
@@ -189,7 +189,7 @@ def test_a_new_database_has_its_tables_in_the_file_itself(path: Path) -> None:
 def test_a_checkpoint_brings_all_answers_into_the_file_itself(
     storage: Storage, ann: RespondentRecord, path: Path, tmp_path: Path
 ) -> None:
-    storage.database.checkpoint()
+    storage.checkpoint()
     assert path.with_name("study.db-wal").stat().st_size == 0
     copy = Path(shutil.copy(path, tmp_path / "copy.db"))
     assert weights(copy, ann) == [0]
