@@ -89,10 +89,6 @@ class Database(ABC):
         """What an error of the driver means."""
 
     @abstractmethod
-    def _inserted(self, statement: str, values: Row) -> int:
-        """Run an INSERT; the id of the new row."""
-
-    @abstractmethod
     def _exclude(self) -> None:
         """Let the open transaction wait until no other is in a batch, and keep others out."""
 
@@ -149,8 +145,16 @@ class Database(ABC):
         return int(self.execute(statement, values).rowcount)
 
     def insert(self, table: str, columns: str, values: Row) -> int:
-        """Add a row to a table that numbers its rows; its id."""
-        return self._inserted(f"INSERT INTO {table} ({columns}) VALUES ({_marks(values)})", values)
+        """Add a row to a table that numbers those of each respondent, the first of the values; its number.
+
+        The respondent must be locked, so that no other transaction takes the same number.
+        """
+        select = f"SELECT COALESCE(MAX(id), 0) + 1 FROM {table} WHERE respondent_id = ?"
+        number = int(self.rows(select, values[0])[0][0])
+        self.change(
+            f"INSERT INTO {table} (id, {columns}) VALUES ({_marks((number, *values))})", number, *values
+        )
+        return number
 
     def insert_each(self, table: str, columns: str, rows: Sequence[Row]) -> None:
         """Add many rows."""

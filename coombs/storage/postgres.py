@@ -95,9 +95,6 @@ class PostgresDatabase(Database):
         self.close()
         return super()._run(statement, values)
 
-    def _inserted(self, statement: str, values: Row) -> int:
-        return int(self.rows(f"{statement} RETURNING id", *values)[0][0])
-
     def _exclude(self) -> None:
         self.execute("SELECT pg_advisory_xact_lock(?)", (_BATCH,))
 

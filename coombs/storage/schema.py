@@ -131,7 +131,65 @@ CREATE TABLE priors (
 ALTER TABLE respondents ADD COLUMN prior_version INTEGER CHECK (prior_version >= 0)
 """
 
-VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
+# Questions and answers of everybody are numbered by themselves, from 1 on, so that nobody learns from a
+# number how much others said. What there is keeps its number. The tables move as in the fifth version: the
+# events first, which would go with the questions otherwise.
+_SEVENTH = """
+CREATE TABLE new_questions (
+    id BIGINT NOT NULL CHECK (id >= 1),
+    respondent_id BIGINT NOT NULL REFERENCES respondents (id) ON DELETE CASCADE,
+    left_item INTEGER NOT NULL CHECK (left_item >= 0),
+    right_item INTEGER NOT NULL CHECK (right_item >= 0),
+    purpose TEXT NOT NULL,
+    predicted DOUBLE PRECISION CHECK (predicted >= 0 AND predicted <= 1),
+    progress DOUBLE PRECISION CHECK (progress >= 0 AND progress <= 1),
+    asked {time} NOT NULL,
+    PRIMARY KEY (respondent_id, id),
+    CHECK (left_item <> right_item)
+);
+CREATE TABLE new_events (
+    id BIGINT NOT NULL CHECK (id >= 1),
+    respondent_id BIGINT NOT NULL REFERENCES respondents (id) ON DELETE CASCADE,
+    question_id BIGINT,
+    left_item INTEGER CHECK (left_item >= 0),
+    right_item INTEGER CHECK (right_item >= 0),
+    choice TEXT CHECK (choice IN ('left', 'right', 'tie', 'skip')),
+    weight DOUBLE PRECISION CHECK (weight >= 0),
+    judgement TEXT,
+    undoes BIGINT,
+    told {time} NOT NULL,
+    PRIMARY KEY (respondent_id, id),
+    UNIQUE (respondent_id, undoes),
+    FOREIGN KEY (respondent_id, question_id) REFERENCES new_questions (respondent_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (respondent_id, undoes) REFERENCES new_events (respondent_id, id) ON DELETE CASCADE,
+    CHECK (left_item <> right_item),
+    CHECK (
+        (undoes IS NULL AND judgement IS NULL AND left_item IS NOT NULL AND right_item IS NOT NULL
+            AND choice IS NOT NULL AND weight IS NOT NULL)
+        OR (undoes IS NULL AND judgement IS NOT NULL AND question_id IS NULL AND left_item IS NULL
+            AND right_item IS NULL AND choice IS NULL AND weight IS NOT NULL)
+        OR (undoes IS NOT NULL AND judgement IS NULL AND question_id IS NULL AND left_item IS NULL
+            AND right_item IS NULL AND choice IS NULL AND weight IS NULL)
+    )
+);
+INSERT INTO new_questions
+    (id, respondent_id, left_item, right_item, purpose, predicted, progress, asked)
+    SELECT id, respondent_id, left_item, right_item, purpose, predicted, progress, asked
+    FROM questions ORDER BY id;
+INSERT INTO new_events
+    (id, respondent_id, question_id, left_item, right_item, choice, weight, judgement, undoes, told)
+    SELECT id, respondent_id, question_id, left_item, right_item, choice, weight, judgement, undoes, told
+    FROM events ORDER BY id;
+DROP TABLE events;
+DROP TABLE questions;
+ALTER TABLE new_questions RENAME TO questions;
+ALTER TABLE new_events RENAME TO events;
+CREATE INDEX questions_by_pair ON questions (respondent_id, left_item, right_item);
+CREATE INDEX events_by_pair ON events (respondent_id, left_item, right_item);
+CREATE INDEX events_by_question ON events (respondent_id, question_id)
+"""
+
+VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH)
 """Statements apart by semicolons; a version that was released never changes, a new one is added."""
 
 

@@ -197,9 +197,6 @@ class SqliteDatabase(Database):
     def _new_turn(self) -> AbstractContextManager[Any]:
         return ThreadTurn()
 
-    def _inserted(self, statement: str, values: Row) -> int:
-        return int(self.execute(statement, values).lastrowid)
-
     def _exclude(self) -> None:
         """Nothing to do: in SQLite one transaction at a time writes."""
 

@@ -227,7 +227,7 @@ class StudyStorage:
         return [(rows.timed(RespondentRecord, row[:-1]), row[-1]) for row in found]
 
     def last_event(self, study_id: int) -> int:
-        """Return the id of the last answer or undoing in a study: while it stays, so do all answers.
+        """Return a number that rises with every answer or undoing in a study: while it stays, so do all.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ class StudyStorage:
         0
         """
         found = self.database.rows(
-            "SELECT MAX((SELECT MAX(id) FROM events WHERE events.respondent_id = respondents.id))"
+            "SELECT SUM((SELECT MAX(id) FROM events WHERE events.respondent_id = respondents.id))"
             " FROM respondents WHERE study_id = ?",
             study_id,
         )
