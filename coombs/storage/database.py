@@ -72,6 +72,8 @@ class Database(ABC):
     """Starts a transaction that writes."""
     for_update: ClassVar[str]
     """Ends a SELECT whose rows no other transaction may lock before this one is over."""
+    has_rules: ClassVar[bool]
+    """Whether `layout` tells the rules of a table, not its columns alone."""
 
     def __init__(self) -> None:
         self._local: Any = threading.local()
@@ -87,6 +89,14 @@ class Database(ABC):
     @abstractmethod
     def failure(self, error: Exception) -> StorageError:
         """What an error of the driver means."""
+
+    @abstractmethod
+    def layout(self, table: str) -> frozenset[str]:
+        """What a table has: its columns as "column id", and rules; empty where there is none."""
+
+    def page_faults(self, most: int) -> list[str]:
+        """Pages of a file that are damaged, at most so many, where the database can tell soon."""
+        return []
 
     @abstractmethod
     def _exclude(self) -> None:

@@ -51,6 +51,7 @@ class PostgresDatabase(Database):
     # Statements must see what was committed while they waited for a lock, whatever the server's default.
     begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
     for_update = "FOR UPDATE"
+    has_rules = False
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -94,6 +95,14 @@ class PostgresDatabase(Database):
                 raise
         self.close()
         return super()._run(statement, values)
+
+    def layout(self, table: str) -> frozenset[str]:
+        """The columns of a table."""
+        select = (
+            "SELECT column_name FROM information_schema.columns"
+            " WHERE table_name = ? AND table_schema = ANY (current_schemas(false))"
+        )
+        return frozenset(f"column {name}" for (name,) in self.rows(select, table))
 
     def _exclude(self) -> None:
         self.execute("SELECT pg_advisory_xact_lock(?)", (_BATCH,))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from coombs.data.tables import InputError
 from coombs.storage.database import Database
-from coombs.storage.failures import StorageDamagedError
+from coombs.storage.failures import StorageDamagedError, damaged
+from coombs.storage.rows import Row
 
 # Foreign keys hold the respondent too, so that an answer can only be to a question, and an undo only of
 # an answer, of its own respondent; their unique pairs are the indices that events and questions are read by.
@@ -195,15 +196,15 @@ VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _
 
 def migrate(database: Database) -> None:
     """Bring a database to the newest version, once, however many processes open it."""
-    there = 0
+    is_ours = False
     try:
-        there = _version(database)
-        if there != len(VERSIONS):
+        is_ours = bool(database.rows(database.find_table, "coombs_schema"))
+        if version_of(database) != len(VERSIONS):
             with database.batch():
                 _upgrade(database)
             database.checkpoint()
     except StorageDamagedError as error:
-        if there:
+        if is_ours:
             raise
         reason = str(error.__cause__ or error).strip().partition("\n")[0]
         raise InputError(
@@ -214,7 +215,7 @@ def migrate(database: Database) -> None:
 
 def _upgrade(database: Database) -> None:
     """Run the versions that are missing, seen from inside of a transaction that no other runs beside."""
-    there = _version(database)
+    there = version_of(database)
     if there > len(VERSIONS):
         raise InputError(
             f"{database.place} is of version {there}, made by a newer coombs, and this one knows versions "
@@ -234,8 +235,15 @@ def in_dialect(version: str, kind: type[Database]) -> str:
     return version.format(id=kind.identity, time=kind.timestamp, continue_ids=ids)
 
 
-def _version(database: Database) -> int:
+def version_of(database: Database) -> int:
     """The version that the database is of, 0 for a new one."""
     if not database.rows(database.find_table, "coombs_schema"):
         return 0
-    return int(database.rows("SELECT version FROM coombs_schema")[0][0])
+    found = database.rows("SELECT version FROM coombs_schema")
+    if len(found) != 1 or not isinstance(found[0][0], int) or found[0][0] < 1:
+        raise damaged(database.place, f"its schema has {_versions(found)} for a version")
+    return int(found[0][0])
+
+
+def _versions(found: list[Row]) -> str:
+    return ", ".join(repr(version)[:20] for (version,) in found[:3]) or "nothing"

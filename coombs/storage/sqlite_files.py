@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coombs.data.tables import InputError
-from coombs.storage.failures import StorageUnavailableError
+from coombs.storage.failures import StorageUnavailableError, damaged
 
 Inode = tuple[int, int]
 """What a file is, whatever it is called: its device and its number there."""
@@ -25,6 +25,13 @@ def make_file(path: Path, place: str, needs: str) -> None:
         raise InputError(f"{place} has no place to be, as there is no folder {folder!r}; make it first.")
     if path.exists() and not (path.is_file() and os.access(path, os.W_OK)):
         raise InputError(f"{place} is not a file that can be written to; {needs}.")
+    if (
+        path.exists()
+        and not path.stat().st_size
+        and wal_path(path).exists()
+        and wal_path(path).stat().st_size
+    ):
+        raise damaged(place, "it is empty, while the log (-wal) beside it is not")
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
@@ -80,3 +87,8 @@ def database_replaced(place: str) -> StorageUnavailableError:
         f"{place} was replaced by another file, which lacks answers that were stored in it; put the former "
         "back, or start coombs again to use the new one."
     )
+
+
+def _size(path: Path) -> int:
+    """In bytes, 0 where there is no such file."""
+    return path.stat().st_size if path.exists() else 0

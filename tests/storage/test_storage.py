@@ -464,7 +464,9 @@ def test_a_damaged_judgement_is_a_sentence(shared: str, damage: str) -> None:
     number = storage.add_judgement(ann.id, CHOICE).id
     storage.close()
     run(shared, f"UPDATE events SET judgement = '{damage}'")
-    with pytest.raises(InputError, match=f"^Answer {number} of respondent {ann.id} is damaged and cannot be"):
+    with pytest.raises(
+        StorageDamagedError, match=f"^Answer {number} of respondent {ann.id} is damaged: .*check"
+    ):
         storage.events(ann.id)
     storage.close()
 
