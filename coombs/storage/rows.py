@@ -23,7 +23,7 @@ from coombs.storage.records import (
     StudySummary,
     UndoRecord,
 )
-from coombs.storage.stored_values import Reading
+from coombs.storage.stored_values import RowReading
 from coombs.storage.timestamps import utc
 
 Row: TypeAlias = tuple[Any, ...]
@@ -65,7 +65,7 @@ def study_row(
 
 def study(row: Row) -> StudyRecord:
     """The record of a study."""
-    with Reading(f"The study {row[1]!r}"):
+    with RowReading(f"The study {row[1]!r}"):
         number, name, feature_names, settings, created = row
         names = read.json_list(feature_names, "the names of its features")
         if not all(isinstance(one, str) for one in names):
@@ -83,7 +83,7 @@ def study(row: Row) -> StudyRecord:
 def summary(row: Row) -> StudySummary:
     """A study as a list shows it."""
     name, created, *counts = row
-    with Reading(f"The study {name!r}"):
+    with RowReading(f"The study {name!r}"):
         return StudySummary(read.text(name, "its name"), read.moment(created, "its time"), *counts)
 
 
@@ -107,7 +107,7 @@ def items(study_id: int, found: Sequence[Row]) -> list[Item]:
 def _item(study_id: int, row: Row) -> Item:
     """An item, as it was given."""
     position, name, features, details = row
-    with Reading(f"Item {position!r} of the study with the id {study_id}"):
+    with RowReading(f"Item {position!r} of the study with the id {study_id}"):
         shown = read.json_object(details, "its details")
         if not all(isinstance(one, str) for one in shown.values()):
             raise ValueError("its details are not text")
@@ -117,7 +117,7 @@ def _item(study_id: int, row: Row) -> Item:
 def respondent(row: Row) -> RespondentRecord:
     """The record of a respondent."""
     number, study_id, name, token, created = row
-    with Reading(f"Respondent {number!r}"):
+    with RowReading(f"Respondent {number!r}"):
         return RespondentRecord(
             read.number(number, "the id"),
             read.number(study_id, "the study"),
@@ -130,7 +130,7 @@ def respondent(row: Row) -> RespondentRecord:
 def prior(row: Row) -> PriorRecord:
     """The record of a prior."""
     study_id, version, n_people, n_answers, source, created = row
-    with Reading(f"Version {version!r} of the prior of the study with the id {study_id}"):
+    with RowReading(f"Version {version!r} of the prior of the study with the id {study_id}"):
         if source not in PriorRecord.SOURCES:
             raise ValueError("its source is unknown")
         counts = (
@@ -145,7 +145,7 @@ def prior(row: Row) -> PriorRecord:
 def question(row: Row, last_item: int) -> QuestionRecord:
     """The record of a question, about items up to the last one of the study."""
     number, person, left, right, purpose, predicted, progress, asked = row
-    with Reading(f"Question {number!r} of respondent {person!r}"):
+    with RowReading(f"Question {number!r} of respondent {person!r}"):
         return QuestionRecord(
             read.number(number, "its id", 1),
             read.number(person, "its respondent"),
@@ -163,7 +163,7 @@ def event(row: Row, last_item: int) -> Event:
     what = f"Answer {number!r} of respondent {person!r}"
     if undoes is None and said is None:
         return answer((number, person, question_id, left, right, choice, weight, told), last_item)
-    with Reading(what):
+    with RowReading(what):
         ids = read.number(number, "its id", 1), read.number(person, "its respondent")
         at = read.moment(told, "its time")
         if undoes is not None:
@@ -177,7 +177,7 @@ def event(row: Row, last_item: int) -> Event:
 def answer(row: Row, last_item: int) -> AnswerRecord:
     """The record of an answer about a pair."""
     number, person, question_id, left, right, choice, weight, told = row
-    with Reading(f"Answer {number!r} of respondent {person!r}"):
+    with RowReading(f"Answer {number!r} of respondent {person!r}"):
         if choice not in CHOICES:
             raise ValueError(f"its choice is {choice!r}")
         return AnswerRecord(

@@ -16,7 +16,7 @@ _SHOWN = 60
 """Letters of a damaged value that a message shows."""
 
 
-class Reading:
+class RowReading:
     """Errors of value inside are damage to what is read."""
 
     def __init__(self, what: str) -> None:
