@@ -130,7 +130,19 @@ CREATE TABLE priors (
 ALTER TABLE respondents ADD COLUMN prior_version INTEGER CHECK (prior_version >= 0)
 """
 
-VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
+# What the page keeps for a while, whichever of its processes: sessions of the owner, uploads to look over.
+_SEVENTH = """
+CREATE TABLE temporary (
+    purpose TEXT NOT NULL,
+    name TEXT NOT NULL,
+    content TEXT NOT NULL,
+    created {time} NOT NULL,
+    expires {time} NOT NULL,
+    PRIMARY KEY (purpose, name)
+)
+"""
+
+VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH)
 """Statements apart by semicolons; a version that was released never changes, a new one is added."""
 
 
