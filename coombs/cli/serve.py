@@ -46,8 +46,8 @@ def _port(text: str | int) -> int:
 @click.option(
     "--token",
     metavar="SECRET",
-    help="of the owner's pages, 16 characters or more; others on this machine see it in the list of processes: "
-    "better in COOMBS_TOKEN or in a file (default: made where others can reach the page)",
+    help="of the owner's pages, 16 characters or more (default: made where others can reach the page); "
+    "others on this machine can see it here, not in COOMBS_TOKEN or in a file",
 )
 @click.option("--token-file", metavar="FILE", help="file that holds the token")
 @click.option(

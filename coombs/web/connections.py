@@ -37,8 +37,8 @@ OTHER_FILES = 256
 class BoundedProtocol(H11Protocol):
     """uvicorn's protocol with limits: `uvicorn --http coombs.web.connections:BoundedProtocol`.
 
-    One address has half of all connections at most, but for proxies that are named. Where all are taken, the one that
-    has waited longest for its client gives way.
+    One address has half of all connections at most, but for proxies that are named. Where all are taken,
+    the one that has waited longest for its client gives way.
     """
 
     proxies: ClassVar[tuple[Network, ...]] = ()

@@ -28,7 +28,8 @@ def checked(token: str | None) -> str | None:
         return None
     if len(token) < LEAST_LENGTH:
         raise InputError(
-            f"The owner's token has {len(token)} characters, which can be guessed; give {LEAST_LENGTH} or more."
+            f"The owner's token has {len(token)} characters, which can be guessed; "
+            f"give {LEAST_LENGTH} or more."
         )
     if not token.isprintable() or token != token.strip():
         raise InputError("The owner's token must be plain text without spaces around it.")

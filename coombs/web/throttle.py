@@ -11,7 +11,7 @@ from collections.abc import Callable
 FREE_TRIES = 5
 """Wrong ones in a row that cost no wait: a typing error is none, and a browser may hold an old session."""
 LONGEST_WAIT = 60.0
-"""Seconds until another is looked at, at most; the first wait is of one second, and each is twice the last."""
+"""Seconds until another is looked at, at most; the first wait is one second, and each is twice the last."""
 FORGOTTEN = 900.0
 """Seconds after which the wrong ones of an address are forgotten."""
 MOST_ADDRESSES = 10_000

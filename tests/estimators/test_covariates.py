@@ -226,4 +226,4 @@ def test_the_command_line_takes_a_table_about_people(
     assert main([*command, "--metric", "none", "--about", str(tmp_path / "people.csv")]) == 0
     assert "People with a higher age want less noise than others" in capsys.readouterr().out
     assert main([*command, "--metric", "none", "--about", str(tmp_path / "items.csv")]) == 2
-    assert "no row of anybody who answered" in capsys.readouterr().err
+    assert "items.csv has no column user" in capsys.readouterr().err

@@ -95,7 +95,7 @@ def test_coin_tossers_are_put_into_no_group_and_nothing_is_claimed(client: TestC
     assert "No pattern found yet" in page and "no better than by tossing a coin" in page
     assert "what each wants" not in page and "Best for" not in page and "consistency" not in page
     table = client.get(f"{PAGE}/people.csv").text
-    assert table.splitlines()[0] == "user,answers" and len(table.splitlines()) == 17
+    assert table.splitlines()[0] == '"user","answers"' and len(table.splitlines()) == 17
 
 
 def test_the_table_has_a_row_a_person_and_no_formula(client: TestClient) -> None:
@@ -117,10 +117,12 @@ def test_an_answer_more_is_learned_from_and_the_page_says_that_it_is_not_yet(cli
     assert "48 answers" in finished(client)
     study.respondent("person 2").tell(("flat 3", "flat 4"))
     learner: Any = client.app.state.groups  # type: ignore[attr-defined]
-    learner._threads.submit(time.sleep, 0.5)
+    go_on = threading.Event()
+    learner._threads.submit(go_on.wait, 60)
     page = client.get(PAGE).text
     assert "Answers have changed since" in page and "48 answers" in page
     assert client.get(f"{PAGE}/people.csv").status_code == 303
+    go_on.set()
     assert "49 answers" in finished(client)
     study.respondent("person 2").undo()
     assert "48 answers" in finished(client)

@@ -298,13 +298,13 @@ EVIL = {
 def test_json_of_every_evil_shape_is_refused_before_it_is_parsed(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, shape: str
 ) -> None:
-    parsed = list[int]()
-    loads = json.loads
-    monkeypatch.setattr(
-        bounded_json.json,
-        "loads",
-        lambda text: (len(text) > 1000 and parsed.append(len(text))) or loads(text),
-    )
+    parsed, loads = list[int](), json.loads
+
+    def noted(text: Any) -> Any:
+        parsed.extend([len(text)] if len(text) > 1000 else [])
+        return loads(text)
+
+    monkeypatch.setattr(bounded_json.json, "loads", noted)
     headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
     reply = client.post("/api/studies", content=EVIL[shape], headers=headers)
     assert reply.status_code in (400, 422) and len(reply.json()["detail"]) < 200

@@ -13,6 +13,7 @@ import numpy as np
 
 from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of, some_people
 from coombs.inference.people.one_person import MOST_ANSWERS, posterior_of
+from coombs.inference.people.own_tastes import may_be_own, own_prior, read_as_own, with_own
 from coombs.inference.people.population_fit import PopulationFit, View, log_members, pass_over
 from coombs.inference.people.posteriors import Sites, leave_questions_out, posteriors, update
 from coombs.inference.people.tilted import mean_probability
@@ -51,6 +52,7 @@ class Seen(NamedTuple):
 class Taste:
     """One person's: probabilities of the groups and, last, of a coin; of each group, weights ~ N(mean, cov).
 
+    Where the person may have a taste of their own, that is a group more, the last.
     Weights are those of the D coordinates and then effects of the M `items` that the person's answers are
     about, by position: `means` are (G, D + M), `covariances` (G, D + M, D + M), `members` (G + 1,). An item
     that is not among them has an effect of deviation `effect`.
@@ -155,6 +157,11 @@ class KindPrior:
         items = seen.known[found.items] if prior.effect else NO_ITEMS
         taste = Taste(members, found.means, found.covariances + moved, prior.lapse, items, prior.effect)
         return taste, evidence
+
+    @cached_property
+    def own(self) -> KindPrior:
+        """The same of somebody who has a taste of their own, whatever people share."""
+        return KindPrior(self.coordinates, own_prior(self.prior), np.zeros((1, *self.doubts.shape[1:])))
 
     def _given_many(self, winners: Index, losers: Index, weights: Vector, seen: Seen) -> tuple[Taste, float]:
         """The same from many answers."""
@@ -273,13 +280,28 @@ class Tastes:
         some = block.only(np.array([k]))
         own = tuple(Sites(one.precision[k : k + 1], one.shift[k : k + 1]) for one in sites)
         prior = self.known_about(None if some.about is None else some.about[0])
-        return prior.taste(some, own, coordinates, self.fit.members[number][k])
+        taste = prior.taste(some, own, coordinates, self.fit.members[number][k])
+        given = some.rows[0] >= 0
+        winners, losers, weights = (part[0][given] for part in (some.winners, some.losers, some.weights))
+        return self._or_own(taste, winners, losers, weights, Seen(coordinates, np.arange(len(coordinates))))
 
     def of_answers(
         self, winners: Index, losers: Index, weights: Vector, seen: Seen, about: Vector | None = None
     ) -> Taste:
         """Of somebody new, given their answers about these items, and covariates."""
-        return self.known_about(about).given(winners, losers, weights, seen)[0]
+        taste, _ = self.known_about(about).given(winners, losers, weights, seen)
+        return self._or_own(taste, winners, losers, weights, seen)
+
+    def _or_own(self, taste: Taste, winners: Index, losers: Index, weights: Vector, seen: Seen) -> Taste:
+        """What is known of a person of the population, or of one who has a taste of their own."""
+        total = weights.sum(keepdims=True)
+        if not len(may_be_own(taste.members[None], total, self.fit.prior.coin)):
+            return taste
+        own, evidence = self.kind_prior.own.given(winners, losers, weights, seen)
+        members = with_own(taste.members[None], total, self.fit.prior.coin, np.array([evidence]))[0]
+        means = np.concatenate([taste.means, own.means])
+        covariances = np.concatenate([taste.covariances, own.covariances])
+        return replace(taste, members=members, means=means, covariances=covariances)
 
     def evidence_of_differences(self, coordinates: Matrix, about: Sequence[NDArray[np.bool_]]) -> list[float]:
         """How much likelier the answers are than if nobody had anything of their own there, in nats.
@@ -314,6 +336,7 @@ class Tastes:
                 found[:, d:] += shares[:, g, None] * view.effect * z[:, d:]
             if prior.slopes is not None and block.about is not None:
                 found[:, :d] += block.about @ prior.slopes.gamma.T
+            own = self._all_or_own(block, own, coordinates, found)
             weights[block.people], members[block.people] = found[:, :d], own
             if view.effect:
                 real = block.local.items >= 0
@@ -322,6 +345,26 @@ class Tastes:
         parts = zip(*effects, strict=True) if effects else (np.zeros((1, 0), dtype=np.intp),) * 3
         whose, items, values = (np.concatenate(list(part)) for part in parts)
         return Everybody(weights, members, whose, items, values)
+
+    def _all_or_own(self, block: AnswerBlock, members: Matrix, coordinates: Matrix, means: Matrix) -> Matrix:
+        """(K, G + 1) probabilities of groups and coin where people may have tastes of their own.
+
+        Their `means` (K, D + M) are changed; the probability of a taste of one's own is left to the groups.
+        """
+        some = may_be_own(members, block.totals, self.fit.prior.coin)
+        if not len(some):
+            return members
+        prior, d = self.kind_prior.own.prior, len(self.fit.prior.root)
+        found, evidence = read_as_own(block.only(some), prior, coordinates)
+        own = np.hstack([found.mean[:, :d] @ prior.root.T, prior.effect * found.mean[:, d:]])
+        *_, is_own, coin = with_own(members[some], block.totals[some], prior.coin, evidence).T
+        share, width = (is_own / np.maximum(1 - coin, 1e-300))[:, None], own.shape[1]
+        means[some] *= 1 - share
+        means[some, :width] += share * own
+        result = members.copy()
+        result[some, :-1] *= ((1 - coin) / np.maximum(1 - members[some, -1], 1e-300))[:, None]
+        result[some, -1] = coin
+        return result
 
 
 def _evidence(prior: PopulationPrior, coordinates: Matrix, blocks: tuple[AnswerBlock, ...]) -> float:
