@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from os import PathLike
@@ -32,6 +33,8 @@ THREADS = 40
 """Requests that are worked on at once, most of which wait for a model; each has a database connection."""
 SLOW_THREADS = 2
 """Results that are worked on at once."""
+CALM = 5.0
+"""Seconds without an answer after which the database is tidied up."""
 ABOUT = "Ask and tell: which of two things does a person prefer? See docs/page.md."
 ROUTERS = (
     home.router,
@@ -121,6 +124,17 @@ def _add_routes(app: FastAPI, policy: Policy) -> None:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Until the server stops."""
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+    storage: Storage = app.state.cache.storage
+    tidying = asyncio.create_task(_tidy(storage))
     yield
+    tidying.cancel()
     app.state.queue.close()
     app.state.groups.close()
+    storage.close_all()
+
+
+async def _tidy(storage: Storage) -> None:
+    """At calm moments the database file is whole by itself, whatever happens to the server then."""
+    while True:
+        await asyncio.sleep(CALM)
+        await anyio.to_thread.run_sync(storage.checkpoint, CALM)
