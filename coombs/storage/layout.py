@@ -8,7 +8,7 @@ from coombs.storage.database import Database
 from coombs.storage.failures import damaged
 from coombs.storage.schema import migrate
 
-TABLES = ("studies", "items", "respondents", "questions", "events", "priors")
+TABLES = ("studies", "items", "respondents", "questions", "events", "priors", "temporary")
 """Of the newest version."""
 
 

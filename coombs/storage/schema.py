@@ -190,7 +190,19 @@ CREATE INDEX events_by_pair ON events (respondent_id, left_item, right_item);
 CREATE INDEX events_by_question ON events (respondent_id, question_id)
 """
 
-VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH)
+# What the page keeps for a while, whichever of its processes: sessions of the owner, uploads to look over.
+_EIGHTH = """
+CREATE TABLE temporary (
+    purpose TEXT NOT NULL,
+    name TEXT NOT NULL,
+    content TEXT NOT NULL,
+    created {time} NOT NULL,
+    expires {time} NOT NULL,
+    PRIMARY KEY (purpose, name)
+)
+"""
+
+VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH)
 """Statements apart by semicolons; a version that was released never changes, a new one is added."""
 
 

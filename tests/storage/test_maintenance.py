@@ -17,6 +17,7 @@ import pytest
 from coombs import InputError, create_study
 from coombs.cli import main
 from coombs.storage import backup_storage, open_storage, upgrade_storage
+from coombs.storage.schema import VERSIONS
 from coombs.study import Study, check_storage
 
 DATA = Path(__file__).parent
@@ -151,18 +152,18 @@ def test_an_old_database_is_brought_up_to_date_and_kept_as_it_was(
     assert "once `coombs upgrade` has been run" in str(check_storage(f"sqlite:///{path}"))
     assert main(["upgrade", str(path)]) == 0
     shown = capsys.readouterr().out
-    assert f"from version {version} to 7; as it was: {path}.version{version}" in shown
+    assert f"from version {version} to {len(VERSIONS)}; as it was: {path}.version{version}" in shown
     found = check_storage(f"sqlite:///{path}")
     # The files were written by hand in part: one has a strategy of its own, one an empty prior.
     by_hand = [fault for fault in found.faults if "entropy" in fault.sentence or "prior" in fault.sentence]
-    assert found.version == 7 and list(found.faults) == by_hand
+    assert found.version == len(VERSIONS) and list(found.faults) == by_hand
     with (
         closing(sqlite3.connect(f"{path}.version{version}")) as kept,
         closing(sqlite3.connect(path.with_name("before.db"))) as before,
     ):
         assert list(kept.iterdump()) == list(before.iterdump())
     assert main(["upgrade", str(path)]) == 0
-    assert "is of version 7 already" in capsys.readouterr().out
+    assert f"is of version {len(VERSIONS)} already" in capsys.readouterr().out
 
 
 def test_the_commands_answer_bad_input_with_a_sentence(
