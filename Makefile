@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: demo test test-slow test-all faults lint docs bench clean
+.PHONY: demo test test-slow test-all faults lint lock docs bench clean
 
 demo: .venv/installed
 	mkdir -p build
@@ -27,6 +27,11 @@ lint: .venv/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/bandit -q -c pyproject.toml -r coombs
+
+# The versions that are installed here, once the tests have passed with them.
+lock: .venv/installed-dev .venv/installed-docs
+	$(BIN)/python .ci/lock.py > constraints.txt
 
 docs: .venv/installed-docs
 	MPLBACKEND=agg $(BIN)/sphinx-build -q -W --keep-going docs build/docs

@@ -27,9 +27,9 @@ def demo(in_browser: bool, questions: int, seed: int, report: str) -> None:
 
     if in_browser:
         with demo.catalogue_file() as path:
-            settings = {"host": HOST, "port": PORT, "token": None, "open_browser": True}
+            settings = {"host": HOST, "port": PORT, "open_browser": True}
             given = {"features": None, "wishes": (), "shared_prior": None, "name": "flats"}
-            open_page(path, storage="memory:", **given, **settings)
+            open_page(path, storage="memory:", token=None, **given, **settings)
         return
     check_output_paths(report)
     begin = time.perf_counter()

@@ -51,6 +51,8 @@ LARGEST_CHECKED = 2**24
 """Bytes of a file that is checked whenever it is opened: 16 MB take about 50 ms."""
 _NO_ANSWER = (0, 0, "")
 """Before the first one is stored."""
+INDEXED = "SELECT name FROM pragma_index_info(?)"
+"""The columns of an index."""
 
 
 class SqliteConnection(Connection):
@@ -207,7 +209,8 @@ class SqliteDatabase(Database):
         found = [f"column {name}" for _, name, *_ in columns]
         found += [f"rule that {row[1]} is there" for row in columns if row[3]]
         for _, index, is_unique, *_ in self.rows(f"PRAGMA index_list({table})"):
-            names = ", ".join(str(row[2]) for row in self.rows(f'PRAGMA index_info("{index}")'))
+            # What an index is called comes from the file, and so may be anything.
+            names = ", ".join(str(name) for (name,) in self.rows(INDEXED, index))
             found.append(f"{'rule of one row for each' if is_unique else 'index on'} {names}")
         for _, _, to, here, *_ in self.rows(f"PRAGMA foreign_key_list({table})"):
             found.append(f"rule that {here} is one of {to}")

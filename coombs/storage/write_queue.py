@@ -29,8 +29,8 @@ LOOK = 0.006
 HALF = 0.03
 """Seconds of waiting after which one looks twice as often, so that who came earlier is earlier."""
 
-# Not the one of everybody, whose numbers users may have seeded.
-_random = random.Random()
+# Not the one of everybody, whose numbers users may have seeded; there is nothing secret in them.
+_random = random.Random()  # nosec B311
 
 
 class ThreadTurn:

@@ -96,8 +96,8 @@ def alternate_screen(stream: TextIO) -> Iterator[None]:
         yield
         return
     if sys.platform == "win32":
-        # Older consoles obey escape sequences only after this.
-        os.system("")
+        # Older consoles obey escape sequences only after this, which runs no command.
+        os.system("")  # nosec B605 B607
     try:
         stream.write("\x1b[?1049h\x1b[?25l")
         yield

@@ -9,6 +9,8 @@ import socket
 import sys
 import webbrowser
 from collections.abc import Sequence
+from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -182,5 +184,7 @@ def _listening(host: str, port: int) -> Any:
 
 
 def _address(host: str, port: int) -> str:
-    shown = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
-    return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
+    with suppress(ValueError):
+        # All addresses of this machine, of which its name is one.
+        host = socket.gethostname() if ip_address(host).is_unspecified else host
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
