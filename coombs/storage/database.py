@@ -94,8 +94,8 @@ class Database(ABC):
     def layout(self, table: str) -> frozenset[str]:
         """What a table has: its columns as "column id", and rules; empty where there is none."""
 
-    def page_faults(self, most: int) -> list[str]:
-        """Pages of a file that are damaged, at most so many, where the database can tell soon."""
+    def page_faults(self, most: int, whole: bool = False) -> list[str]:
+        """Pages of a file that are damaged, at most so many: where that is soon told, or of all of it."""
         return []
 
     @abstractmethod

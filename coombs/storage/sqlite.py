@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
+from coombs.data.tables import InputError
 from coombs.storage import validation
 from coombs.storage.database import Connection, Database
 from coombs.storage.failures import StorageError, StorageUnavailableError, damaged
@@ -213,16 +214,37 @@ class SqliteDatabase(Database):
         triggers = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?"
         return frozenset([*found, *(f"trigger {name}" for (name,) in self.rows(triggers, table))])
 
-    def page_faults(self, most: int) -> list[str]:
-        """What SQLite's own check finds in a file that is not large."""
+    def page_faults(self, most: int, whole: bool = False) -> list[str]:
+        """What SQLite's own check finds, which is left out of large files but as a whole."""
         pages, size = self.rows("PRAGMA page_count")[0][0], self.rows("PRAGMA page_size")[0][0]
-        if pages * size > LARGEST_CHECKED:
+        if pages * size > LARGEST_CHECKED and not whole:
             return []
-        found = [str(text) for (text,) in self.rows(f"PRAGMA quick_check({most})")]
-        return [] if found == ["ok"] else found
+        found = self.rows(f"PRAGMA {'integrity_check' if whole else 'quick_check'}({most})")
+        return [" ".join(str(text).split()) for (text,) in found if text != "ok"]
 
     def _exclude(self) -> None:
         """Nothing to do: in SQLite one transaction at a time writes."""
+
+
+class ReadOnlyDatabase(SqliteDatabase):
+    """A database file that stays as it is, for whoever looks at it or copies it."""
+
+    def __init__(self, path: str, may_be_used: bool = True) -> None:
+        Database.__init__(self)
+        self._may_be_used = may_be_used
+        self.path = Path(validation.text(path, "database file's path")).absolute()
+        self.place = f"The database file {str(self.path)!r}"
+        self._written = None
+        if not self.path.is_file():
+            raise InputError(f"There is no database file {str(self.path)!r}; check the path.")
+
+    def _connect(self) -> Connection:
+        # Whoever uses it keeps a log beside it. Without one, SQLite need not make any, either.
+        is_used = wal_path(self.path).exists() or self._may_be_used
+        return Connection(_connected(f"{self.path.as_uri()}?mode=ro{'' if is_used else '&immutable=1'}"))
+
+    def _check_files(self) -> None:
+        """It is looked at only for a moment."""
 
 
 class _MemoryConnection(Connection):

@@ -63,6 +63,15 @@ def inode(path: Path, place: str) -> Inode:
     return found.st_dev, found.st_ino
 
 
+def sync_folder(folder: Path) -> None:
+    """Let a new name in a folder outlive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def open_log(path: Path, place: str) -> int:
     """A descriptor of the log, on which SQLite has no locks that closing it would end."""
     try:

@@ -40,6 +40,7 @@ class Storage(PriorStorage):
     Parameters
     ----------
     database : where it is kept, and how it speaks SQL
+    prepare : False takes it as it is, neither brought up to date nor checked
 
     Examples
     --------

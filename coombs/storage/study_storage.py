@@ -22,10 +22,11 @@ _COUNT = "COUNT(*) - 2 * COUNT(undoes)"
 class StudyStorage:
     """The part of a `Storage` that keeps studies, their items and respondents."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, prepare: bool = True) -> None:
         self.database = database
-        migrate(database)
-        check_layout(database)
+        if prepare:
+            migrate(database)
+            check_layout(database)
 
     def create_study(
         self,

@@ -19,6 +19,7 @@ from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.judgement import judgement_of
 from coombs.storage.records import Item, JudgementRecord, StudyRecord, UndoRecord, new_token
 from coombs.storage.timestamps import read_time, time_text
+from coombs.study.history import History
 from coombs.study.settings import Settings
 from coombs.study.stored_studies import DEFAULT_STORAGE, load_study, store_study, stored_catalogue
 from coombs.study.study import Study
@@ -153,7 +154,10 @@ def _entries(study: Study) -> Iterator[Entry]:
         questions: dict[int | None, int | None] = {None: None}
         answers: dict[int, int] = {}
         events = storage.events(respondent.id)
-        for question in storage.questions(respondent.id):
+        asked = storage.questions(respondent.id)
+        # This refuses rows that do not fit together.
+        History(is_whole=True).add(asked, events)
+        for question in asked:
             questions[question.id] = next(question_numbers)
             yield _entry("question", question, id=questions[question.id], respondent=number)
         for event in events:
