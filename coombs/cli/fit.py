@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -205,7 +204,8 @@ def read_answers(
         show.careful(f"{note}{change}")
     for note in table.notes:
         show.careful(note)
-    data = coombs.Comparisons.from_columns(goods.table, table.answers_with(half_life), table.where)
+    with show.warned():
+        data = coombs.Comparisons.from_columns(goods.table, table.answers_with(half_life), table.where)
     is_chosen = not CHOSEN.isdisjoint(map(str, table.answers.get("purpose", ())))
     return ReadAnswers(data, is_chosen, not data.shapes and checking.gives_probabilities(table.answers))
 
@@ -243,14 +243,11 @@ def _one_user(data: Comparisons, options: SimpleNamespace) -> Comparisons:
 
 def _fitted(est: PairEstimator, data: Comparisons) -> PairEstimator:
     """The fit; its warnings as sentences."""
-    with warnings.catch_warnings(record=True) as raised:
-        warnings.simplefilter("always", UserWarning)
+    with show.warned():
         try:
             est.fit(data)
         except coombs.ConvergenceError as error:
             raise coombs.InputError(str(error)) from error
-    for one in raised:
-        show.careful(one.message)
     return est
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs.data import naming, tables
+from coombs.data import naming, tables, user_columns
 from coombs.data.tables import Columns, FloatArray, InputError, ItemTable, Names, Where
 
 Positions: TypeAlias = NDArray[np.intp]
@@ -58,7 +58,7 @@ def answers(pairs: Positions, y: Signs | None, users: Any, weights: Any, where: 
     mass = np.ones(n) if weights is None else positive_weights(flat(weights, "weights", n), where)
     if users is None:
         return pairs, signs, mass, None
-    return pairs, signs, mass, tables.label_array(flat(users, "users", n, exact=True), "user", where)
+    return pairs, signs, mass, user_columns.user_labels(flat(users, "users", n, exact=True), where)
 
 
 def labels(y: Any, n: int) -> Signs | None:

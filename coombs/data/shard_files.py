@@ -15,6 +15,7 @@ from coombs.data.by_person import PersonAnswers, answers_by_person, people_of
 from coombs.data.comparisons import Comparisons
 from coombs.data.files import PARQUET_SUFFIXES, readable_parquet
 from coombs.data.tables import InputError
+from coombs.data.user_columns import refuse_blank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -105,11 +106,7 @@ def _people(column: NDArray[Any], name: str) -> tuple[NDArray[np.intp], NDArray[
     codes, different = tables.pandas().factorize(column)
     texts = [naming.text(one).strip() for one in different]
     blank = codes < 0 if "" not in texts else (codes < 0) | (codes == texts.index(""))
-    if blank.any():
-        row = int(blank.argmax())
-        raise InputError(
-            f"The user of row {row} of {name} is blank; say who gave the answer, or leave the row out."
-        )
+    refuse_blank(blank, lambda row: f"row {row} of {name}")
     with warnings.catch_warnings():
         # Names that are alike are looked for in all parts together.
         warnings.simplefilter("ignore", UserWarning)

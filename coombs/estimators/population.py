@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from coombs.data import naming
+from coombs.data import naming, tables
 from coombs.data.by_person import answers_by_person
 from coombs.data.comparisons import Comparisons, InputError
 from coombs.data.scaling import Scaler, check_alike, check_largest
@@ -231,7 +231,7 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
             return data
         if data.shapes:
             raise InputError("Answers that are not pairs have users of their own; leave out users=.")
-        labels = np.asarray(users)
+        labels = tables.as_array(users, "users", exact=True)
         if labels.shape != (len(data.pairs),):
             raise InputError(
                 f"users has shape {labels.shape} for {len(data.pairs)} answers; it must have one for each."
