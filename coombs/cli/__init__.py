@@ -82,9 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.UsageError as error:
         sentence, path = error.format_message(), error.ctx.command_path if error.ctx else "coombs"
         return _refuse(f"{sentence}{'' if sentence.endswith(('.', '?', '?)')) else '.'} See {path} --help.")
-    except (ImportError, ValueError) as error:
-        # Other errors of value are mistakes of ours.
-        if not isinstance(error, coombs.InputError | ImportError):
+    except (ImportError, ValueError, RuntimeError) as error:
+        # Others of these kinds are mistakes of ours.
+        if not isinstance(error, coombs.InputError | ImportError) and not _is_storage_error(error):
             raise
         return _refuse(str(error).splitlines()[0])
     except KeyboardInterrupt:
@@ -99,3 +99,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _refuse(sentence: str) -> int:
     print(f"coombs: {terminal_safe(sentence)}", file=sys.stderr)
     return 2
+
+
+def _is_storage_error(error: BaseException) -> bool:
+    """Whether a storage failed; that of a command which used none was not imported."""
+    failures = sys.modules.get("coombs.storage.failures")
+    return failures is not None and isinstance(error, failures.StorageError)

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 from io import BytesIO
 from numbers import Real
 from os import PathLike, fspath
@@ -22,14 +21,15 @@ from numpy.typing import NDArray
 from coombs.data import naming
 from coombs.data.cells import ReadColumn, Reading, read_columns, read_frame_column
 from coombs.data.dates import Dates, read_dates
-from coombs.data.formats import guard, read_text_table, refuse_cells, unreadable
+from coombs.data.file_limits import LARGEST_FILE, LONGEST_LINE
+from coombs.data.formats import guard, read_text_table, unreadable
+from coombs.data.parquet_files import parquet_frame
 from coombs.data.tables import (
     Columns,
     InputError,
     frame_columns,
     frame_library,
     is_default,
-    pandas,
     weights,
 )
 
@@ -160,9 +160,14 @@ def read_table(path: PathType, source: Literal["parquet"] | None = None) -> Name
     if source == "parquet" or name.lower().endswith(PARQUET_SUFFIXES):
         return parquet_table(name, name)
     try:
-        content = Path(name).read_bytes()
-    except OSError as error:
+        with open(name, "rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
         raise unreadable(name, error) from error
+    if len(content) > LARGEST_FILE:
+        raise InputError(
+            f"{name} has more than {LARGEST_FILE // 10**9} GB; bring it as Parquet, or in parts."
+        )
     return content_table(content, name)
 
 
@@ -176,8 +181,7 @@ def content_table(content: bytes, name: str, most_cells: int | None = None) -> N
     (['12,5', '8'], [12.5, 8.0], 'decimal commas (12,5 is 12.5)')
     """
     if content.startswith(_PARQUET):
-        refuse_cells(math.prod(parquet_shape(BytesIO(content), name)), name, most_cells)
-        return parquet_table(BytesIO(content), name)
+        return parquet_table(BytesIO(content), name, most_cells)
     table = read_text_table(content, name, most_cells)
     columns = {head: np.array(cells, dtype=object) for head, cells in table.columns.items()}
     return NamedColumns(
@@ -227,31 +231,13 @@ def _polars_categories(frame: Any) -> dict[str, Categorical]:
     }
 
 
-def parquet_table(source: str | BytesIO, name: str) -> NamedColumns:
+def parquet_table(source: str | BytesIO, name: str, most_cells: int | None = None) -> NamedColumns:
     """The table in a Parquet file that messages call by this name."""
-    with readable_parquet(name):
-        frame = pandas().read_parquet(source)
-    if len(frame) == 0:
+    found = parquet_frame(source, name, most_cells)
+    if len(found.frame) == 0:
         raise InputError(f"{name} has no rows; it needs at least one.")
-    return replace(frame_table(frame), source="parquet", file=name)
-
-
-def parquet_shape(source: BytesIO, name: str) -> tuple[int, int]:
-    """How many rows and columns a Parquet file has, without reading them."""
-    with readable_parquet(name):
-        about = import_module("pyarrow.parquet").read_metadata(source)
-    return about.num_rows, about.num_columns
-
-
-@contextmanager
-def readable_parquet(name: str) -> Iterator[None]:
-    """Say that a file cannot be read, whatever a damaged one makes pyarrow raise."""
-    try:
-        yield
-    except ImportError:
-        raise
-    except Exception as error:
-        raise unreadable(name, error) from error
+    notes = [f"{one} of {name} holds lists or objects; it was left out." for one in found.nested]
+    return replace(frame_table(found.frame), source="parquet", file=name, notes=tuple(notes))
 
 
 def numbered_lines(path: PathType) -> Iterator[tuple[int, str]]:
@@ -259,8 +245,13 @@ def numbered_lines(path: PathType) -> Iterator[tuple[int, str]]:
     name = path_text(path)
     try:
         with open(name, encoding="utf-8-sig") as file:
-            yield from enumerate(file, 1)
-    except (OSError, UnicodeDecodeError) as error:
+            for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), ""), 1):
+                if len(line) > LONGEST_LINE:
+                    raise InputError(f"Line {number} of {name} has more than {LONGEST_LINE} characters.")
+                yield number, line
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
         raise unreadable(name, error) from error
 
 
@@ -269,7 +260,7 @@ def write_csv(path: PathType, header: Sequence[str], rows: Iterable[Sequence[Any
     with replacing(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         # All text is quoted: readers that pass over spaces after commas keep those inside of quotes.
         writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-        writer.writerow(header)
+        writer.writerow([guard(name) for name in header])
         writer.writerows([guard(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
 
 

@@ -16,6 +16,15 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from coombs.data import naming
+from coombs.data.file_limits import (
+    BYTES_A_CELL,
+    LARGEST_WORKBOOK,
+    LONGEST_CELL,
+    MARKS_A_CELL,
+    MOST_SPARSE_CELLS,
+    refuse_cells,
+    refuse_columns,
+)
 from coombs.data.name_lists import is_name_list, listed_names
 from coombs.data.quantities import plain_number
 from coombs.data.strict_json import read_json
@@ -26,10 +35,6 @@ JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 """How names of JSON files end, of lines or of one list."""
 EXCEL_SUFFIXES = (".xlsx", ".xlsm")
 """How names of Excel's workbooks end."""
-LARGEST_WORKBOOK = 500 * 2**20
-"""Bytes of a workbook once it is unpacked."""
-BYTES_A_CELL = 100
-"""Of an unpacked workbook, where the number of its cells is limited."""
 _ROWS_AT_A_TIME = 100
 """Of a file that are turned into columns together."""
 _SEPARATORS = ",;\t"
@@ -44,8 +49,11 @@ _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _JSON = "there must be an object on each line, or a list of objects, with null for what is not known"
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _ZIP = b"PK\x03\x04"
-# Spreadsheets run a cell that begins so as a formula; apostrophes before it are kept apart by one more.
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+"""What files begin with that are packed, which only their owner should unpack: they may be of any size."""
+# Spreadsheets run a cell that begins so as a formula or, after a bar, as a command; some take the wide forms
+# of these marks, too. Apostrophes before it are kept apart by one more.
+_FORMULA = re.compile(r"'*[=+\-@|\uff1d\uff0b\uff0d\uff20\uff5c\t\r\n]")
 
 
 @dataclass(frozen=True)
@@ -81,6 +89,8 @@ def read_text_table(content: bytes, name: str, most_cells: int | None = None) ->
         raise InputError(f"{name} is no Excel workbook inside; save it again as .xlsx, or as CSV under .csv.")
     if content.startswith(_ZIP):
         return _workbook_table(content, name, most_cells)
+    if packed := next((kind for start, kind in _PACKED.items() if content.startswith(start)), None):
+        raise InputError(f"{name} is packed ({packed}); unpack it, and give the file that was in it.")
     text, notes = decoded(content, name)
     if PurePath(name).suffix.lower() in JSON_SUFFIXES:
         return _json_table(text, name, notes, most_cells)
@@ -89,12 +99,6 @@ def read_text_table(content: bytes, name: str, most_cells: int | None = None) ->
         refuse_cells(len(names), name, most_cells)
         return TextTable({"name": names}, lines, "csv", "line", notes=notes)
     return _csv_table(text, name, notes, most_cells)
-
-
-def refuse_cells(cells: int, name: str, most: int | None) -> None:
-    """Refuse a table of more cells than are allowed."""
-    if most is not None and cells > most:
-        raise InputError(f"{name} has more than {most} cells; leave out rows or columns.")
 
 
 def unreadable(name: str, error: BaseException) -> InputError:
@@ -171,11 +175,17 @@ def _csv_table(text: str, name: str, notes: tuple[str, ...], most_cells: int | N
         reader = _reader(body, separator)
         columns, places = _table(reader, name, lambda i: f"Line {lines()[i]}")
     except csv.Error as error:
+        if "field limit" in str(error):
+            most = csv.field_size_limit()
+            raise InputError(
+                f'{name} has a cell of more than {most} characters; is a quote (") left open?'
+            ) from error
         raise unreadable(name, error) from error
     if len(columns) == 1 and "|" in (only := next(iter(columns))):
         raise InputError(f"Line 1 of {name} has no commas ({only!r}); separate the fields by commas.")
     if "'" in text:
         columns = {head: [unguard(cell) for cell in cells] for head, cells in columns.items()}
+        columns = _named([unguard(head).strip() for head in columns], list(columns.values()), name)
     # Cells may have line breaks in them.
     numbers = lines() if reader.line_num > places[-1] + 1 else range(1 + offset, places[-1] + 2 + offset)
     return TextTable(columns, [numbers[i] for i in places], "csv", "line", separator, notes)
@@ -203,6 +213,7 @@ def _table(
     first, top = next(numbered, (0, []))
     if not top:
         raise InputError(f"{name} is empty; it needs a header line and at least one row.")
+    refuse_columns(len(top), name)
     header = [cell.strip() for cell in top]
     if all(plain_number(cell) is not None for cell in header):
         raise InputError(f"{where(first)} of {name} is all numbers; it must hold the names of the columns.")
@@ -317,14 +328,15 @@ def _sheet_rows(sheet: Any, name: str, most_cells: int | None) -> list[list[str]
     # What a sheet says of its own size may be wrong.
     sheet.reset_dimensions()
     rows: list[list[str]] = []
-    cells = 0
+    cells, most = 0, MOST_SPARSE_CELLS if most_cells is None else most_cells
     for row in sheet.iter_rows():
         rows.append([_excel_text(cell) for cell in row])
         cells += max(len(row), 1)
-        refuse_cells(cells, name, most_cells)
+        refuse_cells(cells, name, most)
     while rows and not any(rows[-1]):
         rows.pop()
     width = max(map(len, rows), default=0)
+    refuse_cells(width * len(rows), name, most)
     return [row + [""] * (width - len(row)) for row in rows]
 
 
@@ -366,13 +378,19 @@ def _empty_formulas(openpyxl: Any, content: bytes, title: str, rows: list[list[s
 
 def _json_table(text: str, name: str, notes: tuple[str, ...], most_cells: int | None) -> TextTable:
     """The table in lines of JSON, or in a list of objects."""
+    if most_cells is not None:
+        # Before it is parsed: a bracket takes a byte here, and sixty once it is an empty list.
+        marks = sum(map(text.count, ",[{"))
+        refuse_cells(marks // MARKS_A_CELL, name, most_cells)
     is_list = text.lstrip().startswith("[")
     noun = "entry" if is_list else "line"
     entries = list((_json_list if is_list else _json_lines)(text, name))
     header = list(dict.fromkeys(key for _, entry in entries for key in entry))
     if not header:
         raise InputError(f"{name} is empty; it needs a JSON object for each row.")
-    refuse_cells(len(header) * len(entries), name, most_cells)
+    refuse_columns(len(header), name)
+    most = max(MOST_SPARSE_CELLS, text.count(":")) if most_cells is None else most_cells
+    refuse_cells(len(header) * len(entries), name, most)
     for number, entry in entries:
         for key, value in entry.items():
             _check_value(key, value, f"In {noun} {number} of {name}")
@@ -399,6 +417,8 @@ def _check_value(key: str, value: Any, where: str) -> None:
         raise InputError(
             f"{where} {key!r} is a list or an object; it must be text, a number, true, false or null."
         )
+    if isinstance(value, str) and len(value) > LONGEST_CELL:
+        raise InputError(f"{where} {key!r} has {len(value)} characters; {LONGEST_CELL} are the most.")
     if _HALF_CHARACTER.search(key) or (isinstance(value, str) and _HALF_CHARACTER.search(value)):
         raise InputError(f"{where} {key!r} has half a character (\\ud800 to \\udfff); write the whole one.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from typing import TYPE_CHECKING, Any
 
 from coombs.data.files import replacing
@@ -25,4 +26,6 @@ def write_frame(frame: Any, path: str | os.PathLike[str]) -> None:
             for name in frame
             if frame[name].dtype == object or str(frame[name].dtype).startswith("str")
         }
-        frame.assign(**texts).rename(columns=lambda name: guard(str(name))).to_csv(part, index=False)
+        guarded = frame.assign(**texts).rename(columns=lambda name: guard(str(name)))
+        # All text is quoted: pandas would leave a carriage return bare, which ends a row.
+        guarded.to_csv(part, index=False, quoting=csv.QUOTE_NONNUMERIC)

@@ -13,7 +13,8 @@ from coombs.data import checking, naming, tables
 from coombs.data.by_person import SHOWN as SHOWN
 from coombs.data.by_person import PersonAnswers, answers_by_person, people_of
 from coombs.data.comparisons import Comparisons
-from coombs.data.files import PARQUET_SUFFIXES, readable_parquet
+from coombs.data.files import PARQUET_SUFFIXES
+from coombs.data.parquet_files import parquet_frame
 from coombs.data.tables import InputError
 from coombs.data.user_columns import refuse_blank
 
@@ -59,9 +60,7 @@ def parquet_files(folder: Any) -> list[str]:
 
 def read_part(file: str, table: ItemTable) -> PersonAnswers:
     """The answers in a Parquet file about these items."""
-    with readable_parquet(file):
-        frame = tables.pandas().read_parquet(file)
-    return part_answers(frame, table, file)
+    return part_answers(parquet_frame(file, file).frame, table, file)
 
 
 def part_answers(frame: Any, table: ItemTable, name: str) -> PersonAnswers:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data import naming
+from coombs.words import message
 
 if TYPE_CHECKING:
     from coombs.data.encoding import Encoding
@@ -46,6 +47,9 @@ class InputError(ValueError):
     ...     print(error)
     Feature 1 of row 1 is nan; it must be a finite number.
     """
+
+    def __init__(self, *sentence: Any) -> None:
+        super().__init__(*(message(one) if isinstance(one, str) else one for one in sentence))
 
 
 class UnknownItemError(InputError):

@@ -6,6 +6,7 @@ import sys
 from typing import TypeGuard
 
 from coombs.data.tables import InputError
+from coombs.storage.failures import StorageDamagedError, StorageError, StorageUnavailableError
 from coombs.storage.judgement import Judgement
 from coombs.storage.records import (
     CHOICES,
@@ -40,6 +41,9 @@ __all__ = [
     "QuestionRecord",
     "RespondentRecord",
     "Storage",
+    "StorageDamagedError",
+    "StorageError",
+    "StorageUnavailableError",
     "StudyExistsError",
     "StudyRecord",
     "StudySummary",
@@ -76,7 +80,11 @@ def open_storage(url: str | Storage) -> Storage:
     Raises
     ------
     InputError
-        If there is no such storage, or it cannot be reached, written to or understood.
+        If there is no such storage, or it cannot be written to or understood.
+    StorageUnavailableError
+        If it cannot be reached at the moment.
+    StorageDamagedError
+        If what it holds is damaged.
 
     Examples
     --------
@@ -120,7 +128,7 @@ def is_memory(url: str | Storage) -> bool:
 
 
 def is_storage_error(error: BaseException | None) -> TypeGuard[Exception]:
-    """Return whether a database's driver raised an error.
+    """Return whether a storage, or a database's driver below it, raised an error.
 
     Parameters
     ----------
@@ -136,6 +144,8 @@ def is_storage_error(error: BaseException | None) -> TypeGuard[Exception]:
     >>> is_storage_error(sqlite3.OperationalError()), is_storage_error(ValueError())
     (True, False)
     """
+    if isinstance(error, StorageError):
+        return True
     drivers = (sys.modules.get(name) for name in ("sqlite3", "psycopg"))
     return any(driver is not None and isinstance(error, driver.Error) for driver in drivers)
 

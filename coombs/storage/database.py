@@ -12,6 +12,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 from weakref import WeakSet
 
+from coombs.storage.failures import StorageError
 from coombs.storage.rows import Row
 from coombs.storage.timestamps import time_text
 
@@ -78,6 +79,10 @@ class Database(ABC):
         """A new connection, on which every statement is its own transaction."""
 
     @abstractmethod
+    def failure(self, error: Exception) -> StorageError:
+        """What an error of the driver means."""
+
+    @abstractmethod
     def _inserted(self, statement: str, values: Row) -> int:
         """Run an INSERT; the id of the new row."""
 
@@ -98,16 +103,31 @@ class Database(ABC):
         """This thread's connection."""
         connection: Connection | None = getattr(self._local, "connection", None)
         if connection is None or connection.inherited:
-            connection = self._local.connection = Connection(self._connect())
+            with self._failures():
+                connection = self._local.connection = Connection(self._connect())
         return connection
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Let nothing that the driver raises get out but as an error of ours."""
+        try:
+            yield
+        except self.errors as error:
+            raise self.failure(error) from error
 
     def execute(self, statement: str, values: Row = ()) -> Any:
         """Run a statement, its values apart from it; the driver's cursor."""
+        with self._failures():
+            return self._run(statement, values)
+
+    def _run(self, statement: str, values: Row) -> Any:
+        """The same; what the driver raises gets out."""
         return self.connection.driver_connection.execute(self.dialect(statement), tuple(map(_plain, values)))
 
     def rows(self, statement: str, *values: Any) -> list[Row]:
         """All rows that a statement gives."""
-        found: list[Row] = self.execute(statement, values).fetchall()
+        with self._failures():
+            found: list[Row] = self._run(statement, values).fetchall()
         return found
 
     def change(self, statement: str, *values: Any) -> int:
@@ -122,7 +142,8 @@ class Database(ABC):
         """Add many rows."""
         if rows:
             insert = f"INSERT INTO {table} ({columns}) VALUES ({_marks(rows[0])})"
-            self.connection.driver_connection.cursor().executemany(self.dialect(insert), rows)
+            with self._failures():
+                self.connection.driver_connection.cursor().executemany(self.dialect(insert), rows)
 
     def insert_new(self, table: str, columns: str, values: Row) -> bool:
         """Add a row, unless there is one that it may not be beside; whether it was added."""

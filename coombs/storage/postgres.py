@@ -11,6 +11,7 @@ from psycopg.pq import TransactionStatus
 
 from coombs.data.tables import InputError
 from coombs.storage.database import Database
+from coombs.storage.failures import StorageError, StorageUnavailableError, damaged
 from coombs.storage.rows import Row
 
 # A sign such as @ that is not percent-encoded makes parts of a password look like the host's name.
@@ -18,6 +19,20 @@ _URL = re.compile(r"postgres(ql)?://([^@/?#]*@)?[^@]*")
 
 _BATCH = 0x636F6F6D6273
 """The key of the lock that batches hold: the bytes of "coombs"."""
+_PATIENCE = 30
+"""Seconds to wait for other writers, and for a server that does not answer."""
+_LIMITS = {
+    "connect_timeout": "10",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "4",
+    "tcp_user_timeout": str(_PATIENCE * 1000),
+}
+"""Within which a connection notices that the server is gone, unless the URL has others."""
+_DAMAGES = ("22", "23", "42", "XX")
+"""Classes of SQL states in which our statements end only where tables or rows are not as we made them."""
+_NO_DAMAGE = "42501"
+"""Of those, the state where the user lacks a right."""
 
 
 class PostgresDatabase(Database):
@@ -45,26 +60,40 @@ class PostgresDatabase(Database):
 
     def _connect(self) -> Any:
         try:
-            return psycopg.connect(**self._options, autocommit=True)
+            connection = psycopg.connect(**self._options, autocommit=True)
+            connection.execute(f"SET lock_timeout = '{_PATIENCE}s'")
         except psycopg.Error as error:
-            reason = " ".join(str(error).split())
-            raise InputError(f"{self.place} cannot be reached ({reason}); {self.needs}.") from None
+            # Not `from error`, whose connection may hold the password.
+            raise self._away(error) from None
+        return connection
+
+    def failure(self, error: Exception) -> StorageError:
+        """Damage where the server found our tables other than we made them; else it is away or busy."""
+        state = getattr(error, "sqlstate", None) or ""
+        if state.startswith(_DAMAGES) and state != _NO_DAMAGE:
+            return damaged(self.place, _in_one_line(error))
+        return self._away(error)
+
+    def _away(self, error: Exception) -> StorageUnavailableError:
+        return StorageUnavailableError(
+            f"{self.place} cannot be reached ({_in_one_line(error)}); {self.needs}."
+        )
 
     def dialect(self, statement: str) -> str:
         """A statement with psycopg's marks for values."""
         return statement.replace("?", "%s")
 
-    def execute(self, statement: str, values: Row = ()) -> Any:
+    def _run(self, statement: str, values: Row) -> Any:
         """Run a statement, on a new connection if the server has dropped an idle one."""
         connection = self.connection
         try:
-            return super().execute(statement, values)
+            return super()._run(statement, values)
         except psycopg.OperationalError:
             # Outside of a transaction it was a read, or the beginning of one: safe to do again.
             if connection.writing or not connection.driver_connection.broken:
                 raise
         self.close()
-        return super().execute(statement, values)
+        return super()._run(statement, values)
 
     def _inserted(self, statement: str, values: Row) -> int:
         return int(self.rows(f"{statement} RETURNING id", *values)[0][0])
@@ -75,7 +104,9 @@ class PostgresDatabase(Database):
     def _commit(self) -> None:
         """Keep what was done; the server would roll back, and not say so, after an error inside."""
         if self.connection.driver_connection.info.transaction_status == TransactionStatus.INERROR:
-            raise psycopg.errors.InFailedSqlTransaction("An error inside of the batch undid all of it.")
+            raise StorageUnavailableError(
+                f"An error inside of the batch undid all of it: {self.place} gave up."
+            )
         super()._commit()
 
 
@@ -83,10 +114,14 @@ def _options(url: str) -> dict[str, Any]:
     """A URL's parts; what is wrong with it is said without showing it, as it may hold a password."""
     try:
         if _URL.fullmatch(url):
-            return {"connect_timeout": "10", **conninfo_to_dict(url)}
+            return {**_LIMITS, **conninfo_to_dict(url)}
     except psycopg.Error:
         pass
     raise InputError(
         "The PostgreSQL URL cannot be read; it must be postgresql://user:password@host:port/database, "
         "with signs such as @ and / in the password as %40 and %2F."
     )
+
+
+def _in_one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

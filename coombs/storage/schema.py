@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from coombs.data.tables import InputError
 from coombs.storage.database import Database
+from coombs.storage.failures import StorageDamagedError
 
 # Foreign keys hold the respondent too, so that an answer can only be to a question, and an undo only of
 # an answer, of its own respondent; their unique pairs are the indices that events and questions are read by.
@@ -136,13 +137,20 @@ VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
 
 def migrate(database: Database) -> None:
     """Bring a database to the newest version, once, however many processes open it."""
+    there = 0
     try:
-        if _version(database) != len(VERSIONS):
+        there = _version(database)
+        if there != len(VERSIONS):
             with database.batch():
                 _upgrade(database)
-    except database.errors as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise InputError(f"{database.place} cannot be used ({reason}); {database.needs}.") from error
+    except StorageDamagedError as error:
+        if there:
+            raise
+        reason = str(error.__cause__ or error).strip().partition("\n")[0]
+        raise InputError(
+            f"{database.place} cannot be used ({reason}); {database.needs}. If it was one, it is damaged: "
+            "put a copy made by `coombs backup` in its place."
+        ) from error
 
 
 def _upgrade(database: Database) -> None:

@@ -14,10 +14,25 @@ from typing import Any
 from coombs.data.tables import InputError
 from coombs.storage import validation
 from coombs.storage.database import Connection, Database
+from coombs.storage.failures import StorageError, StorageUnavailableError, damaged
 from coombs.storage.rows import Row
 
 _PATIENCE = 30.0
 """Seconds to wait for other writers."""
+_AWAY = {
+    sqlite3.SQLITE_BUSY: "another program has kept it locked for too long",
+    sqlite3.SQLITE_LOCKED: "another program has kept it locked for too long",
+    sqlite3.SQLITE_PROTOCOL: "another program has kept it locked for too long",
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_IOERR: "the disk gave an error",
+    sqlite3.SQLITE_READONLY: "it may not be written to",
+    sqlite3.SQLITE_PERM: "it may not be opened",
+    sqlite3.SQLITE_AUTH: "it may not be opened",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
+    sqlite3.SQLITE_NOMEM: "there is no memory left",
+    sqlite3.SQLITE_INTERRUPT: "it was interrupted",
+}
+"""What keeps a database from working for the moment, by SQLite's primary error code."""
 
 
 class _Turn:
@@ -28,7 +43,9 @@ class _Turn:
 
     def __enter__(self) -> None:
         if not self._lock.acquire(timeout=_PATIENCE):
-            raise sqlite3.OperationalError("database is locked")
+            raise StorageUnavailableError(
+                f"Another thread has been writing for {_PATIENCE:.0f} s; try again when it is done."
+            )
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()
@@ -57,7 +74,7 @@ class SqliteDatabase(Database):
         self._check_path()
 
     def _check_path(self) -> None:
-        """Refuse a path where no database can be."""
+        """Refuse a path where no database can be; make a file for its owner alone if there is none."""
         if not self._path.parent.is_dir():
             folder = str(self._path.parent)
             raise InputError(
@@ -65,6 +82,13 @@ class SqliteDatabase(Database):
             )
         if self._path.exists() and not (self._path.is_file() and os.access(self._path, os.W_OK)):
             raise InputError(f"{self.place} is not a file that can be written to; {self.needs}.")
+        try:
+            # SQLite gives the files beside it (-wal, -shm) the same rights.
+            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise InputError(f"{self.place} cannot be made ({error.strerror}); {self.needs}.") from error
 
     def _connect(self) -> Any:
         connection = _connected(self._path)
@@ -75,6 +99,19 @@ class SqliteDatabase(Database):
             connection.close()
             raise
         return connection
+
+    def failure(self, error: Exception) -> StorageError:
+        """Away for the moment, or else damaged: our statements fail in no other way."""
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        reason = _AWAY.get(code)
+        if reason is None and isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
+            reason = "another thread has closed it"
+        if reason is None:
+            return damaged(self.place, str(error))
+        return StorageUnavailableError(
+            f"{self.place} cannot be used at the moment, as {reason} ({error}); "
+            "try again once that is mended."
+        )
 
     def _new_turn(self) -> AbstractContextManager[Any]:
         return _Turn()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 import sys
 from http import HTTPStatus
@@ -14,7 +15,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from coombs.data.tables import InputError
-from coombs.storage import AnsweredError, StudyExistsError, UnknownStudyError, is_storage_error
+from coombs.storage import (
+    AnsweredError,
+    StorageDamagedError,
+    StorageError,
+    StudyExistsError,
+    UnknownStudyError,
+    is_storage_error,
+)
 from coombs.web.access import NotOwnerError, Policy
 from coombs.web.pages.rendering import render
 
@@ -23,9 +31,13 @@ SENTENCES = {
     404: "There is no such page; check the address.",
     405: "This address cannot be used in that way.",
     413: "That is too large.",
-    500: "Something went wrong here. Every answer that was confirmed is stored; try again.",
-    503: "The storage does not answer at the moment. Every answer that was confirmed is stored; try again.",
+    500: "Something went wrong here; try again, and tell whoever runs this study if it happens again.",
+    503: "The storage does not answer at the moment, so this is not stored yet; try again in a moment.",
 }
+DAMAGED = "The stored data of this study is damaged, so nothing can be stored; tell whoever runs the study."
+"""Whether what was confirmed before is still there cannot be said then."""
+RETRY_AFTER = 3
+"""Seconds after which a client may try again when the storage is away."""
 STATUSES = {UnknownStudyError: 404, AnsweredError: 409, StudyExistsError: 409, InputError: 422}
 """Of errors whose own sentence is shown; the last is the general one."""
 TITLES = {404: "Not found", 413: "Too large", 422: "That does not work", 503: "No storage"}
@@ -35,7 +47,14 @@ PAUSE = 0.3
 
 def install(app: FastAPI) -> None:
     """Let the app answer errors in this way."""
-    for kind in (HTTPException, RequestValidationError, InputError, sqlite3.Error, NotOwnerError):
+    for kind in (
+        HTTPException,
+        RequestValidationError,
+        InputError,
+        StorageError,
+        sqlite3.Error,
+        NotOwnerError,
+    ):
         app.add_exception_handler(kind, respond)
     if "psycopg" in sys.modules:
         app.add_exception_handler(sys.modules["psycopg"].Error, respond)
@@ -45,6 +64,9 @@ async def respond(request: Request, error: Exception) -> Response:
     """The response to an error."""
     if isinstance(error, NotOwnerError):
         return await _to_stranger(request)
+    if is_storage_error(error):
+        # Whoever runs the server reads what failed and where; a respondent does not.
+        logging.getLogger("coombs.web").error("%s", error)
     status, sentence = described(error)
     return problem(request, status, sentence)
 
@@ -52,9 +74,13 @@ async def respond(request: Request, error: Exception) -> Response:
 def problem(request: Request, status: int, sentence: str) -> Response:
     """An error as a page, or as JSON for a program."""
     if request.url.path.startswith("/api/"):
-        return JSONResponse({"detail": sentence}, status)
-    title = TITLES.get(status, HTTPStatus(status).phrase)
-    return render(request, "error.html", status, number=status, title=title, sentence=sentence)
+        response: Response = JSONResponse({"detail": sentence}, status)
+    else:
+        title = TITLES.get(status, HTTPStatus(status).phrase)
+        response = render(request, "error.html", status, number=status, title=title, sentence=sentence)
+    if status == 503:
+        response.headers["Retry-After"] = str(RETRY_AFTER)
+    return response
 
 
 def described(error: Exception) -> tuple[int, str]:
@@ -67,6 +93,8 @@ def described(error: Exception) -> tuple[int, str]:
     for kind, status in STATUSES.items():
         if isinstance(error, kind):
             return status, str(error)
+    if isinstance(error, StorageDamagedError):
+        return 500, DAMAGED
     status = 503 if is_storage_error(error) else 500
     return status, SENTENCES[status]
 

@@ -125,6 +125,27 @@ def test_swapping_a_pair_and_its_answer_changes_nothing():
     np.testing.assert_allclose(one.predict_proba(pairs), other.predict_proba(pairs), atol=1e-12)
 
 
+@pytest.mark.parametrize("metric", ["none", "full", "smooth", "auto"])
+def test_the_order_of_the_features_does_not_matter(metric: str):
+    items, pairs, y, users, _ = people(15, 6)
+    one = Population(items, metric=metric).fit(pairs, y, users=users)
+    other = Population(items[:, [2, 0, 1]], metric=metric).fit(pairs, y, users=users)
+    each = (found.predict_proba(pairs, users=users) for found in (one, other))
+    np.testing.assert_allclose(*each, atol=1e-5)
+
+
+@pytest.mark.parametrize("metric", ["none", "full", "smooth"])
+def test_an_answer_that_counts_twice_is_two_answers(metric: str):
+    items, pairs, y, users, _ = people(15, 6)
+    twice = np.arange(len(y)) % 3 == 0
+    one = Population(items, metric=metric).fit(pairs, y, users=users, sample_weight=1.0 + twice)
+    more = (np.concatenate([part, part[twice]]) for part in (pairs, y, users))
+    pairs_more, y_more, users_more = more
+    other = Population(items, metric=metric).fit(pairs_more, y_more, users=users_more)
+    each = (found.predict_proba(pairs, users=users) for found in (one, other))
+    np.testing.assert_allclose(*each, atol=1e-3)
+
+
 def test_units_of_the_features_do_not_matter():
     items, pairs, y, users, _ = people(12, 6)
     one = Population(items, metric="full").fit(pairs, y, users=users)

@@ -95,7 +95,7 @@ def test_coin_tossers_are_put_into_no_group_and_nothing_is_claimed(client: TestC
     assert "No pattern found yet" in page and "no better than by tossing a coin" in page
     assert "what each wants" not in page and "Best for" not in page and "consistency" not in page
     table = client.get(f"{PAGE}/people.csv").text
-    assert table.splitlines()[0] == "user,answers" and len(table.splitlines()) == 17
+    assert table.splitlines()[0] == '"user","answers"' and len(table.splitlines()) == 17
 
 
 def test_the_table_has_a_row_a_person_and_no_formula(client: TestClient) -> None:

@@ -1049,7 +1049,7 @@ def test_formulas_are_guarded_in_every_csv(client: TestClient, monkeypatch: pyte
         (b"name,a\n" + b"x,1\n" * 20_001, "20001 rows"),
         (b"," * 1_200_000, "more than 1000000 cells"),
         (b";" * 1_200_000, "more than 1000000 cells"),
-        (b'name,a\n"' + b"x" * 200_000 + b'",1\n', "cannot be read"),
+        (b'name,a\n"' + b"x" * 200_000 + b'",1\n', "is a quote (&#34;) left open?"),
     ],
 )
 def test_broken_uploads_get_a_sentence(client: TestClient, content: bytes, words: str) -> None:

@@ -95,12 +95,13 @@ class PeopleAnswers(NamedTuple):
 
     def order(self) -> Index:
         """The people in an order that depends neither on that of the answers nor on that of the items."""
-        # The same for items that are alike, whatever they are called.
-        place = np.sqrt(np.arange(2.0, 2.0 + self.items.shape[1]))
-        items = np.sin(self.items @ place) if len(place) else np.arange(len(self.items)) / 2.0
+        # The same for items that are alike, whatever they are called, and in any order of features.
+        items = (np.sin(1.7 * self.items) + np.cos(2.9 * self.items)).sum(axis=1)
+        items = np.sin(9.1 * items) if self.items.shape[1] else np.arange(len(self.items)) / 2.0
         key = self.weights * (items[self.winners] - items[self.losers] / 3)
         keys = np.bincount(self.people, key, self.n_people)
-        return np.lexsort((keys.round(9), np.bincount(self.people, minlength=self.n_people)))
+        counts = np.bincount(self.people, self.weights, self.n_people)
+        return np.lexsort((keys.round(9), counts.round(9)))
 
     @property
     def first_effect(self) -> float:
@@ -112,7 +113,7 @@ class PeopleAnswers(NamedTuple):
             return 0.0
         n = len(self.items)
         ends = np.concatenate([self.people * n + self.winners, self.people * n + self.losers])
-        return EFFECT_SIZE if len(ends) >= SEEN * len(np.unique(ends)) else 0.0
+        return EFFECT_SIZE if 2 * self.weights.sum() >= SEEN * len(np.unique(ends)) else 0.0
 
     def blocks(self) -> tuple[AnswerBlock, ...]:
         """By how many everybody gave."""
@@ -341,6 +342,6 @@ def _folds(
 
 def _of_kind(answers: PeopleAnswers, kind: str) -> tuple[Coordinates, Matrix]:
     """The kind's coordinates, and those of the items."""
-    coordinates = coordinates_of(kind, answers.items, answers.levels, len(answers.winners))
+    coordinates = coordinates_of(kind, answers.items, answers.levels, float(answers.weights.sum()))
     known = np.arange(len(answers.items)) if coordinates.n_effects else None
     return coordinates, coordinates(answers.items, known)

@@ -106,7 +106,7 @@ class Coordinates:
         return metric, plain[..., :d] / 2
 
 
-def coordinates_of(kind: str, items: Matrix, levels: Levels, n_answers: int) -> Coordinates:
+def coordinates_of(kind: str, items: Matrix, levels: Levels, n_answers: float) -> Coordinates:
     """Of a kind, for these scaled items and so many answers about them."""
     d = items.shape[1]
     plain = plain_columns(levels, d)

@@ -55,6 +55,8 @@ LOGISTIC_VARIANCE = 2.9
 """Of the normal distribution function that is nearest to the logistic one, in squared logits."""
 LEAST_VARIANCE = 1e-8
 """Of a weight, in squared logits."""
+LARGEST_LOG = 20.0
+"""Of a variance, in squared logits, where passes are accelerated."""
 
 
 NO_COVARIATES: Matrix = np.zeros((0, 0))
@@ -254,29 +256,31 @@ class PopulationPrior:
         return result
 
     def vector(self) -> Vector:
-        """In coordinates without limits; the lapse rate and the coin's share are left out."""
-        deviations = np.sqrt((self.root**2).sum(axis=1))
-        rows = (self.root / deviations[:, None])[np.tril_indices(len(self.root))]
+        """In coordinates without limits; the lapse rate and the coin's share are left out.
+
+        The covariance is its logarithm, so that the order of the weights does not matter.
+        """
+        values, vectors = np.linalg.eigh(self.covariance)
+        logarithm = (vectors * np.log(np.maximum(values, LEAST_VARIANCE))) @ vectors.T / 2
         means = (self.means / self.mean_scale(self.covariance)).ravel()
         effect = np.log(np.array([self.effect] if self.effect else []))
-        logs = np.log(self.shares), np.log(deviations), np.log(self.shared) / 2
         slopes = np.zeros(0) if self.slopes is None else self.slopes.gamma.ravel()
-        return np.concatenate([logs[0], means, logs[1], rows, logs[2], effect, slopes])
+        parts = np.log(self.shares), means, logarithm.ravel(), np.log(self.shared) / 2, effect, slopes
+        return np.concatenate(parts)
 
     def at(self, x: Vector) -> PopulationPrior:
         """The way back."""
-        (groups, d), size = self.means.shape, len(self.root) * (len(self.root) + 1) // 2
-        ends = np.cumsum([groups, groups * d, d, size, len(self.shared)])
-        logs, means, deviations, lower, shared, rest = np.split(x, ends)
+        groups, d = self.means.shape
+        ends = np.cumsum([groups, groups * d, d * d, len(self.shared)])
+        logs, means, logarithm, shared, rest = np.split(x, ends)
         effect, gamma = np.split(rest, [1 if self.effect else 0])
-        root = np.zeros((d, d))
-        root[np.tril_indices(d)] = lower
-        root[np.diag_indices(d)] = np.maximum(root.diagonal(), 1e-3)
-        root *= (np.exp(deviations) / np.sqrt((root**2).sum(axis=1)))[:, None]
+        values, vectors = np.linalg.eigh(logarithm.reshape(d, d))
+        covariance = (vectors * np.exp(np.minimum(2 * values, LARGEST_LOG))) @ vectors.T
+        root = np.asarray(np.linalg.cholesky(covariance + LEAST_VARIANCE * np.eye(d)), dtype=float)
         shares = np.exp(logs - logs.max())
         return replace(
             self,
-            means=means.reshape(groups, d) * self.mean_scale(root @ root.T),
+            means=means.reshape(groups, d) * self.mean_scale(covariance),
             root=root,
             shares=shares / shares.sum(),
             shared=np.exp(2 * shared),

@@ -346,7 +346,6 @@ class Tastes:
         whose, items, values = (np.concatenate(list(part)) for part in parts)
         return Everybody(weights, members, whose, items, values)
 
-
     def _all_or_own(self, block: AnswerBlock, members: Matrix, coordinates: Matrix, means: Matrix) -> Matrix:
         """(K, G + 1) probabilities of groups and coin where people may have tastes of their own.
 

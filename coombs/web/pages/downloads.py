@@ -10,7 +10,6 @@ from typing import Any
 
 from coombs.data import files
 from coombs.data.catalogue import shown_cells
-from coombs.data.formats import guard
 from coombs.study import Respondent
 from coombs.study.answer_files import export_answers
 from coombs.study.study import ME
@@ -35,7 +34,7 @@ def ranking_csv(fitted: FittedResult) -> bytes:
         (name, rank, low, high, round(top, 4), distances[i], *(cells[i] for cells in columns.values()))
         for rank, i, name, low, high, top in fitted.ranking
     ]
-    return written("csv", lambda path: files.write_csv(path, [guard(name) for name in header], rows))
+    return written("csv", lambda path: files.write_csv(path, header, rows))
 
 
 def answers_csv(respondent: Respondent) -> bytes:
