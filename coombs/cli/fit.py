@@ -230,6 +230,7 @@ def _read_described(path: str, features: Sequence[str] | None) -> Comparisons:
 def _one_user(data: Comparisons, options: SimpleNamespace) -> Comparisons:
     """The answers of the user that is asked for, or everybody's."""
     from coombs.data import naming
+    from coombs.data.user_columns import nobody_called
 
     if options.user is None:
         return data
@@ -237,7 +238,7 @@ def _one_user(data: Comparisons, options: SimpleNamespace) -> Comparisons:
         raise coombs.InputError(f"{options.answers or options.items} has no column user; leave --user away.")
     chosen = [naming.text(user) == options.user for user in users]
     if not any(chosen):
-        raise coombs.InputError(f"There is no user {options.user!r}; the users are {_some(_users(data))}.")
+        raise coombs.InputError(nobody_called(options.user, _users(data)))
     return data[chosen]
 
 

@@ -80,8 +80,7 @@ def people_of(users: Names) -> tuple[NDArray[np.intp], Names]:
     if blank := [place for text, place in known.items() if not text.strip()]:
         refuse_blank(np.isin(found, blank), tables.row)
     _, first = np.unique(found, return_index=True)
-    warn_of_twins(list(known))
-    _warn_of_types(users, found, list(known))
+    warn_of_names(users, found, list(known))
     return found, users[first]
 
 
@@ -97,7 +96,13 @@ def _people_by_number(users: Names) -> tuple[NDArray[np.intp], Names]:
     return place[codes], users[rows]
 
 
-def warn_of_twins(texts: list[str]) -> None:
+def warn_of_names(users: Names, people: NDArray[np.intp], texts: list[str]) -> None:
+    """Say where one person may have two names, or two people one."""
+    _warn_of_twins(texts)
+    _warn_of_types(users, people, texts)
+
+
+def _warn_of_twins(texts: list[str]) -> None:
     """Say which names differ only by case or spaces: one person may have two."""
     seen: dict[str, str] = {}
     twins = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -30,6 +31,25 @@ _NEEDED = (
     "(a > b = c), or user, item, rank; of ratings user, item, rating"
 )
 """Columns that say what an answer was."""
+
+
+def whole(value: Any, name: str, low: int, high: int | None = None) -> int:
+    """An argument that must be a whole number in a range."""
+    fits = isinstance(value, Integral) and not isinstance(value, bool) and value >= low
+    if not fits or (high is not None and value > high):
+        most = f"from {low}" if high is None else f"from {low} to {high}"
+        raise InputError(f"{name} is {value!r}; it must be a whole number {most}.")
+    return int(value)
+
+
+def within(values: Any, name: str, n: int) -> Positions:
+    """An argument that must be positions of n things."""
+    array = np.asarray(values)
+    if array.ndim == 1 and not array.size:
+        return np.zeros(0, dtype=np.intp)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n:
+        raise InputError(f"{name} is {values!r}; it must be a list of positions from 0 to {n - 1}.")
+    return array.astype(np.intp)
 
 
 def two_items(table: ItemTable) -> ItemTable:

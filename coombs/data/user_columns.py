@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import warnings
 from collections.abc import Iterable
@@ -21,6 +22,8 @@ USER = "user"
 """The column that says who is meant."""
 SHOWN = 3
 """Rows or names that a sentence shows."""
+MOST_SEARCHED = 20_000
+"""People among whom names that are spelt alike are looked for; among more, only case and spaces differ."""
 _WHO = (
     "user|person|respondent|participant|subject|voter|judge|rater|annotator|panelist|panellist|evaluator"
     "|reviewer|worker|customer|client|resp"
@@ -113,3 +116,26 @@ def refuse_blank(is_missing: Any, where: Where) -> None:
     shown = ", ".join(where(int(row)) for row in rows[:SHOWN]) + (", ..." if len(rows) > SHOWN else "")
     what = what.replace("answer", "answers").replace("row", "rows")
     raise InputError(f"The user of {len(rows)} of {len(is_missing)} answers is blank ({shown}); {what}.")
+
+
+def nobody_called(user: Any, people: Iterable[Any]) -> str:
+    """The sentence for a name that none of these people has, with the nearest name there is.
+
+    Examples
+    --------
+    >>> nobody_called("An", ["ann", "bob"])
+    "Nobody is called 'An'; did you mean 'ann'?"
+    >>> nobody_called("zoe", ["ann", "bob"])
+    "Nobody is called 'zoe'; there are 2 people: 'ann', 'bob'."
+    """
+    text, known = naming.text(user), [naming.text(name) for name in people]
+    folded = {" ".join(name.split()).casefold(): name for name in reversed(known)}
+    key = " ".join(text.split()).casefold()
+    close = [key] if key in folded else []
+    if not close and len(known) <= MOST_SEARCHED:
+        close = difflib.get_close_matches(key, list(folded), n=1, cutoff=0.7)
+    if close:
+        return f"Nobody is called {text!r}; did you mean {folded[close[0]]!r}?"
+    shown = ", ".join(map(repr, known[:SHOWN])) + (", ..." if len(known) > SHOWN else "")
+    there = "there is one person" if len(known) == 1 else f"there are {len(known)} people"
+    return f"Nobody is called {text!r}; {there}: {shown}."

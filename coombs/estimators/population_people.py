@@ -10,7 +10,7 @@ from scipy.special import expit
 from scipy.stats import rankdata
 from sklearn.utils.validation import check_is_fitted
 
-from coombs.data import tables
+from coombs.data import checking, tables
 from coombs.data.comparisons import InputError
 from coombs.data.new_items import table_for
 from coombs.inference.people.feature_slopes import slope_rows
@@ -213,7 +213,9 @@ class PopulationPeople:
         >>> population.utilities().shape
         (2, 3)
         """
-        chosen = np.arange(len(self.people_)) if people is None else np.asarray(people)
+        check_is_fitted(self)
+        n = len(self.people_)
+        chosen = np.arange(n) if people is None else checking.within(people, "people", n)
         total = np.zeros((len(chosen), len(self._data.items)))
         for known, phi, share in zip(self._everybody[0], self._phis, self._average.weights, strict=True):
             total += share * known.utilities(chosen, phi)
@@ -240,6 +242,9 @@ class PopulationPeople:
         >>> population.to_frame()[["user", "answers", "best"]].values.tolist()
         [[1, 1, 2], [2, 1, 2]]
         """
+        check_is_fitted(self)
+        if not isinstance(ranks, bool | np.bool_):
+            raise InputError(f"ranks is {ranks!r}; it must be True or False.")
         size = max(1, MOST_UTILITIES // max(len(self._data.items), 1))
         parts = [
             self._rows(np.arange(begin, min(begin + size, len(self.people_))), ranks)
@@ -304,13 +309,13 @@ class PopulationPeople:
         >>> population.consensus()["item"].tolist()
         [2, 1, 0]
         """
-        if method not in METHODS:
+        check_is_fitted(self)
+        if not isinstance(method, str) or method not in METHODS:
             raise InputError(f"method is {method!r}; it must be one of {', '.join(METHODS)}.")
         people = np.arange(len(self.people_))
         if group is not None:
             n_groups = self._everybody[2].shape[1]
-            if not 1 <= group <= n_groups:
-                raise InputError(f"group is {group!r}; it must be from 1 to {n_groups}.")
+            group = checking.whole(group, "group", 1, n_groups)
             people = np.flatnonzero(self._everybody[2].argmax(axis=1) == group - 1)
             if not len(people):
                 raise InputError(f"Nobody is in group {group}.")
