@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from coombs.data import checking, tables
 from coombs.data.comparisons import InputError
 from coombs.data.new_items import table_for
+from coombs.inference.people.drawn_people import drawn_utilities
 from coombs.inference.people.feature_slopes import slope_rows
 from coombs.inference.people.people_prior import PeoplePrior
 from coombs.inference.people.tastes import Seen
@@ -30,9 +31,17 @@ if TYPE_CHECKING:
 PAIRS = 400
 """Pairs of items over which consistency is averaged, at most."""
 RANKED = 10_000
-"""People whose rankings enter a consensus, at most."""
+"""People whose rankings enter a consensus, at most,"""
+DRAWN = 2_000
+"""with so many draws of their tastes in all, at least,"""
+MOST_DRAWS = 64
+"""and at most so many of each person."""
 MOST_UTILITIES = 20_000_000
 """Utilities, of people times items, that are held at once."""
+REGRET = 0.9
+"""Share of people who would have less regret than what is told of an item."""
+BAND = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Shares of people below the ends of a band: 90 %, 50 % and the median."""
 METHODS = ("mean", "borda", "regret")
 """Ways to rank items for a group of people."""
 
@@ -221,6 +230,21 @@ class PopulationPeople:
             total += share * known.utilities(chosen, phi)
         return total
 
+    def _drawn_people(self, people: NDArray[np.intp]) -> FloatArray:
+        """(k, n_items) utilities of drawn tastes, as many of each person, of some of many people."""
+        if len(people) > RANKED:
+            people = people[np.linspace(0, len(people) - 1, RANKED).astype(int)]
+        most = MOST_UTILITIES // max(len(people) * len(self._data.items), 1)
+        count = 2 * max(1, min(-(-DRAWN // len(people)), MOST_DRAWS, most) // 2)
+        average, found = self._average, []
+        # In twos, which are on opposite sides of the mean.
+        shares = np.cumsum(average.weights)
+        counts = 2 * np.diff(np.round(shares * count / 2).astype(int), prepend=0)
+        for part, phi, number in zip(average.parts, self._phis, counts.tolist(), strict=True):
+            if number:
+                found.append(drawn_utilities(part, phi, people, number).reshape(-1, len(phi)))
+        return np.concatenate(found)
+
     def to_frame(self, *, ranks: bool = False) -> Any:
         """Return a row for each person: answers, group, consistency, weights, ideal point, best item.
 
@@ -290,6 +314,9 @@ class PopulationPeople:
     def consensus(self, method: str = "mean", group: int | None = None) -> Any:
         """Return the items from best to worst for all, and how much people disagree about each.
 
+        Places and regret are of draws of everybody's taste: rankings by what is known of each agree more than
+        people do.
+
         Parameters
         ----------
         method : "mean" (mean utility: who cares more counts more), "borda" (mean place in everybody's
@@ -312,6 +339,23 @@ class PopulationPeople:
         check_is_fitted(self)
         if not isinstance(method, str) or method not in METHODS:
             raise InputError(f"method is {method!r}; it must be one of {', '.join(METHODS)}.")
+        found, labels = self._placed(group), self.item_table_.names
+        n = len(found.mean)
+        frame = tables.pandas().DataFrame(
+            {
+                "item": np.arange(n) if labels is None else labels,
+                "mean": found.mean,
+                "borda": found.borda,
+                "regret": found.regret,
+                "disagreement": found.deviation / n,
+            }
+        )
+        return frame.sort_values(method, ascending=method != "mean", kind="stable", ignore_index=True)
+
+    def _placed(self, group: int | None) -> PlacedItems:
+        """Where everybody, or a group from 1, places each item."""
+        if group in self._places:
+            return self._places[group]
         people = np.arange(len(self.people_))
         if group is not None:
             n_groups = self._everybody[2].shape[1]
@@ -319,23 +363,35 @@ class PopulationPeople:
             people = np.flatnonzero(self._everybody[2].argmax(axis=1) == group - 1)
             if not len(people):
                 raise InputError(f"Nobody is in group {group}.")
-        if len(people) > RANKED:
-            people = people[np.linspace(0, len(people) - 1, RANKED).astype(int)]
-        utilities = self.utilities(people)
-        n = utilities.shape[1]
-        places = rankdata(-utilities.round(9), axis=1)
-        regret = np.quantile(utilities.max(axis=1, keepdims=True) - utilities, 0.9, axis=0)
-        labels = self.item_table_.names
-        frame = tables.pandas().DataFrame(
-            {
-                "item": np.arange(n) if labels is None else labels,
-                "mean": utilities.mean(axis=0),
-                "borda": places.mean(axis=0),
-                "regret": regret,
-                "disagreement": places.std(axis=0) / n,
-            }
-        )
-        return frame.sort_values(method, ascending=method != "mean", kind="stable", ignore_index=True)
+        self._places[group] = _places(self._drawn_people(people), self.utilities(people), len(people))
+        return self._places[group]
+
+    @cached_property
+    def _places(self) -> dict[int | None, PlacedItems]:
+        """What was asked for of everybody and of groups."""
+        return {}
+
+
+class PlacedItems(NamedTuple):
+    """Where people place each item, (n,) each: mean utility and place, regret, deviation of the places.
+
+    `quantiles` (n, 5) are places of 5, 25, 50, 75 and 95 % of the `people`.
+    """
+
+    people: int
+    mean: FloatArray
+    borda: FloatArray
+    regret: FloatArray
+    deviation: FloatArray
+    quantiles: FloatArray
+
+
+def _places(drawn: FloatArray, means: FloatArray, people: int) -> PlacedItems:
+    """From (k, n) utilities of drawn tastes and (people, n) mean ones."""
+    places = rankdata(-drawn.round(9), axis=1)
+    regret = np.quantile(drawn.max(axis=1, keepdims=True) - drawn, REGRET, axis=0)
+    quantiles = np.quantile(places, BAND, axis=0).T
+    return PlacedItems(people, means.mean(axis=0), places.mean(axis=0), regret, places.std(axis=0), quantiles)
 
 
 def _ideals(coordinates: Coordinates, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import rankdata
 
 from coombs.data import naming
 from coombs.data.encoding import FeatureColumn
 from coombs.data.tables import FloatArray, InputError
+from coombs.estimators.population_people import BAND
 from coombs.insights.people_explanation import mean_tastes, names_of, slopes_of
 from coombs.insights.people_groups import agreement_of
 from coombs.insights.selection import FeatureKey, feature_position
@@ -24,16 +24,12 @@ MOST_DOTS = 2_000
 """People on a map."""
 MOST_ROWS = 120
 """People whose agreement is shown."""
-MOST_RANKED = 2_000
-"""People whose places of items are shown."""
 WITH_IDEALS = 0.5
 """Weight of kinds with an ideal point from which on a map is of ideals,"""
 HAVE_IDEALS = 0.9
 """where so many people have one."""
 BEYOND = 0.5
 """How far a map of ideals goes beyond the items, in their range."""
-BAND = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Shares of people below the ends of a band: 90 %, 50 % and the median."""
 PLAIN = FeatureColumn("")
 """A column of numbers."""
 
@@ -354,15 +350,9 @@ def consensus_ranking_data(
     ('2',)
     """
     names = [str(name) for name in population.consensus(method, group)["item"]]
-    people = np.arange(len(population.people_))
-    if group is not None:
-        people = np.flatnonzero(population._everybody[2].argmax(axis=1) == group - 1)
-    utilities = population.utilities(people[_some(len(people), MOST_RANKED)])
-    places = rankdata(-utilities.round(9), axis=1)
-    labels = population.item_table_.names
-    at = {str(name): i for i, name in enumerate(range(places.shape[1]) if labels is None else labels)}
+    found, labels = population._placed(group), population.item_table_.names
+    at = {str(name): i for i, name in enumerate(range(len(names)) if labels is None else labels)}
     best = [at[name] for name in names[:top]]
-    quantiles = np.quantile(places[:, best], BAND, axis=0).T
     return ConsensusPlaces(
-        tuple(names[:top]), places[:, best].mean(axis=0), quantiles, len(names), len(people)
+        tuple(names[:top]), found.borda[best], found.quantiles[best], len(names), found.people
     )

@@ -60,7 +60,7 @@ def people_sections(told: PeopleExplanation) -> list[Section]:
                 "Best for all",
                 [
                     _items(told.best),
-                    "Places are of everybody's ranking as it is estimated; true ones differ more.",
+                    "Places are in everybody's ranking (Borda's method); people differ by the deviation.",
                 ],
             )
         )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.inference.people.answer_blocks import AnswerBlock
     from coombs.inference.people.population_prior import PopulationPrior
+    from coombs.inference.people.posteriors import Posteriors
 
 OWN_SHARE = 0.03
 """Share of people who have a taste of their own, beside those of the population and those who toss a coin."""
@@ -60,14 +61,13 @@ def with_own(members: Matrix, totals: Vector, coin: float, log_evidence: Vector)
     return found
 
 
-def read_as_own(block: AnswerBlock, prior: PopulationPrior, coordinates: Matrix) -> tuple[Matrix, Vector]:
-    """(K, D + M) mean weights of people with a taste of their own, and log evidence (K,) of their answers.
+def read_as_own(block: AnswerBlock, prior: PopulationPrior, coordinates: Matrix) -> tuple[Posteriors, Vector]:
+    """Posteriors of z of people with a taste of their own, and log evidence (K,) of their answers.
 
-    `prior` is that of `own_prior`; effects of each person's items follow the weights.
+    `prior` is that of `own_prior`, whose root gives weights, without a mean, from z.
     """
-    view, d = View.of(prior, coordinates), len(prior.root)
+    view = View.of(prior, coordinates)
     design, offset = block.design(view.white, view.effect), np.zeros(block.weights.shape)
     sites = settle(design, offset, Sites.empty(block), block.weights, prior.lapse, PASSES)
     found = posteriors(design, offset, sites)
-    evidence = update(found, sites, block.weights, prior.lapse).log_evidence
-    return np.hstack([found.mean[:, :d] @ prior.root.T, view.effect * found.mean[:, d:]]), evidence
+    return found, update(found, sites, block.weights, prior.lapse).log_evidence

@@ -87,6 +87,14 @@ class Posteriors:
         rest: Matrix = np.eye(self.rows.shape[2]) - self.rows[k].T @ self.rows[k]
         return rest
 
+    def all_covariances(self) -> Matrix:
+        """(K, D, D), which may be changed."""
+        if self.covariances is not None:
+            return self.covariances.copy()
+        assert self.rows is not None
+        rest: Matrix = np.eye(self.rows.shape[2]) - np.matmul(self.rows.transpose(0, 2, 1), self.rows)
+        return rest
+
 
 def posteriors(design: Matrix, offset: Matrix, sites: Sites) -> Posteriors:
     """Given the sites; margins are offset + design z."""

@@ -354,8 +354,10 @@ class Tastes:
         some = may_be_own(members, block.totals, self.fit.prior.coin)
         if not len(some):
             return members
-        own, evidence = read_as_own(block.only(some), self.kind_prior.own.prior, coordinates)
-        *_, is_own, coin = with_own(members[some], block.totals[some], self.fit.prior.coin, evidence).T
+        prior, d = self.kind_prior.own.prior, len(self.fit.prior.root)
+        found, evidence = read_as_own(block.only(some), prior, coordinates)
+        own = np.hstack([found.mean[:, :d] @ prior.root.T, prior.effect * found.mean[:, d:]])
+        *_, is_own, coin = with_own(members[some], block.totals[some], prior.coin, evidence).T
         share, width = (is_own / np.maximum(1 - coin, 1e-300))[:, None], own.shape[1]
         means[some] *= 1 - share
         means[some, :width] += share * own

@@ -1,0 +1,168 @@
+"""Draws of everybody's taste at once, for what is not linear in tastes, such as places in rankings.
+
+A mean taste lies nearer to what all want than the taste itself: rankings by means agree more than people do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
+
+from coombs.inference.people.own_tastes import may_be_own, read_as_own, with_own
+from coombs.inference.people.population_fit import View
+from coombs.inference.people.posteriors import Sites, posteriors
+
+if TYPE_CHECKING:
+    from coombs.data.graph import Index, Matrix, Vector
+    from coombs.inference.people.answer_blocks import AnswerBlock
+    from coombs.inference.people.population_prior import PopulationPrior
+    from coombs.inference.people.posteriors import Posteriors
+    from coombs.inference.people.tastes import Tastes
+
+TABLE = 256
+"""Normal vectors from which draws are taken."""
+JITTER = 1e-10
+"""What is added to variances of z, which are 1 before any answer, for roots of covariances."""
+
+
+class Way(NamedTuple):
+    """A way to have answered: its share (K,), mean weights (K, D + M), roots of their covariances."""
+
+    share: Vector
+    mean: Matrix
+    root: Matrix
+
+
+class Noise(NamedTuple):
+    """Normal numbers for the coordinates (T, D), for effects of items (T, n), and for which way (T,)."""
+
+    weights: Matrix
+    items: Matrix
+    ways: Vector
+
+    @classmethod
+    def table(cls, d: int, n: int) -> Noise:
+        """Always the same."""
+        values = np.random.default_rng(0).standard_normal((TABLE, 1 + d + n))
+        return cls(values[:, 1 : 1 + d], values[:, 1 + d :], values[:, 0])
+
+    def rows(self, at: Index, sign: float) -> Noise:
+        """Those of some people, or on the other side of the mean."""
+        return Noise(sign * self.weights[at], sign * self.items[at], self.ways[at])
+
+
+def drawn_utilities(part: Tastes, phi: Matrix, people: Index, count: int) -> Matrix:
+    """(count, k, n) utilities of the compared items for some people, about everybody's own mean.
+
+    Each two draws are on opposite sides of the mean. A person's draws hang on their own answers alone.
+    """
+    result = np.empty((count, len(people), len(phi)))
+    effect = part.fit.prior.effect
+    noise = Noise.table(phi.shape[1], len(phi) if effect else 0)
+    of_block, row = part.place
+    known = people < len(of_block)
+    numbers = np.where(known, of_block[np.where(known, people, 0)], -1)
+    for number in np.unique(numbers).tolist():
+        where = np.flatnonzero(numbers == number)
+        if number < 0:
+            starts, own = np.arange(len(where)), None
+            ways = _of_anybody(part, len(where))
+        else:
+            rows = row[people[where]]
+            own = part.fit.blocks[number].only(rows)
+            starts, ways = _starts(own, phi), _ways(part, number, rows, own, phi)
+        for s in range(count):
+            at = (starts + 101 * (s // 2)) % TABLE
+            result[s, where] = _utilities(ways, noise.rows(at, 1.0 - 2 * (s % 2)), own, phi, effect)
+    result -= result.mean(axis=2, keepdims=True)
+    return result
+
+
+def _starts(block: AnswerBlock, phi: Matrix) -> Index:
+    """(K,) where in the table the draws of each person begin, by their answers and not by their order."""
+    items = np.sin(9.1 * (np.sin(1.7 * phi) + np.cos(2.9 * phi)).sum(axis=1))
+    keys = (block.weights * (items[block.winners] - items[block.losers] / 3)).sum(axis=1)
+    result: Index = (np.abs(keys.round(6)) * 9973).astype(np.intp) % TABLE
+    return result
+
+
+def _of_anybody(part: Tastes, count: int) -> list[Way]:
+    """Of people who have not said anything."""
+    prior = part.fit.prior
+    root = np.broadcast_to(prior.root, (count, *prior.root.shape))
+    return [
+        Way(np.full(count, share), np.tile(mean, (count, 1)), root)
+        for share, mean in zip(prior.shares, prior.means, strict=True)
+    ]
+
+
+def _ways(part: Tastes, number: int, rows: Index, block: AnswerBlock, phi: Matrix) -> list[Way]:
+    """Of some people of a block: by each group, and with a taste of their own; nobody tosses a coin."""
+    fit, prior, view = part.fit, part.fit.prior, View.of(part.fit.prior, phi)
+    design, members = block.design(view.white, view.effect), fit.members[number][rows]
+    moved: Matrix = np.zeros((len(rows), 1))
+    if prior.slopes is not None and block.about is not None:
+        moved = block.about @ prior.slopes.gamma.T
+    found = []
+    offsets = zip(prior.means, view.offsets(block, design), fit.sites[number], strict=True)
+    for share, (mean, offset, sites) in zip(members.T, offsets, strict=False):
+        here = posteriors(design, offset, Sites(sites.precision[rows], sites.shift[rows]))
+        found.append(_way(share, here, mean + moved, prior))
+    some = may_be_own(members, block.totals, prior.coin)
+    if len(some):
+        own = part.kind_prior.own.prior
+        here, evidence = read_as_own(block.only(some), own, phi)
+        shares = np.zeros((len(members), len(prior.shares) + 1))
+        shares[:, :-1] = members[:, :-1]
+        shares[some] = with_own(members[some], block.totals[some], prior.coin, evidence)[:, :-1]
+        found = [one._replace(share=share) for one, share in zip(found, shares.T, strict=False)]
+        found.append(_spread(_way(shares[some, -1], here, np.zeros(len(own.root)), own), some, found[0]))
+    return found
+
+
+def _way(share: Vector, found: Posteriors, mean: Matrix, prior: PopulationPrior) -> Way:
+    """From a posterior of z."""
+    (k, size), d = found.mean.shape, len(prior.root)
+    covariances = found.all_covariances()
+    covariances[:, np.arange(size), np.arange(size)] += JITTER
+    scale = np.diag(np.append(np.zeros(d), np.full(size - d, prior.effect)))
+    scale[:d, :d] = prior.root
+    middle = np.zeros((k, size))
+    middle[:, :d] = mean
+    return Way(share, middle + found.mean @ scale.T, np.matmul(scale, np.linalg.cholesky(covariances)))
+
+
+def _spread(way: Way, rows: Index, like: Way) -> Way:
+    """A way of some people, beside others of whom it has no share."""
+    share, mean, root = np.zeros(len(like.share)), np.zeros(like.mean.shape), np.zeros(like.root.shape)
+    size = way.mean.shape[1]
+    share[rows], mean[rows, :size], root[rows, :size, :size] = way
+    return Way(share, mean, root)
+
+
+def _utilities(
+    ways: list[Way], noise: Noise, block: AnswerBlock | None, phi: Matrix, effect: float
+) -> Matrix:
+    """(K, n) of one draw of each person."""
+    shares = np.array([way.share for way in ways])
+    level = ndtr(noise.ways) * shares.sum(axis=0)
+    chosen = np.minimum((np.cumsum(shares, axis=0) < level).sum(axis=0), len(ways) - 1)
+    d, local, people = phi.shape[1], None, np.arange(len(level))
+    normal = noise.weights
+    if effect and block is not None:
+        local = block.local.items
+        normal = np.hstack([normal, np.take_along_axis(noise.items, np.maximum(local, 0), axis=1)])
+    weights = np.zeros(normal.shape)
+    for number, way in enumerate(ways):
+        rows = np.flatnonzero(chosen == number)
+        weights[rows] = way.mean[rows] + np.matmul(way.root[rows], normal[rows][:, :, None])[:, :, 0]
+    utilities: Matrix = weights[:, :d] @ phi.T
+    if effect:
+        own = effect * noise.items
+        if local is not None:
+            real = local >= 0
+            own[np.broadcast_to(people[:, None], real.shape)[real], local[real]] = weights[:, d:][real]
+        utilities += own
+    return utilities
