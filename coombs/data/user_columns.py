@@ -136,6 +136,6 @@ def nobody_called(user: Any, people: Iterable[Any]) -> str:
         close = difflib.get_close_matches(key, list(folded), n=1, cutoff=0.7)
     if close:
         return f"Nobody is called {text!r}; did you mean {folded[close[0]]!r}?"
-    shown = ", ".join(map(repr, known[:SHOWN])) + (", ..." if len(known) > SHOWN else "")
+    shown = ", ".join(map(repr, known[:SHOWN])) + (", ..." if len(known) > SHOWN else ".")
     there = "there is one person" if len(known) == 1 else f"there are {len(known)} people"
-    return f"Nobody is called {text!r}; {there}: {shown}."
+    return f"Nobody is called {text!r}; {there}: {shown}"

@@ -354,12 +354,12 @@ class PopulationPeople:
 
     def _placed(self, group: int | None) -> PlacedItems:
         """Where everybody, or a group from 1, places each item."""
+        if group is not None:
+            group = checking.whole(group, "group", 1, self._everybody[2].shape[1])
         if group in self._places:
             return self._places[group]
         people = np.arange(len(self.people_))
         if group is not None:
-            n_groups = self._everybody[2].shape[1]
-            group = checking.whole(group, "group", 1, n_groups)
             people = np.flatnonzero(self._everybody[2].argmax(axis=1) == group - 1)
             if not len(people):
                 raise InputError(f"Nobody is in group {group}.")
