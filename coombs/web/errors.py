@@ -25,6 +25,7 @@ from coombs.storage import (
 )
 from coombs.web.access import NotOwnerError, Policy
 from coombs.web.pages.rendering import render
+from coombs.web.wrong_requests import wrong_request
 
 SENTENCES = {
     400: "This request cannot be understood.",
@@ -89,7 +90,7 @@ def described(error: Exception) -> tuple[int, str]:
         standard = error.detail == HTTPStatus(error.status_code).phrase
         return error.status_code, SENTENCES.get(error.status_code, error.detail) if standard else error.detail
     if isinstance(error, RequestValidationError):
-        return 422, _validation(error)
+        return 422, wrong_request(error.errors())
     for kind, status in STATUSES.items():
         if isinstance(error, kind):
             return status, str(error)
@@ -119,9 +120,3 @@ async def _to_stranger(request: Request) -> Response:
         return problem(request, 401, "This needs the owner's token: Authorization: Bearer TOKEN.")
     wrong = "That is not the token." if given else ""
     return render(request, "login.html", 401, wrong=wrong, to=request.url.path)
-
-
-def _validation(error: RequestValidationError) -> str:
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path"))
-    return f"{place or 'The request'}: {first['msg']}."
