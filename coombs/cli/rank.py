@@ -28,8 +28,8 @@ Gaps: TypeAlias = "Sequence[tuple[str, NDArray[np.bool_]]]"
 MOST_ITEMS = 20
 """Items on the screen unless `--top` says otherwise."""
 BY_MEAN = (
-    "By mean utility, so that who cares more counts more; coombs explain lists the best for all by everybody's "
-    "places (Borda's method)."
+    "By mean utility, so that who cares more counts more; coombs explain lists the best for all by "
+    "everybody's places (Borda's method)."
 )
 """What the order for many people is by."""
 

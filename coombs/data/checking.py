@@ -35,11 +35,11 @@ _NEEDED = (
 
 def whole(value: Any, name: str, low: int, high: int | None = None) -> int:
     """An argument that must be a whole number in a range."""
-    fits = isinstance(value, Integral) and not isinstance(value, bool) and value >= low
-    if not fits or (high is not None and value > high):
+    number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else low - 1
+    if number < low or (high is not None and number > high):
         most = f"from {low}" if high is None else f"from {low} to {high}"
         raise InputError(f"{name} is {value!r}; it must be a whole number {most}.")
-    return int(value)
+    return number
 
 
 def within(values: Any, name: str, n: int) -> Positions:

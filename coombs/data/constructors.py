@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from coombs.data import checking, files, preflib, tables
-from coombs.data.user_columns import with_user
 from coombs.data.catalogue import catalogue, item_table
 from coombs.data.column_roles import Roles
 from coombs.data.orders import CHOICE, SHAPES
@@ -24,6 +23,7 @@ from coombs.data.shape_constructors import (
 )
 from coombs.data.shape_tables import Shaped, as_numbers, shaped
 from coombs.data.tables import InputError, ItemTable, TableLike, Where
+from coombs.data.user_columns import with_user
 from coombs.words import count
 
 _SHAPES = {name: code for code, name in enumerate(SHAPES)}

@@ -54,8 +54,8 @@ def with_user(columns: Columns) -> Columns:
         # Without users, frames of ours have a column of None.
         if any(isinstance(cell, str) for cell in columns[name]):
             warnings.warn(
-                f"The column {name!r} is blank from top to bottom: it does not tell anybody apart, and is left "
-                "aside.",
+                f"The column {name!r} is blank from top to bottom: it does not tell anybody apart, and is "
+                "left aside.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -78,8 +78,8 @@ def user_column(columns: Columns, source: str) -> str | None:
     for other in others:
         if not _same_people(columns[first], columns[other]):
             raise InputError(
-                f"There is no column user in {source}, and {first!r} and {other!r} may both say who is meant; "
-                "call the one that does user."
+                f"There is no column user in {source}, and {first!r} and {other!r} may both say who is "
+                "meant; call the one that does user."
             )
     warnings.warn(
         f"There is no column user in {source}; {first!r} is taken for it.", UserWarning, stacklevel=3

@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coombs.data import naming
-from coombs.data.catalogue import item_table
 from coombs.data.by_person import warn_of_names
+from coombs.data.catalogue import item_table
 from coombs.data.comparisons import Comparisons, InputError
 from coombs.data.new_items import table_for
 from coombs.data.scaling import Scaler, check_alike

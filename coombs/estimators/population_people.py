@@ -224,7 +224,10 @@ class PopulationPeople:
         """
         check_is_fitted(self)
         n = len(self.people_)
-        chosen = np.arange(n) if people is None else checking.within(people, "people", n)
+        return self._mean_utilities(np.arange(n) if people is None else checking.within(people, "people", n))
+
+    def _mean_utilities(self, chosen: NDArray[np.intp]) -> FloatArray:
+        """(k, n_items) of people by position."""
         total = np.zeros((len(chosen), len(self._data.items)))
         for known, phi, share in zip(self._everybody[0], self._phis, self._average.weights, strict=True):
             total += share * known.utilities(chosen, phi)
@@ -266,7 +269,8 @@ class PopulationPeople:
         >>> population.to_frame()[["user", "answers", "best"]].values.tolist()
         [[1, 1, 2], [2, 1, 2]]
         """
-        check_is_fitted(self)
+        if not hasattr(self, "people_"):
+            check_is_fitted(self)
         if not isinstance(ranks, bool | np.bool_):
             raise InputError(f"ranks is {ranks!r}; it must be True or False.")
         size = max(1, MOST_UTILITIES // max(len(self._data.items), 1))
@@ -281,7 +285,7 @@ class PopulationPeople:
 
     def _rows(self, people: NDArray[np.intp], ranks: bool = False) -> dict[str, NDArray[Any]]:
         """The columns of `to_frame` for some people."""
-        utilities = self.utilities(people)
+        utilities = self._mean_utilities(people)
         known, coin, groups = self._everybody
         names = self._data.feature_names
         called = [str(j) if names is None else str(names[j]) for j in range(self._data.n_features)]

@@ -15,7 +15,12 @@ from coombs.data.comparisons import Comparisons
 from coombs.data.encoding import NUMBER
 from coombs.data.tables import InputError, ItemTable
 from coombs.inference.people.coordinates import KINDS
-from coombs.inference.people.people_prior import ItemsPrior, PeoplePrior, people_prior_of, refuse_other_columns
+from coombs.inference.people.people_prior import (
+    ItemsPrior,
+    PeoplePrior,
+    people_prior_of,
+    refuse_other_columns,
+)
 from coombs.storage.prior_storage import NO_PRIOR
 from coombs.storage.records import PriorRecord, RespondentRecord
 from coombs.study.everybody import everybody_answers
@@ -61,21 +66,27 @@ def given_prior(population: Any, table: ItemTable) -> PeoplePrior:
     """What a fitted population tells of anybody about a study's items, once it fits them."""
     prior = getattr(population, "_people_prior", None) if hasattr(population, "people_") else None
     if not isinstance(prior, PeoplePrior):
-        what = "is not fitted" if hasattr(population, "predict_proba") else f"is a {type(population).__name__}"
+        kind = type(population).__name__
+        what = "is not fitted" if kind == "Population" else f"is a {kind}"
         raise InputError(f"prior {what}; it must be a fitted Population.")
+    _refuse_other_roles(population._data.item_table, table)
+    features = None if table.features is None else table.features.tolist()
+    return prior.lean().for_features(features, table.matrix.shape[1])
+
+
+def warn_of_coins(population: Any) -> None:
+    """Say that a population that is to be a prior has no pattern; own answers soon outweigh it."""
     # Asking goes without it, and is quicker so.
     from coombs.insights.people_explanation import has_pattern
 
-    _refuse_other_roles(population._data.item_table, table)
     if not has_pattern(population):
         warnings.warn(
-            "The answers that the prior was learned from tell no more than tosses of a coin, so that it tells "
-            "nothing of anybody yet. It does no harm: it counts only as far as it predicts somebody's answers.",
+            "The answers that the prior was learned from tell no more than tosses of a coin, so that it "
+            "tells nothing of anybody yet. It does no harm: it counts only as far as it predicts somebody's "
+            "own answers.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
-    features = None if table.features is None else table.features.tolist()
-    return prior.lean().for_features(features, table.matrix.shape[1])
 
 
 def _refuse_other_roles(own: ItemTable, given: ItemTable) -> None:

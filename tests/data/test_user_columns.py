@@ -20,7 +20,16 @@ ANSWERS = pd.DataFrame(
 
 @pytest.mark.parametrize(
     "header",
-    ["User Name", "Participant", "respondent id", "person", "WorkerId", "judge", "PARTICIPANT_NO", "voter.id"],
+    [
+        "User Name",
+        "Participant",
+        "respondent id",
+        "person",
+        "WorkerId",
+        "judge",
+        "PARTICIPANT_NO",
+        "voter.id",
+    ],
 )
 def test_usual_headers_say_who_answered_and_a_warning_names_the_column(header: str) -> None:
     """There is no column user."""
@@ -56,7 +65,10 @@ def test_of_two_columns_that_may_say_who_answered_neither_is_taken() -> None:
     ("blank", "said"),
     [
         (["ann", "", "bob"], "The user of row 1 is blank; say who gave the answer, or leave the row out"),
-        (["ann", " ", None], r"The user of 2 of 3 answers is blank \(row 1, row 2\); say who gave the answers"),
+        (
+            ["ann", " ", None],
+            r"The user of 2 of 3 answers is blank \(row 1, row 2\); say who gave the answers",
+        ),
     ],
 )
 def test_rows_without_a_user_are_counted_and_named(blank: list[str | None], said: str) -> None:

@@ -214,8 +214,8 @@ def refuse_other_columns(own: Sequence[str], given: Sequence[str]) -> None:
     parts += [f"lack {', '.join(map(repr, less[:NAMED]))}"] if less else []
     if parts:
         raise InputError(
-            f"The prior was learned from other features: the items {', and '.join(parts)}; fit the Population "
-            "to items with the same features."
+            f"The prior was learned from other features: the items {', and '.join(parts)}; fit the "
+            "Population to items with the same features."
         )
 
 
