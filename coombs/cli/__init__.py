@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -18,6 +19,7 @@ from coombs.cli import (
     explain,
     export_import,
     fit,
+    maintenance,
     people,
     rank,
     reproduce,
@@ -37,6 +39,9 @@ COMMANDS = (
     serve.serve,
     export_import.export_study,
     export_import.import_study,
+    maintenance.backup,
+    maintenance.check,
+    maintenance.upgrade,
     simulate_command.simulate,
     bench.bench,
     reproduce.reproduce,
@@ -66,6 +71,9 @@ click.version_option(coombs.__version__, message="coombs %(version)s")(group)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 2 and one sentence on bad input."""
+    if arguments is None:
+        # Python ends in order then, and databases with it: 128 + 15 is what shells make of SIGTERM.
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     given = sys.argv[1:] if arguments is None else list(arguments)
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -17,6 +17,10 @@ from coombs.cli.options import (
 )
 
 NEEDS = 'The page needs the extra web; install it with: pip install "coombs[web]"'
+SEEN = (
+    "everybody on this machine sees a token on the command line; put it into the environment variable "
+    "COOMBS_TOKEN, or into a file: --token-file."
+)
 HOST = "127.0.0.1"
 """The address that only this machine can open."""
 PORT = 8000
@@ -40,13 +44,35 @@ def _port(text: str | int) -> int:
     "--port", metavar="N", type=_port, default=PORT, help=f"port to listen at (default: {PORT}; 0 is any)"
 )
 @click.option(
-    "--token", metavar="SECRET", help="of the owner's pages; needed at any address but this machine's own"
+    "--token",
+    metavar="SECRET",
+    help="of the owner's pages, 16 characters or more (default: made where others can reach the page); "
+    "others on this machine can see it here, not in COOMBS_TOKEN or in a file",
 )
+@click.option("--token-file", metavar="FILE", help="file that holds the token")
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    metavar="NAME",
+    multiple=True,
+    help="name by which the page may be called, such as that of a proxy; may be repeated",
+)
+@click.option(
+    "--proxy",
+    "proxies",
+    metavar="ADDRESS",
+    multiple=True,
+    help="address or network of a proxy whose X-Forwarded- headers count; may be repeated",
+)
+@click.option("--root-path", metavar="PATH", default="", help="path below which a proxy shows the page")
+@click.option("--access-log", is_flag=True, help="write a line for each request, without tokens and links")
 @click.option("--browser/--no-browser", "open_browser", default=True, help="whether to open a browser")
 def serve(items: str | None, **settings: Any) -> None:
     """Serve a page on which people answer and watch their taste appear, until Ctrl-C. Only this
     machine can open it unless --host says otherwise.
     """
+    if settings["token"]:
+        click.echo(f"coombs: careful: {SEEN}", err=True)
     open_page(items, **settings)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr
 
+from coombs.blas import serial
 from coombs.data import naming
 from coombs.inference.posterior import LEVEL
 from coombs.insights.people_covariates import CovariateFinding, covariate_findings, without_findings
@@ -218,6 +219,12 @@ def plain_values(value: Any) -> Any:
 
 def explain_people(population: Population) -> PeopleExplanation:
     """Of a fitted population; without a pattern, only what was asked and how badly it predicts."""
+    with serial(0):
+        return _explain_people(population)
+
+
+def _explain_people(population: Population) -> PeopleExplanation:
+    """The same."""
     trial, data = population._average.trial, population._data
     found = PeopleExplanation(
         has_pattern=has_pattern(population),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TypeGuard
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple, TypeGuard
 
 from coombs.data.tables import InputError
+from coombs.storage.database import Database
 from coombs.storage.failures import StorageDamagedError, StorageError, StorageUnavailableError
 from coombs.storage.judgement import Judgement
 from coombs.storage.records import (
@@ -49,11 +52,34 @@ __all__ = [
     "StudySummary",
     "UndoRecord",
     "UnknownStudyError",
+    "Upgrade",
+    "backup_storage",
     "is_memory",
     "is_storage_error",
     "now",
     "open_storage",
+    "upgrade_storage",
 ]
+
+
+class Upgrade(NamedTuple):
+    """What came of bringing a database up to date.
+
+    Parameters
+    ----------
+    before, after : versions of its schema
+    copy : of the database as it was, or None
+
+    Examples
+    --------
+    >>> Upgrade(6, 7, None).after
+    7
+    """
+
+    before: int
+    after: int
+    copy: Path | None
+
 
 _SQLITE = "sqlite:///"
 """What the URL of a SQLite file begins with; its path follows."""
@@ -108,6 +134,85 @@ def open_storage(url: str | Storage) -> Storage:
     raise _no_storage(repr(f"...@{url.rpartition('@')[2]}" if "@" in url else url))
 
 
+def open_unchanged(url: str, may_be_used: bool = True) -> Database:
+    """The database at a URL, neither made nor brought up to date: to look at it or copy it."""
+    if isinstance(url, str) and url.startswith(_POSTGRES):
+        return _postgres_database(url)
+    if not isinstance(url, str) or is_memory(url) or not url.startswith(_SQLITE):
+        raise InputError(f"{url!r} is no database that is kept; give sqlite:///file.db or postgresql://....")
+    from coombs.storage.sqlite import ReadOnlyDatabase
+
+    return ReadOnlyDatabase(url.removeprefix(_SQLITE), may_be_used)
+
+
+def backup_storage(url: str, path: str | PathLike[str]) -> Path:
+    """Write a copy of a SQLite database into a new file, while others may write into the database.
+
+    Parameters
+    ----------
+    url : as for `open_storage`, of a SQLite file; a PostgreSQL database is copied with its own pg_dump
+    path : of the copy, which must not be there
+
+    Returns
+    -------
+    Path of the copy: one file, whole and checked
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     open_storage(f"sqlite:///{folder}/study.db").close_all()
+    ...     backup_storage(f"sqlite:///{folder}/study.db", f"{folder}/copy.db").name
+    'copy.db'
+    """
+    if isinstance(url, str) and url.startswith(_POSTGRES):
+        raise InputError(
+            "A PostgreSQL database is copied with its own program: pg_dump --format=custom --file=copy.dump "
+            "DATABASE, and brought back with pg_restore."
+        )
+    from coombs.storage.backup import backup
+
+    database = open_unchanged(url)
+    try:
+        return backup(database, path)
+    finally:
+        database.close()
+
+
+def upgrade_storage(url: str) -> Upgrade:
+    """Bring a database to the newest version of the schema, as opening it does, and say what was done.
+
+    Parameters
+    ----------
+    url : as for `open_storage`; of a SQLite file a copy is made before
+
+    Returns
+    -------
+    Upgrade: the version before and after, and the path of the copy, None where there is none
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     open_storage(f"sqlite:///{folder}/study.db").close_all()
+    ...     upgrade_storage(f"sqlite:///{folder}/study.db").copy is None
+    True
+    """
+    from coombs.storage.schema import VERSIONS, version_of
+
+    database, copy = open_unchanged(url), None
+    try:
+        before = version_of(database)
+        if not before:
+            raise InputError(f"{database.place} is no database of coombs; check the path.")
+        if before < len(VERSIONS) and url.startswith(_SQLITE):
+            copy = backup_storage(url, f"{url.removeprefix(_SQLITE)}.version{before}")
+    finally:
+        database.close()
+    open_storage(url).close_all()
+    return Upgrade(before, len(VERSIONS), copy)
+
+
 def is_memory(url: str | Storage) -> bool:
     """Return whether a URL means that nothing is kept.
 
@@ -152,13 +257,17 @@ def is_storage_error(error: BaseException | None) -> TypeGuard[Exception]:
 
 def _postgres(url: str) -> Storage:
     """A storage in PostgreSQL, if the driver is there."""
+    return Storage(_postgres_database(url))
+
+
+def _postgres_database(url: str) -> Database:
     try:
         from coombs.storage.postgres import PostgresDatabase
     except ImportError as error:
         raise InputError(
             "PostgreSQL needs psycopg, which is not installed; install it: pip install 'coombs[postgres]'."
         ) from error
-    return Storage(PostgresDatabase(url))
+    return PostgresDatabase(url)
 
 
 def _no_storage(what: str) -> InputError:

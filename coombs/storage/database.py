@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from abc import ABC, abstractmethod
@@ -29,7 +30,9 @@ class Connection:
     def __init__(self, driver_connection: Any) -> None:
         self.driver_connection = driver_connection
         self.pid = os.getpid()
-        self.writing = False
+        self.writing = self.closed = False
+        # Held while a statement runs, so that another thread closes it at no such moment.
+        self.in_use = threading.RLock()
 
     @property
     def inherited(self) -> bool:
@@ -38,6 +41,7 @@ class Connection:
 
     def close(self) -> None:
         """Close the connection, if it is this process's to close."""
+        self.closed = True
         if self.inherited:
             _INHERITED.append(self.driver_connection)
         else:
@@ -68,14 +72,18 @@ class Database(ABC):
     """Starts a transaction that writes."""
     for_update: ClassVar[str]
     """Ends a SELECT whose rows no other transaction may lock before this one is over."""
+    has_rules: ClassVar[bool]
+    """Whether `layout` tells the rules of a table, not its columns alone."""
 
     def __init__(self) -> None:
         self._local: Any = threading.local()
+        self._connections: WeakSet[Connection] = WeakSet()
+        self._listing = threading.Lock()
         self.turn = self._new_turn()
         _DATABASES.add(self)
 
     @abstractmethod
-    def _connect(self) -> Any:
+    def _connect(self) -> Connection:
         """A new connection, on which every statement is its own transaction."""
 
     @abstractmethod
@@ -83,8 +91,12 @@ class Database(ABC):
         """What an error of the driver means."""
 
     @abstractmethod
-    def _inserted(self, statement: str, values: Row) -> int:
-        """Run an INSERT; the id of the new row."""
+    def layout(self, table: str) -> frozenset[str]:
+        """What a table has: its columns as "column id", and rules; empty where there is none."""
+
+    def page_faults(self, most: int, whole: bool = False) -> list[str]:
+        """Pages of a file that are damaged, at most so many: where that is soon told, or of all of it."""
+        return []
 
     @abstractmethod
     def _exclude(self) -> None:
@@ -102,10 +114,18 @@ class Database(ABC):
     def connection(self) -> Connection:
         """This thread's connection."""
         connection: Connection | None = getattr(self._local, "connection", None)
-        if connection is None or connection.inherited:
+        if connection is None or connection.inherited or connection.closed:
             with self._failures():
-                connection = self._local.connection = Connection(self._connect())
+                connection = self._local.connection = self._connect()
+            with self._listing:
+                self._connections.add(connection)
         return connection
+
+    def open_connections(self) -> list[Connection]:
+        """Those of this process, whichever threads have them."""
+        with self._listing:
+            found = list(self._connections)
+        return [one for one in found if not (one.inherited or one.closed)]
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
@@ -117,7 +137,7 @@ class Database(ABC):
 
     def execute(self, statement: str, values: Row = ()) -> Any:
         """Run a statement, its values apart from it; the driver's cursor."""
-        with self._failures():
+        with self._failures(), self.connection.in_use:
             return self._run(statement, values)
 
     def _run(self, statement: str, values: Row) -> Any:
@@ -126,7 +146,7 @@ class Database(ABC):
 
     def rows(self, statement: str, *values: Any) -> list[Row]:
         """All rows that a statement gives."""
-        with self._failures():
+        with self._failures(), self.connection.in_use:
             found: list[Row] = self._run(statement, values).fetchall()
         return found
 
@@ -135,8 +155,16 @@ class Database(ABC):
         return int(self.execute(statement, values).rowcount)
 
     def insert(self, table: str, columns: str, values: Row) -> int:
-        """Add a row to a table that numbers its rows; its id."""
-        return self._inserted(f"INSERT INTO {table} ({columns}) VALUES ({_marks(values)})", values)
+        """Add a row to a table that numbers those of each respondent, the first of the values; its number.
+
+        The respondent must be locked, so that no other transaction takes the same number.
+        """
+        select = f"SELECT COALESCE(MAX(id), 0) + 1 FROM {table} WHERE respondent_id = ?"
+        number = int(self.rows(select, values[0])[0][0])
+        self.change(
+            f"INSERT INTO {table} (id, {columns}) VALUES ({_marks((number, *values))})", number, *values
+        )
+        return number
 
     def insert_each(self, table: str, columns: str, rows: Sequence[Row]) -> None:
         """Add many rows."""
@@ -158,7 +186,7 @@ class Database(ABC):
                 yield
                 return
             try:
-                self.execute(self.begin)
+                self._begin()
                 self.connection.writing = True
                 yield
                 self._commit()
@@ -173,6 +201,10 @@ class Database(ABC):
         with self.transaction():
             self._exclude()
             yield
+
+    def _begin(self) -> None:
+        """Start a transaction."""
+        self.execute(self.begin)
 
     def _commit(self) -> None:
         """Keep what the open transaction did."""
@@ -193,6 +225,20 @@ class Database(ABC):
             self._local.connection = None
             connection.close()
 
+    @abstractmethod
+    def checkpoint(self, calm: float = 0.0) -> None:
+        """Tidy up, if nothing was written within so many seconds."""
+
+    def finish(self) -> None:
+        """Tidy up and close the connections of all threads but those at work: before the process ends."""
+        self.checkpoint()
+        for connection in self.open_connections():
+            if not connection.writing and connection.in_use.acquire(blocking=False):
+                try:
+                    connection.close()
+                finally:
+                    connection.in_use.release()
+
 
 _DATABASES: WeakSet[Database] = WeakSet()
 
@@ -206,9 +252,17 @@ def _before_fork() -> None:
 def _after_fork() -> None:
     """Whose turn it was in the parent is nothing to the child."""
     for database in list(_DATABASES):
-        database.turn = database._new_turn()
+        database.turn, database._listing = database._new_turn(), threading.Lock()
 
 
+def _at_exit() -> None:
+    """Leave databases as whole as they can be; also after Ctrl-C."""
+    for database in list(_DATABASES):
+        with suppress(StorageError, *database.errors):
+            database.finish()
+
+
+atexit.register(_at_exit)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
 

@@ -82,12 +82,9 @@ def judgement_text(judgement: Judgement) -> str:
     return json.dumps(judgement.to_dict(), allow_nan=False)
 
 
-def read_judgement(text: str, what: str) -> Judgement:
-    """Out of what was kept; an InputError about `what` where that is damaged."""
-    try:
-        return judgement_of(read_json(text, "It", "it must be a judgement"))
-    except InputError as error:
-        raise InputError(f"{what} is damaged and cannot be read: {error}") from error
+def read_judgement(text: str) -> Judgement:
+    """Out of what was kept; an InputError where that is damaged."""
+    return judgement_of(read_json(text, "It", "it must be a judgement"))
 
 
 def judgement_of(plain: Any) -> Judgement:

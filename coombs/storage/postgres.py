@@ -10,7 +10,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
 from coombs.data.tables import InputError
-from coombs.storage.database import Database
+from coombs.storage.database import Connection, Database
 from coombs.storage.failures import StorageError, StorageUnavailableError, damaged
 from coombs.storage.rows import Row
 
@@ -51,6 +51,7 @@ class PostgresDatabase(Database):
     # Statements must see what was committed while they waited for a lock, whatever the server's default.
     begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
     for_update = "FOR UPDATE"
+    has_rules = False
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -58,14 +59,14 @@ class PostgresDatabase(Database):
         host, name = self._options.get("host", "localhost"), self._options.get("dbname", "")
         self.place = f"The PostgreSQL database {name!r} at {host!r}"
 
-    def _connect(self) -> Any:
+    def _connect(self) -> Connection:
         try:
             connection = psycopg.connect(**self._options, autocommit=True)
             connection.execute(f"SET lock_timeout = '{_PATIENCE}s'")
         except psycopg.Error as error:
             # Not `from error`, whose connection may hold the password.
             raise self._away(error) from None
-        return connection
+        return Connection(connection)
 
     def failure(self, error: Exception) -> StorageError:
         """Damage where the server found our tables other than we made them; else it is away or busy."""
@@ -95,11 +96,19 @@ class PostgresDatabase(Database):
         self.close()
         return super()._run(statement, values)
 
-    def _inserted(self, statement: str, values: Row) -> int:
-        return int(self.rows(f"{statement} RETURNING id", *values)[0][0])
+    def layout(self, table: str) -> frozenset[str]:
+        """The columns of a table."""
+        select = (
+            "SELECT column_name FROM information_schema.columns"
+            " WHERE table_name = ? AND table_schema = ANY (current_schemas(false))"
+        )
+        return frozenset(f"column {name}" for (name,) in self.rows(select, table))
 
     def _exclude(self) -> None:
         self.execute("SELECT pg_advisory_xact_lock(?)", (_BATCH,))
+
+    def checkpoint(self, calm: float = 0.0) -> None:
+        """Nothing to do: the server tidies up by itself."""
 
     def _commit(self) -> None:
         """Keep what was done; the server would roll back, and not say so, after an error inside."""

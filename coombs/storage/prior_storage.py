@@ -91,7 +91,7 @@ class PriorStorage(StudyStorage):
         found = self.database.rows(select, study_id)
         if not found:
             self._check_study(study_id)
-        return [rows.timed(PriorRecord, row) for row in found]
+        return list(map(rows.prior, found))
 
     def prior_text(self, study_id: int, version: int) -> str:
         """Return the JSON text of a version of a study's prior, or raise UnknownStudyError.

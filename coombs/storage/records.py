@@ -267,4 +267,4 @@ class UndoRecord:
 AnyAnswer: TypeAlias = AnswerRecord | JudgementRecord
 """An answer of any shape."""
 Event: TypeAlias = AnyAnswer | UndoRecord
-"""Answers and undos share one sequence of ids, which rises with each respondent's events."""
+"""Answers and undos of a respondent share one sequence of ids, from 1 on; so do their questions."""

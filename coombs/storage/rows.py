@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
+from coombs.storage import stored_values as read
 from coombs.storage import validation
+from coombs.storage.failures import damaged
 from coombs.storage.judgement import read_judgement
-from coombs.storage.records import AnswerRecord, Event, Item, JudgementRecord, StudyRecord, UndoRecord
-from coombs.storage.timestamps import stored_time, utc
+from coombs.storage.records import (
+    CHOICES,
+    AnswerRecord,
+    Event,
+    Item,
+    JudgementRecord,
+    PriorRecord,
+    QuestionRecord,
+    RespondentRecord,
+    StudyRecord,
+    StudySummary,
+    UndoRecord,
+)
+from coombs.storage.stored_values import RowReading
+from coombs.storage.timestamps import utc
 
 Row: TypeAlias = tuple[Any, ...]
-Record = TypeVar("Record")
 
 STUDY = "name, feature_names, settings, created"
 """The columns of a study, after its id; so are those below."""
@@ -52,9 +65,26 @@ def study_row(
 
 def study(row: Row) -> StudyRecord:
     """The record of a study."""
-    number, name, feature_names, settings, created = row
-    names = tuple(json.loads(feature_names))
-    return StudyRecord(number, name, names, json.loads(settings), stored_time(created))
+    with RowReading(f"The study {row[1]!r}"):
+        number, name, feature_names, settings, created = row
+        names = read.json_list(feature_names, "the names of its features")
+        if not all(isinstance(one, str) for one in names):
+            raise ValueError("the names of its features are not text")
+        plain = read.json_object(settings, "its settings")
+        return StudyRecord(
+            read.number(number, "its id"),
+            read.text(name, "its name"),
+            tuple(names),
+            plain,
+            read.moment(created, "its time"),
+        )
+
+
+def summary(row: Row) -> StudySummary:
+    """A study as a list shows it."""
+    name, created, *counts = row
+    with RowReading(f"The study {name!r}"):
+        return StudySummary(read.text(name, "its name"), read.moment(created, "its time"), *counts)
 
 
 def item_row(item: Item) -> Row:
@@ -64,23 +94,98 @@ def item_row(item: Item) -> Row:
     return name, features, validation.as_json(dict(item.details), f"details of item {name!r}")
 
 
-def item(row: Row) -> Item:
+def items(study_id: int, found: Sequence[Row]) -> list[Item]:
+    """The items of a study in their order, of which none is missing."""
+    made = [_item(study_id, row) for row in found]
+    if [row[0] for row in found] != list(range(len(found))):
+        raise damaged(f"The study with the id {study_id}", "some of its items are missing")
+    if len({len(item.features) for item in made}) > 1:
+        raise damaged(f"The study with the id {study_id}", "its items differ in how many features they have")
+    return made
+
+
+def _item(study_id: int, row: Row) -> Item:
     """An item, as it was given."""
-    name, features, details = row
-    return Item(name, tuple(json.loads(features)), json.loads(details))
+    position, name, features, details = row
+    with RowReading(f"Item {position!r} of the study with the id {study_id}"):
+        shown = read.json_object(details, "its details")
+        if not all(isinstance(one, str) for one in shown.values()):
+            raise ValueError("its details are not text")
+        return Item(read.text(name, "its name"), read.numbers(features, "its features"), shown)
 
 
-def event(row: Row) -> Event:
+def respondent(row: Row) -> RespondentRecord:
+    """The record of a respondent."""
+    number, study_id, name, token, created = row
+    with RowReading(f"Respondent {number!r}"):
+        return RespondentRecord(
+            read.number(number, "the id"),
+            read.number(study_id, "the study"),
+            read.text(name, "the name"),
+            read.text(token, "the token"),
+            read.moment(created, "the time"),
+        )
+
+
+def prior(row: Row) -> PriorRecord:
+    """The record of a prior."""
+    study_id, version, n_people, n_answers, source, created = row
+    with RowReading(f"Version {version!r} of the prior of the study with the id {study_id}"):
+        if source not in PriorRecord.SOURCES:
+            raise ValueError("its source is unknown")
+        counts = (
+            read.number(n_people, "its number of people"),
+            read.number(n_answers, "its number of answers"),
+        )
+        return PriorRecord(
+            study_id, read.number(version, "its version"), *counts, source, read.moment(created, "its time")
+        )
+
+
+def question(row: Row, last_item: int) -> QuestionRecord:
+    """The record of a question, about items up to the last one of the study."""
+    number, person, left, right, purpose, predicted, progress, asked = row
+    with RowReading(f"Question {number!r} of respondent {person!r}"):
+        return QuestionRecord(
+            read.number(number, "its id", 1),
+            read.number(person, "its respondent"),
+            *read.pair(left, right, last_item),
+            read.text(purpose, "its purpose"),
+            read.share(predicted, "its prediction"),
+            read.share(progress, "its progress"),
+            read.moment(asked, "its time"),
+        )
+
+
+def event(row: Row, last_item: int) -> Event:
     """The record of an answer, or of an undo if the row undoes one."""
-    *told, weight, judgement, undoes, at = row
-    if undoes is not None:
-        return timed(UndoRecord, (*told[:2], undoes, at))
-    if judgement is None:
-        return timed(AnswerRecord, (*told, weight, at))
-    said = read_judgement(judgement, f"Answer {told[0]} of respondent {told[1]}")
-    return timed(JudgementRecord, (*told[:2], said, weight, at))
+    number, person, question_id, left, right, choice, weight, said, undoes, told = row
+    what = f"Answer {number!r} of respondent {person!r}"
+    if undoes is None and said is None:
+        return answer((number, person, question_id, left, right, choice, weight, told), last_item)
+    with RowReading(what):
+        ids = read.number(number, "its id", 1), read.number(person, "its respondent")
+        at = read.moment(told, "its time")
+        if undoes is not None:
+            return UndoRecord(*ids, read.number(undoes, "what it takes back", 1), at)
+        judgement = read_judgement(read.text(said, "what was said"))
+        if max(judgement.items) > last_item:
+            raise ValueError(f"it is about item {max(judgement.items)}, which the study does not have")
+        return JudgementRecord(*ids, judgement, read.weight(weight), at)
 
 
-def timed(kind: Callable[..., Record], row: Row) -> Record:
-    """The record of a row whose last column is a time."""
-    return kind(*row[:-1], stored_time(row[-1]))
+def answer(row: Row, last_item: int) -> AnswerRecord:
+    """The record of an answer about a pair."""
+    number, person, question_id, left, right, choice, weight, told = row
+    with RowReading(f"Answer {number!r} of respondent {person!r}"):
+        if choice not in CHOICES:
+            raise ValueError(f"its choice is {choice!r}")
+        return AnswerRecord(
+            read.number(number, "its id", 1),
+            read.number(person, "its respondent"),
+            None if question_id is None else read.number(question_id, "its question", 1),
+            *read.pair(left, right, last_item),
+            choice,
+            read.weight(weight),
+            read.moment(told, "its time"),
+        )

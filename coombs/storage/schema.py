@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from coombs.data.tables import InputError
 from coombs.storage.database import Database
-from coombs.storage.failures import StorageDamagedError
+from coombs.storage.failures import StorageDamagedError, damaged
+from coombs.storage.rows import Row
 
 # Foreign keys hold the respondent too, so that an answer can only be to a question, and an undo only of
 # an answer, of its own respondent; their unique pairs are the indices that events and questions are read by.
@@ -131,20 +132,91 @@ CREATE TABLE priors (
 ALTER TABLE respondents ADD COLUMN prior_version INTEGER CHECK (prior_version >= 0)
 """
 
-VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
+# Questions and answers of everybody are numbered by themselves, from 1 on, so that nobody learns from a
+# number how much others said. What there is keeps its number. The tables move as in the fifth version: the
+# events first, which would go with the questions otherwise.
+_SEVENTH = """
+CREATE TABLE new_questions (
+    id BIGINT NOT NULL CHECK (id >= 1),
+    respondent_id BIGINT NOT NULL REFERENCES respondents (id) ON DELETE CASCADE,
+    left_item INTEGER NOT NULL CHECK (left_item >= 0),
+    right_item INTEGER NOT NULL CHECK (right_item >= 0),
+    purpose TEXT NOT NULL,
+    predicted DOUBLE PRECISION CHECK (predicted >= 0 AND predicted <= 1),
+    progress DOUBLE PRECISION CHECK (progress >= 0 AND progress <= 1),
+    asked {time} NOT NULL,
+    PRIMARY KEY (respondent_id, id),
+    CHECK (left_item <> right_item)
+);
+CREATE TABLE new_events (
+    id BIGINT NOT NULL CHECK (id >= 1),
+    respondent_id BIGINT NOT NULL REFERENCES respondents (id) ON DELETE CASCADE,
+    question_id BIGINT,
+    left_item INTEGER CHECK (left_item >= 0),
+    right_item INTEGER CHECK (right_item >= 0),
+    choice TEXT CHECK (choice IN ('left', 'right', 'tie', 'skip')),
+    weight DOUBLE PRECISION CHECK (weight >= 0),
+    judgement TEXT,
+    undoes BIGINT,
+    told {time} NOT NULL,
+    PRIMARY KEY (respondent_id, id),
+    UNIQUE (respondent_id, undoes),
+    FOREIGN KEY (respondent_id, question_id) REFERENCES new_questions (respondent_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (respondent_id, undoes) REFERENCES new_events (respondent_id, id) ON DELETE CASCADE,
+    CHECK (left_item <> right_item),
+    CHECK (
+        (undoes IS NULL AND judgement IS NULL AND left_item IS NOT NULL AND right_item IS NOT NULL
+            AND choice IS NOT NULL AND weight IS NOT NULL)
+        OR (undoes IS NULL AND judgement IS NOT NULL AND question_id IS NULL AND left_item IS NULL
+            AND right_item IS NULL AND choice IS NULL AND weight IS NOT NULL)
+        OR (undoes IS NOT NULL AND judgement IS NULL AND question_id IS NULL AND left_item IS NULL
+            AND right_item IS NULL AND choice IS NULL AND weight IS NULL)
+    )
+);
+INSERT INTO new_questions
+    (id, respondent_id, left_item, right_item, purpose, predicted, progress, asked)
+    SELECT id, respondent_id, left_item, right_item, purpose, predicted, progress, asked
+    FROM questions ORDER BY id;
+INSERT INTO new_events
+    (id, respondent_id, question_id, left_item, right_item, choice, weight, judgement, undoes, told)
+    SELECT id, respondent_id, question_id, left_item, right_item, choice, weight, judgement, undoes, told
+    FROM events ORDER BY id;
+DROP TABLE events;
+DROP TABLE questions;
+ALTER TABLE new_questions RENAME TO questions;
+ALTER TABLE new_events RENAME TO events;
+CREATE INDEX questions_by_pair ON questions (respondent_id, left_item, right_item);
+CREATE INDEX events_by_pair ON events (respondent_id, left_item, right_item);
+CREATE INDEX events_by_question ON events (respondent_id, question_id)
+"""
+
+# What the page keeps for a while, whichever of its processes: sessions of the owner, uploads to look over.
+_EIGHTH = """
+CREATE TABLE temporary (
+    purpose TEXT NOT NULL,
+    name TEXT NOT NULL,
+    content TEXT NOT NULL,
+    created {time} NOT NULL,
+    expires {time} NOT NULL,
+    PRIMARY KEY (purpose, name)
+)
+"""
+
+VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH)
 """Statements apart by semicolons; a version that was released never changes, a new one is added."""
 
 
 def migrate(database: Database) -> None:
     """Bring a database to the newest version, once, however many processes open it."""
-    there = 0
+    is_ours = False
     try:
-        there = _version(database)
-        if there != len(VERSIONS):
+        is_ours = bool(database.rows(database.find_table, "coombs_schema"))
+        if version_of(database) != len(VERSIONS):
             with database.batch():
                 _upgrade(database)
+            database.checkpoint()
     except StorageDamagedError as error:
-        if there:
+        if is_ours:
             raise
         reason = str(error.__cause__ or error).strip().partition("\n")[0]
         raise InputError(
@@ -155,7 +227,7 @@ def migrate(database: Database) -> None:
 
 def _upgrade(database: Database) -> None:
     """Run the versions that are missing, seen from inside of a transaction that no other runs beside."""
-    there = _version(database)
+    there = version_of(database)
     if there > len(VERSIONS):
         raise InputError(
             f"{database.place} is of version {there}, made by a newer coombs, and this one knows versions "
@@ -175,8 +247,15 @@ def in_dialect(version: str, kind: type[Database]) -> str:
     return version.format(id=kind.identity, time=kind.timestamp, continue_ids=ids)
 
 
-def _version(database: Database) -> int:
+def version_of(database: Database) -> int:
     """The version that the database is of, 0 for a new one."""
     if not database.rows(database.find_table, "coombs_schema"):
         return 0
-    return int(database.rows("SELECT version FROM coombs_schema")[0][0])
+    found = database.rows("SELECT version FROM coombs_schema")
+    if len(found) != 1 or not isinstance(found[0][0], int) or found[0][0] < 1:
+        raise damaged(database.place, f"its schema has {_versions(found)} for a version")
+    return int(found[0][0])
+
+
+def _versions(found: list[Row]) -> str:
+    return ", ".join(repr(version)[:20] for (version,) in found[:3]) or "nothing"

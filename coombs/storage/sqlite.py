@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 import time
-from contextlib import AbstractContextManager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 from coombs.data.tables import InputError
 from coombs.storage import validation
 from coombs.storage.database import Connection, Database
 from coombs.storage.failures import StorageError, StorageUnavailableError, damaged
 from coombs.storage.rows import Row
+from coombs.storage.sqlite_files import (
+    Files,
+    Inode,
+    database_replaced,
+    inode,
+    log_replaced,
+    make_file,
+    open_log,
+    wal_path,
+)
+from coombs.storage.timestamps import time_text
+from coombs.storage.write_queue import PATIENCE, POLL, ThreadTurn, next_in_line
 
-_PATIENCE = 30.0
-"""Seconds to wait for other writers."""
+Done = TypeVar("Done")
+
 _AWAY = {
     sqlite3.SQLITE_BUSY: "another program has kept it locked for too long",
     sqlite3.SQLITE_LOCKED: "another program has kept it locked for too long",
@@ -35,20 +47,27 @@ _AWAY = {
 """What keeps a database from working for the moment, by SQLite's primary error code."""
 
 
-class _Turn:
-    """Threads that write, one after another: SQLite's own way to wait is to sleep and try again."""
+LARGEST_CHECKED = 2**24
+"""Bytes of a file that is checked whenever it is opened: 16 MB take about 50 ms."""
+_NO_ANSWER = (0, 0, "")
+"""Before the first one is stored."""
 
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
 
-    def __enter__(self) -> None:
-        if not self._lock.acquire(timeout=_PATIENCE):
-            raise StorageUnavailableError(
-                f"Another thread has been writing for {_PATIENCE:.0f} s; try again when it is done."
-            )
+class SqliteConnection(Connection):
+    """A connection, the files it has opened, and its own hold on the log, by which processes queue."""
 
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+    def __init__(self, driver_connection: sqlite3.Connection, path: Path, place: str) -> None:
+        self.descriptor = -1
+        super().__init__(driver_connection)
+        self.descriptor = open_log(path, place)
+        self.files = Files.at(path, place)
+
+    def close(self) -> None:
+        """Close the connection and let go of the log."""
+        super().close()
+        if self.descriptor >= 0:
+            descriptor, self.descriptor = self.descriptor, -1
+            os.close(descriptor)
 
 
 class SqliteDatabase(Database):
@@ -66,39 +85,105 @@ class SqliteDatabase(Database):
     # Taking the write lock at once is waited for; taking it after a read could fail at once.
     begin = "BEGIN IMMEDIATE"
     for_update = ""
+    has_rules = True
 
     def __init__(self, path: str) -> None:
         super().__init__()
         self._path = Path(validation.text(path, "database file's path")).absolute()
         self.place = f"The database file {str(self._path)!r}"
-        self._check_path()
+        self._last, self._inserting = _NO_ANSWER, _NO_ANSWER
+        self._written: float | None = None
+        self._file: Inode | None = None
+        make_file(self._path, self.place, self.needs)
 
-    def _check_path(self) -> None:
-        """Refuse a path where no database can be; make a file for its owner alone if there is none."""
-        if not self._path.parent.is_dir():
-            folder = str(self._path.parent)
-            raise InputError(
-                f"{self.place} has no place to be, as there is no folder {folder!r}; make it first."
-            )
-        if self._path.exists() and not (self._path.is_file() and os.access(self._path, os.W_OK)):
-            raise InputError(f"{self.place} is not a file that can be written to; {self.needs}.")
+    def _connect(self) -> Connection:
+        before = inode(self._path, self.place)
+        self._check_others(before)
+        if self._file not in (None, before) and not self._is_all_in_place():
+            raise database_replaced(self.place)
+        connection = _connected(f"{self._path.as_uri()}?mode=rw")
         try:
-            # SQLite gives the files beside it (-wal, -shm) the same rights.
-            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        except FileExistsError:
-            pass
-        except OSError as error:
-            raise InputError(f"{self.place} cannot be made ({error.strerror}); {self.needs}.") from error
-
-    def _connect(self) -> Any:
-        connection = _connected(self._path)
-        try:
-            _use_write_ahead_log(connection)
+            _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
             connection.execute("PRAGMA synchronous = FULL")
+            # This opens the log.
+            _patiently(lambda: connection.execute("SELECT 1 FROM sqlite_master").fetchone())
+            made = SqliteConnection(connection, self._path, self.place)
         except BaseException:
             connection.close()
             raise
-        return connection
+        if made.files.database != before:
+            made.close()
+            raise database_replaced(self.place)
+        self._file = before
+        return made
+
+    def _check_others(self, database: Inode) -> None:
+        """Open no other log than other threads have open: SQLite would take the one for the other."""
+        others = [one.files for one in self.open_connections() if isinstance(one, SqliteConnection)]
+        logs = {files.log for files in others if files.database == database}
+        if logs and logs != {inode(wal_path(self._path), f"The log (-wal) of {self.place}")}:
+            raise log_replaced(self.place)
+
+    def _check_files(self) -> None:
+        """Refuse to go on with files that are no longer where they were opened."""
+        connection = self.connection
+        assert isinstance(connection, SqliteConnection)
+        now = Files.at(self._path, self.place)
+        if now == connection.files:
+            return
+        if now.database == connection.files.database:
+            raise log_replaced(self.place)
+        if connection.writing:
+            raise database_replaced(self.place)
+        self.close()
+        self._check_files()
+
+    def _is_all_in_place(self) -> bool:
+        """Whether the file now in place, however it came there, has the last answer stored from here."""
+        try:
+            with closing(sqlite3.connect(f"{self._path.as_uri()}?mode=ro", uri=True)) as found:
+                select = "SELECT 1 FROM events WHERE respondent_id = ? AND id = ? AND told = ?"
+                return found.execute(select, self._last).fetchone() is not None or self._last == _NO_ANSWER
+        except sqlite3.Error:
+            return False
+
+    def _run(self, statement: str, values: Row) -> Any:
+        """Run a statement on the files that are in place; outside of a transaction, wait for others."""
+        if self.connection.writing:
+            return super()._run(statement, values)
+        self._check_files()
+        return _patiently(lambda: super(SqliteDatabase, self)._run(statement, values))
+
+    def insert(self, table: str, columns: str, values: Row) -> int:
+        """Add a row; the last one that is kept of all answers is remembered."""
+        number = super().insert(table, columns, values)
+        if table == "events":
+            self._inserting = (values[0], number, time_text(values[-1]))
+        return number
+
+    def _begin(self) -> None:
+        """Start to write when it is this process's turn."""
+        self._check_files()
+        connection = self.connection
+        assert isinstance(connection, SqliteConnection)
+        self._inserting = self._last
+        with next_in_line(connection.descriptor):
+            super()._begin()
+
+    def _commit(self) -> None:
+        """Keep what was done, unless the file has gone meanwhile."""
+        self._check_files()
+        super()._commit()
+        self._last, self._written = self._inserting, time.monotonic()
+
+    def checkpoint(self, calm: float = 0.0) -> None:
+        """Write what is in the log (-wal) into the database itself, unless others are busy with it."""
+        written = self._written
+        if written is not None and time.monotonic() - written >= calm:
+            with suppress(StorageError), self.turn:
+                busy, *_ = self.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0]
+                if not busy:
+                    self._written = None
 
     def failure(self, error: Exception) -> StorageError:
         """Away for the moment, or else damaged: our statements fail in no other way."""
@@ -114,13 +199,52 @@ class SqliteDatabase(Database):
         )
 
     def _new_turn(self) -> AbstractContextManager[Any]:
-        return _Turn()
+        return ThreadTurn()
 
-    def _inserted(self, statement: str, values: Row) -> int:
-        return int(self.execute(statement, values).lastrowid)
+    def layout(self, table: str) -> frozenset[str]:
+        """The columns of a table, which must be there, which are unique, which point elsewhere; triggers."""
+        columns = self.rows(f"PRAGMA table_info({table})")
+        found = [f"column {name}" for _, name, *_ in columns]
+        found += [f"rule that {row[1]} is there" for row in columns if row[3]]
+        for _, index, is_unique, *_ in self.rows(f"PRAGMA index_list({table})"):
+            names = ", ".join(str(row[2]) for row in self.rows(f'PRAGMA index_info("{index}")'))
+            found.append(f"{'rule of one row for each' if is_unique else 'index on'} {names}")
+        for _, _, to, here, *_ in self.rows(f"PRAGMA foreign_key_list({table})"):
+            found.append(f"rule that {here} is one of {to}")
+        triggers = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?"
+        return frozenset([*found, *(f"trigger {name}" for (name,) in self.rows(triggers, table))])
+
+    def page_faults(self, most: int, whole: bool = False) -> list[str]:
+        """What SQLite's own check finds, which is left out of large files but as a whole."""
+        pages, size = self.rows("PRAGMA page_count")[0][0], self.rows("PRAGMA page_size")[0][0]
+        if pages * size > LARGEST_CHECKED and not whole:
+            return []
+        found = self.rows(f"PRAGMA {'integrity_check' if whole else 'quick_check'}({most})")
+        return [" ".join(str(text).split()) for (text,) in found if text != "ok"]
 
     def _exclude(self) -> None:
         """Nothing to do: in SQLite one transaction at a time writes."""
+
+
+class ReadOnlyDatabase(SqliteDatabase):
+    """A database file that stays as it is, for whoever looks at it or copies it."""
+
+    def __init__(self, path: str, may_be_used: bool = True) -> None:
+        Database.__init__(self)
+        self._may_be_used = may_be_used
+        self.path = Path(validation.text(path, "database file's path")).absolute()
+        self.place = f"The database file {str(self.path)!r}"
+        self._written = None
+        if not self.path.is_file():
+            raise InputError(f"There is no database file {str(self.path)!r}; check the path.")
+
+    def _connect(self) -> Connection:
+        # Whoever uses it keeps a log beside it. Without one, SQLite need not make any, either.
+        is_used = wal_path(self.path).exists() or self._may_be_used
+        return Connection(_connected(f"{self.path.as_uri()}?mode=ro{'' if is_used else '&immutable=1'}"))
+
+    def _check_files(self) -> None:
+        """It is looked at only for a moment."""
 
 
 class _MemoryConnection(Connection):
@@ -139,6 +263,8 @@ class MemoryDatabase(SqliteDatabase):
 
     def __init__(self) -> None:
         Database.__init__(self)
+        self._last, self._inserting = _NO_ANSWER, _NO_ANSWER
+        self._written = None
         self._local = SimpleNamespace(connection=_MemoryConnection(_connected(":memory:")))
 
     def rows(self, statement: str, *values: Any) -> list[Row]:
@@ -146,25 +272,35 @@ class MemoryDatabase(SqliteDatabase):
         with self.turn:
             return super().rows(statement, *values)
 
+    def _check_files(self) -> None:
+        """There is none."""
+
+    def _begin(self) -> None:
+        """Start to write: no other process can."""
+        Database._begin(self)
+
     def close(self) -> None:
         """Nothing to let go of: what is kept would go with the connection."""
 
+    def checkpoint(self, calm: float = 0.0) -> None:
+        """Nothing to tidy."""
 
-def _connected(path: Path | str) -> sqlite3.Connection:
+
+def _connected(place: str) -> sqlite3.Connection:
     """A connection that keeps foreign keys; any thread may close it, so that its own may have ended."""
-    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+    # Nothing waits inside of SQLite, which would sleep up to a tenth of a second: `_patiently` does.
+    connection = sqlite3.connect(place, timeout=0, isolation_level=None, check_same_thread=False, uri=True)
     connection.execute("PRAGMA foreign_keys = ON")
     return connection
 
 
-def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Let readers and a writer work at once; the switch needs the file alone, and does not wait itself."""
-    end = time.monotonic() + _PATIENCE
+def _patiently(work: Callable[[], Done]) -> Done:
+    """What comes of work that has to wait while other processes are in its way."""
+    end = time.monotonic() + PATIENCE
     while True:
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
+            return work()
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                 raise
-            time.sleep(0.01)
+            time.sleep(POLL)

@@ -40,6 +40,7 @@ class Storage(PriorStorage):
     Parameters
     ----------
     database : where it is kept, and how it speaks SQL
+    prepare : False takes it as it is, neither brought up to date nor checked
 
     Examples
     --------
@@ -128,7 +129,7 @@ class Storage(PriorStorage):
         []
         """
         found = self._page("questions", rows.QUESTION, respondent_id, after, latest)
-        return [rows.timed(QuestionRecord, row) for row in found]
+        return [rows.question(row[:-1], row[-1]) for row in found]
 
     def pairs(self, respondent_id: int) -> set[tuple[int, int]]:
         """Return the pairs that the respondent was asked about or has a standing answer to.
@@ -301,7 +302,8 @@ class Storage(PriorStorage):
         >>> [event.choice for event in storage.events(ann.id)]
         ['tie']
         """
-        return [rows.event(row) for row in self._page("events", rows.EVENT, respondent_id, after, latest)]
+        found = self._page("events", rows.EVENT, respondent_id, after, latest)
+        return [rows.event(row[:-1], row[-1]) for row in found]
 
     def batch(self) -> AbstractContextManager[None]:
         """Make all calls inside, by this thread, one transaction: quick for many, and all of them or none.
@@ -321,23 +323,6 @@ class Storage(PriorStorage):
         1
         """
         return self.database.batch()
-
-    def close(self) -> None:
-        """Let go of this thread's connection; nothing is lost, and the next call opens another.
-
-        Returns
-        -------
-        None
-
-        Examples
-        --------
-        >>> from coombs import create_study
-        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
-        >>> study.storage.close()
-        >>> len(study.storage.studies())
-        1
-        """
-        self.database.close()
 
     def _lock(self, respondent_id: int, left: int, right: int) -> None:
         """Be alone with a respondent, so that ids rise in the order of commits; refuse what is no pair."""
@@ -375,9 +360,13 @@ class Storage(PriorStorage):
     def _page(
         self, table: str, columns: str, respondent_id: int, after: int, latest: int | None
     ) -> list[rows.Row]:
-        """The last rows of a respondent, in their order; the same read shows that there is a respondent."""
+        """The last rows of a respondent, in their order, each with the position of the study's last item.
+
+        The same read shows that there is a respondent.
+        """
         found = self.database.rows(
-            f"SELECT {rows.of(table, columns)} FROM respondents LEFT JOIN {table}"
+            f"SELECT {rows.of(table, columns)}, COALESCE((SELECT MAX(position) FROM items"
+            f" WHERE items.study_id = respondents.study_id), -1) FROM respondents LEFT JOIN {table}"
             f" ON {table}.respondent_id = respondents.id AND {table}.id > ?"
             f" WHERE respondents.id = ? ORDER BY {table}.id DESC LIMIT ?",
             after,
@@ -414,4 +403,4 @@ class Storage(PriorStorage):
             raise UnknownStudyError(
                 f"Question {question_id} is about the items {first} and {second}, not {left} and {right}."
             )
-        return None if answer[0] is None else rows.timed(AnswerRecord, tuple(answer))
+        return None if answer[0] is None else rows.answer(tuple(answer), max(first, second))

@@ -9,9 +9,10 @@ from typing import Any
 from coombs.data.tables import InputError
 from coombs.storage import rows, validation
 from coombs.storage.database import Database
+from coombs.storage.layout import check_layout
 from coombs.storage.records import Item, RespondentRecord, StudyRecord, StudySummary
 from coombs.storage.schema import migrate
-from coombs.storage.timestamps import stored_time, utc
+from coombs.storage.timestamps import utc
 from coombs.storage.validation import StudyExistsError, UnknownStudyError
 
 # An undo is an event, and because of it another does not stand.
@@ -21,9 +22,11 @@ _COUNT = "COUNT(*) - 2 * COUNT(undoes)"
 class StudyStorage:
     """The part of a `Storage` that keeps studies, their items and respondents."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, prepare: bool = True) -> None:
         self.database = database
-        migrate(database)
+        if prepare:
+            migrate(database)
+            check_layout(database)
 
     def create_study(
         self,
@@ -113,7 +116,7 @@ class StudyStorage:
             " FROM studies"
         )
         # Sorted here, as databases differ in how they sort text.
-        return [StudySummary(name, stored_time(created), *counts) for name, created, *counts in sorted(found)]
+        return sorted(map(rows.summary, found), key=lambda one: one.name)
 
     def delete_study(self, name: str) -> None:
         """Remove a study with all that belongs to it.
@@ -155,11 +158,11 @@ class StudyStorage:
         >>> [item.name for item in study.storage.items(study.record.id)]
         ['0', '1']
         """
-        select = "SELECT name, features, details FROM items WHERE study_id = ? ORDER BY position"
+        select = "SELECT position, name, features, details FROM items WHERE study_id = ? ORDER BY position"
         found = self.database.rows(select, study_id)
         if not found:
             self._check_study(study_id)
-        return [rows.item(row) for row in found]
+        return rows.items(study_id, found)
 
     def add_respondent(
         self, study_id: int, name: str, token: str, *, at: datetime | None = None
@@ -195,7 +198,7 @@ class StudyStorage:
             raise InputError(
                 "Another respondent has this token; every respondent needs a token of their own."
             )
-        return rows.timed(RespondentRecord, found[0])
+        return rows.respondent(found[0])
 
     def respondents(self, study_id: int) -> list[tuple[RespondentRecord, int]]:
         """Return the respondents of a study in the order they came, with their standing answers.
@@ -224,10 +227,10 @@ class StudyStorage:
         )
         if not found:
             self._check_study(study_id)
-        return [(rows.timed(RespondentRecord, row[:-1]), row[-1]) for row in found]
+        return [(rows.respondent(row[:-1]), row[-1]) for row in found]
 
     def last_event(self, study_id: int) -> int:
-        """Return the id of the last answer or undoing in a study: while it stays, so do all answers.
+        """Return a number that rises with every answer or undoing in a study: while it stays, so do all.
 
         Parameters
         ----------
@@ -245,7 +248,7 @@ class StudyStorage:
         0
         """
         found = self.database.rows(
-            "SELECT MAX((SELECT MAX(id) FROM events WHERE events.respondent_id = respondents.id))"
+            "SELECT SUM((SELECT MAX(id) FROM events WHERE events.respondent_id = respondents.id))"
             " FROM respondents WHERE study_id = ?",
             study_id,
         )
@@ -275,8 +278,62 @@ class StudyStorage:
             " FROM respondents WHERE token = ?",
             validation.text(token, "token"),
         ):
-            return row[-1], rows.timed(RespondentRecord, row[:-1])
+            return row[-1], rows.respondent(row[:-1])
         raise UnknownStudyError("This link is nobody's; ask whoever made the study for a new one.")
+
+    def close(self) -> None:
+        """Let go of this thread's connection; nothing is lost, and the next call opens another.
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> study.storage.close()
+        >>> len(study.storage.studies())
+        1
+        """
+        self.database.close()
+
+    def close_all(self) -> None:
+        """Let go of the connections of all threads but those at work: a SQLite file is whole by itself then.
+
+        Python does so when a program ends, also by Ctrl-C; whoever stops a server does it before.
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> study.storage.close_all()
+        >>> len(study.storage.studies())
+        1
+        """
+        self.database.finish()
+
+    def checkpoint(self, calm: float = 0.0) -> None:
+        """Write what a SQLite file has in its -wal into the file itself; other storages do so by themselves.
+
+        Parameters
+        ----------
+        calm : seconds; where this process wrote within them, it is left for later
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> from coombs.storage import open_storage
+        >>> open_storage("memory:").checkpoint()
+        """
+        self.database.checkpoint(calm)
 
     def _check_study(self, study_id: int, lock: str = "") -> None:
         """Refuse an id that no study has."""

@@ -5,6 +5,7 @@ from coombs.study.respondent import Respondent
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
 from coombs.study.settings import Settings
+from coombs.study.stored_check import Fault, StorageCheck, check_storage
 from coombs.study.stored_studies import create_study, delete_study, list_studies, load_study
 from coombs.study.study import Study
 from coombs.study.study_jsonl import import_study
@@ -16,6 +17,7 @@ Progress = StudyProgress
 
 __all__ = [
     "Answer",
+    "Fault",
     "Progress",
     "Question",
     "RankingWithOthers",
@@ -23,10 +25,12 @@ __all__ = [
     "ResponseStyle",
     "Result",
     "Settings",
+    "StorageCheck",
     "Study",
     "StudyExistsError",
     "StudyProgress",
     "UnknownStudyError",
+    "check_storage",
     "create_study",
     "delete_study",
     "import_study",

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from datetime import datetime
 from heapq import merge
-from typing import Self
 
-from coombs.storage import Storage
+from coombs.storage import Storage, StorageDamagedError
+from coombs.storage.failures import damaged
 from coombs.storage.records import (
     AnswerRecord,
     AnyAnswer,
@@ -32,10 +32,12 @@ class History:
     """The questions and the standing answers of one respondent, in their order.
 
     `asked` are the pairs of questions, and of earlier rows that were not read; `last_event` and
-    `last_question` are the ids up to which everything was read.
+    `last_question` are the ids up to which everything was read. Where that is all there is (`is_whole`), rows
+    that do not fit together are damage.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_whole: bool = False) -> None:
+        self.is_whole = is_whole
         self._clear()
 
     def _clear(self) -> None:
@@ -47,21 +49,26 @@ class History:
         self._stood: dict[int, int] = {}
         self._reopened: dict[int, None] = {}
 
-    @classmethod
-    def of(cls, storage: Storage, respondent_id: int) -> Self:
+    @staticmethod
+    def of(storage: Storage, respondent_id: int) -> History:
         """All of a respondent's; events are read first, as whatever they answer was asked before."""
-        history, events = cls(), storage.events(respondent_id)
+        events = storage.events(respondent_id)
+        history = History(is_whole=True)
         history.add(storage.questions(respondent_id), events)
         return history
 
     def add(self, questions: Sequence[QuestionRecord], events: Sequence[Event]) -> None:
         """More of both, in the storage's order."""
+        if self.is_whole:
+            self._check_questions(questions, events)
         for row in merge(events, questions, key=_when):
             if isinstance(row, QuestionRecord):
                 self.note(row)
                 self.last_question = max(self.last_question, row.id)
                 continue
             if isinstance(row, UndoRecord):
+                if self.is_whole and row.answer_id not in self.answers:
+                    raise _damaged(row, "it takes back an answer that is not there")
                 self._undone(row.answer_id)
             else:
                 self._answered(row)
@@ -74,7 +81,20 @@ class History:
         self._stood[question.id] = len(self.answers)
         self.asked.add(unordered(question.left, question.right))
 
+    def _check_questions(self, questions: Sequence[QuestionRecord], events: Sequence[Event]) -> None:
+        """That answers are about the items of their questions."""
+        asked = self.questions | {question.id: question for question in questions}
+        for event in events:
+            if isinstance(event, AnswerRecord) and event.question_id is not None:
+                question = asked.get(event.question_id)
+                if question is None:
+                    raise _damaged(event, "its question is not there")
+                if unordered(question.left, question.right) != unordered(event.left, event.right):
+                    raise _damaged(event, "it is not about the items of its question")
+
     def _answered(self, answer: AnyAnswer) -> None:
+        if self.is_whole and answer.question_id in self._answer_of:
+            raise _damaged(answer, "its question has another answer")
         self.answers[answer.id] = answer
         if answer.question_id is not None:
             self._answer_of[answer.question_id] = answer.id
@@ -166,7 +186,7 @@ class StoredHistory(History):
     def __init__(self, storage: Storage, respondent: RespondentRecord) -> None:
         super().__init__()
         self._storage, self._respondent = storage, respondent
-        self._read = self._whole = False
+        self._read = False
         self.is_stale, self.n_earlier = True, 0
 
     def sync(self) -> None:
@@ -175,11 +195,13 @@ class StoredHistory(History):
         # Events first: the question of each is there by then.
         events = self._storage.events(self._respondent.id, after=self.last_event, latest=latest)
         asked = self._storage.questions(self._respondent.id, after=self.last_question, latest=latest)
+        if not self._read:
+            self.is_whole = max(len(asked), len(events)) < MOST_ANSWERS
         self.add(asked, events)
         self.is_stale = False
         if not self._read:
-            self._read, self._whole = True, max(len(asked), len(events)) < MOST_ANSWERS
-            if not self._whole:
+            self._read = True
+            if not self.is_whole:
                 stored = dict(self._storage.respondents(self._respondent.study_id))[self._respondent]
                 self.n_earlier = stored - len(self.answers)
 
@@ -190,9 +212,9 @@ class StoredHistory(History):
 
     def read_all(self) -> None:
         """Read everything, however old, if it was not; if it was, nothing."""
-        if not self._whole:
+        if not self.is_whole:
             self._clear()
-            self._read, self._whole, self.n_earlier = True, True, 0
+            self._read, self.is_whole, self.n_earlier = True, True, 0
             self.sync()
 
     def question(self, number: int) -> QuestionRecord | None:
@@ -208,6 +230,10 @@ class StoredHistory(History):
         if number not in self.answers:
             self.read_all()
         return self.answers.get(number)
+
+
+def _damaged(event: Event, reason: str) -> StorageDamagedError:
+    return damaged(f"Answer {event.id} of respondent {event.respondent_id}", reason)
 
 
 def _when(row: Event | QuestionRecord) -> datetime:

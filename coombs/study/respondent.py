@@ -408,6 +408,8 @@ class Respondent(AskTell):
     def _asked(self, question: Question | int) -> tuple[int, int, int]:
         """Left, right and number of a question."""
         if isinstance(question, Question):
+            if question.respondent != self.name:
+                raise InputError(f"The question was put to {question.respondent!r}, not to {self.name!r}.")
             return *question.positions, question.id
         record = self._history.question(int(question))
         if record is None:

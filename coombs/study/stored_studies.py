@@ -19,6 +19,7 @@ from coombs.data.tables import InputError, ItemTable, Names, TableLike, has_numb
 from coombs.data.wishes import wishes_of
 from coombs.inference.people.people_prior import PeoplePrior
 from coombs.storage import Storage, StudyExistsError, open_storage
+from coombs.storage.failures import damaged
 from coombs.storage.records import Item, StudyRecord, StudySummary
 from coombs.study.settings import Settings
 from coombs.study.shared_prior import given_prior, warn_of_coins
@@ -179,8 +180,13 @@ def load_study(name: str = "study", *, storage: str | Storage = DEFAULT_STORAGE)
     """
     place = open_storage(storage)
     record = place.study(name)
-    goods = stored_catalogue(record.feature_names, place.items(record.id), record.settings)
-    return Study(place, record, goods, Settings.of(record.settings))
+    items = place.items(record.id)
+    try:
+        goods = stored_catalogue(record.feature_names, items, record.settings)
+        _check_comparable(goods)
+        return Study(place, record, goods, Settings.of(record.settings))
+    except InputError as error:
+        raise damaged(f"The study {name!r}", str(error).rstrip(".")) from error
 
 
 def stored_catalogue(
@@ -190,7 +196,9 @@ def stored_catalogue(
     texts = [item.name for item in items] if settings.get("named", True) else None
     names = None if texts is None else _read_names(texts, settings.get("name_kinds", "text"))
     columns = np.array(features, dtype=object)
-    matrix = np.array([item.features for item in items], dtype=float)
+    if {len(item.features) for item in items} - {len(features)}:
+        raise InputError("The items do not have as many features as the study has names for.")
+    matrix = np.array([item.features for item in items], dtype=float).reshape(len(items), len(features))
     matrix.flags.writeable = False
     table = ItemTable(
         matrix,

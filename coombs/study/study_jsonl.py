@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import count
 from types import NoneType
 from typing import Any, TypeAlias, get_args, get_origin
 
@@ -18,6 +19,7 @@ from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.judgement import judgement_of
 from coombs.storage.records import Item, JudgementRecord, StudyRecord, UndoRecord, new_token
 from coombs.storage.timestamps import read_time, time_text
+from coombs.study.history import History
 from coombs.study.settings import Settings
 from coombs.study.stored_studies import DEFAULT_STORAGE, load_study, store_study, stored_catalogue
 from coombs.study.study import Study
@@ -146,19 +148,23 @@ def _entries(study: Study) -> Iterator[Entry]:
         text = storage.prior_text(record.id, prior.version)
         yield _entry("prior", prior, prior=json.loads(text))
     # Numbers of the file's own, so that it is the same whichever storage it comes from.
-    questions: dict[int | None, int | None] = {None: None}
-    answers: dict[int, int] = {}
+    question_numbers, answer_numbers = count(1), count(1)
     for number, (respondent, _) in enumerate(storage.respondents(record.id), 1):
         yield _entry("respondent", respondent, id=number, prior_version=storage.use_prior(respondent.id))
+        questions: dict[int | None, int | None] = {None: None}
+        answers: dict[int, int] = {}
         events = storage.events(respondent.id)
-        for question in storage.questions(respondent.id):
-            questions[question.id] = len(questions)
+        asked = storage.questions(respondent.id)
+        # This refuses rows that do not fit together.
+        History(is_whole=True).add(asked, events)
+        for question in asked:
+            questions[question.id] = next(question_numbers)
             yield _entry("question", question, id=questions[question.id], respondent=number)
         for event in events:
             if isinstance(event, UndoRecord):
                 yield _entry("undo", event, answer=answers[event.answer_id])
                 continue
-            answers[event.id] = len(answers) + 1
+            answers[event.id] = next(answer_numbers)
             about = {"id": answers[event.id], "respondent": number}
             if isinstance(event, JudgementRecord):
                 yield _entry("judgement", event, **about, judgement=event.judgement.to_dict())
@@ -183,7 +189,7 @@ class Replay:
         self._items: list[Item] = []
         self._record: StudyRecord | None = None
         self._made: dict[tuple[str, int | str], Any] = {}
-        self._answered: set[int] = set()
+        self._answered: set[tuple[int, int]] = set()
 
     def add(self, line: str) -> None:
         """The next line."""
@@ -249,9 +255,9 @@ class Replay:
             asked = self._find("question", question)
             if asked.respondent_id != who or {asked.left, asked.right} != {said["left"], said["right"]}:
                 raise InputError(f"Question {question} was put to another respondent or about other items.")
-            if asked.id in self._answered:
+            if (who, asked.id) in self._answered:
                 raise InputError(f"Question {question} has an answer; it must be undone before another.")
-            self._answered.add(asked.id)
+            self._answered.add((who, asked.id))
             number = asked.id
         self._keep("answer", id, self._storage.add_answer(who, **said, question_id=number, at=told))
 
@@ -264,7 +270,7 @@ class Replay:
         record = self._find("answer", answer)
         self._storage.add_undo(record.respondent_id, record.id, at=told)
         self._made["answer", answer] = None
-        self._answered.discard(record.question_id)
+        self._answered.discard((record.respondent_id, record.question_id))
 
     def _keep(self, kind: str, key: int | str, made: Any) -> None:
         if (kind, key) in self._made:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import ipaddress
 from collections.abc import Iterable
@@ -10,16 +9,13 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.requests import HTTPConnection, Request
-from starlette.responses import Response
+from starlette.requests import HTTPConnection
+
+from coombs.web.owner_token import checked
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
-COOKIE = "coombs_owner"
-COOKIE_SECONDS = 30 * 24 * 3600
-"""How long a browser is known as the owner's, in seconds."""
-
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' http: https:; "
@@ -36,10 +32,6 @@ HEADERS = {
 }
 
 
-class NotOwnerError(Exception):
-    """The page is the owner's."""
-
-
 @dataclass(frozen=True)
 class Policy:
     """The owner's token, if there is one, and the host names that the page answers to."""
@@ -51,7 +43,7 @@ class Policy:
     def of(cls, token: str | None, allowed_hosts: Iterable[str] | None) -> Policy:
         """Loopback names and those given."""
         named = {host_name(host) for host in allowed_hosts or ()}
-        return cls(token or None, LOOPBACK_NAMES | named)
+        return cls(checked(token), LOOPBACK_NAMES | named)
 
     def knows_host(self, header: str) -> bool:
         """Whether a Host header is ours; DNS rebinding brings a foreign name.
@@ -61,37 +53,14 @@ class Policy:
         name = host_name(header)
         return name in self.hosts or (self.token is not None and _is_address(name))
 
-    def is_owner(self, connection: HTTPConnection) -> bool:
-        """Whether a request comes from whoever started the server."""
-        if self.token is None:
-            client = connection.client.host if connection.client else ""
-            here = host_name(connection.headers.get("host", "")) in LOOPBACK_NAMES
-            return here and is_loopback(client)
-        scheme, _, given = connection.headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer":
-            return self.accepts(given.strip())
-        return _same(connection.cookies.get(COOKIE, ""), self._cookie)
+    def is_local(self, connection: HTTPConnection) -> bool:
+        """Whether a request comes from this machine, which without a token is the owner's."""
+        client = connection.client.host if connection.client else ""
+        return host_name(connection.headers.get("host", "")) in LOOPBACK_NAMES and is_loopback(client)
 
     def accepts(self, given: str) -> bool:
-        """Whether that is the token."""
-        return self.token is not None and _same(given, self.token)
-
-    def with_cookie(self, request: Request, response: Response) -> Response:
-        """The response, after which the browser is known as the owner's."""
-        response.set_cookie(
-            COOKIE,
-            self._cookie,
-            max_age=COOKIE_SECONDS,
-            httponly=True,
-            samesite="strict",
-            secure=request.url.scheme == "https",
-        )
-        return response
-
-    @property
-    def _cookie(self) -> str:
-        """It follows from the token, not the other way around."""
-        return hmac.new((self.token or "").encode(), b"coombs owner", hashlib.sha256).hexdigest()
+        """Whether that is the token, in constant time."""
+        return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
 
 
 def host_name(header: str) -> str:
@@ -143,8 +112,3 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _same(given: str, secret: str) -> bool:
-    """In constant time."""
-    return hmac.compare_digest(given.encode(), secret.encode())

@@ -18,20 +18,23 @@ import coombs
 from coombs.storage import Storage, open_storage
 from coombs.web import errors
 from coombs.web.access import Policy
+from coombs.web.access_log import hide_secrets
 from coombs.web.api import respondents, studies
+from coombs.web.drafts import Drafts
 from coombs.web.learning.group_learning import GroupLearner
 from coombs.web.learning.learning_queue import LearningQueue
 from coombs.web.middleware import SafetyMiddleware
+from coombs.web.owner_access import OwnerAccess
 from coombs.web.pages import answering, api_reference, differences, home, result_page, study_page
-from coombs.web.study_cache import LRUCache, StudyCache
-from coombs.web.uploads import Upload
+from coombs.web.proxies import ProxyMiddleware, checked_root, networks
+from coombs.web.study_cache import StudyCache
 
 THREADS = 40
 """Requests that are worked on at once, most of which wait for a model; each has a database connection."""
 SLOW_THREADS = 2
 """Results that are worked on at once."""
-MOST_UPLOADS = 20
-"""Uploads that wait to become a study."""
+CALM = 5.0
+"""Seconds without an answer after which the database is tidied up."""
 ABOUT = "Ask and tell: which of two things does a person prefer? See docs/page.md."
 ROUTERS = (
     home.router,
@@ -52,16 +55,21 @@ def create_app(
     allowed_hosts: Iterable[str] | None = None,
     pictures: str | PathLike[str] | None = None,
     processes: int = 0,
+    root_path: str = "",
+    proxies: Iterable[str] = (),
 ) -> FastAPI:
     """The page and its JSON API, for any ASGI server.
 
     Parameters
     ----------
     storage : as for `create_study`
-    token : the owner's; without one the owner's pages work on this machine only
+    token : the owner's, 16 characters or more; without one the owner's pages work on this machine only
     allowed_hosts : names, other than localhost, that the page answers to
     pictures : a folder; pictures that items name by a relative path are shown from it
     processes : that learn from answers, so that this one only replies; 0 does it in a thread
+    root_path : the path below which a proxy shows the page, as "/taste"; an app that mounts this one sets it
+    proxies : addresses or networks whose ``X-Forwarded-For``, ``-Proto``, ``-Host`` and ``-Prefix`` count;
+        nobody else's do
 
     Returns
     -------
@@ -81,15 +89,20 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
+        root_path=checked_root(root_path),
     )
     queue = app.state.queue = LearningQueue(processes)
     app.state.groups = GroupLearner(processes)
     folder = None if pictures is None else Path(pictures)
-    app.state.cache = StudyCache(open_storage(storage), folder, queue.learn, queue.refresh_prior)
-    app.state.uploads = LRUCache[Upload](MOST_UPLOADS)
+    place = open_storage(storage)
+    app.state.cache = StudyCache(place, folder, queue.learn, queue.refresh_prior)
+    app.state.drafts = Drafts(place)
     app.state.slow_work = anyio.CapacityLimiter(SLOW_THREADS)
-    app.state.wrong_tokens = asyncio.Lock()
-    _add_routes(app, Policy.of(token, allowed_hosts))
+    policy = Policy.of(token, allowed_hosts)
+    app.state.owner = OwnerAccess(policy, place)
+    _add_routes(app, policy)
+    app.add_middleware(ProxyMiddleware, proxies=networks(proxies))
+    hide_secrets()
     return app
 
 
@@ -104,14 +117,24 @@ def _add_routes(app: FastAPI, policy: Policy) -> None:
         request.scope["app"] = app
         return await errors.respond(request, error)
 
-    app.state.policy = policy
-    app.add_middleware(SafetyMiddleware, policy=policy, refuse=refuse)
+    app.add_middleware(SafetyMiddleware, policy=policy, owner=app.state.owner, refuse=refuse)
 
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Until the server stops."""
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+    storage: Storage = app.state.cache.storage
+    tidying = asyncio.create_task(_tidy(storage))
     yield
+    tidying.cancel()
     app.state.queue.close()
     app.state.groups.close()
+    storage.close_all()
+
+
+async def _tidy(storage: Storage) -> None:
+    """At calm moments the database file is whole by itself, whatever happens to the server then."""
+    while True:
+        await asyncio.sleep(CALM)
+        await anyio.to_thread.run_sync(storage.checkpoint, CALM)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sqlite3
 import sys
@@ -12,7 +11,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 
 from coombs.data.tables import InputError
 from coombs.storage import (
@@ -23,9 +22,12 @@ from coombs.storage import (
     UnknownStudyError,
     is_storage_error,
 )
-from coombs.web.access import NotOwnerError, Policy
-from coombs.web.pages.rendering import render
+from coombs.web.owner_access import COOKIE, NotOwnerError, OwnerAccess, Visitor, forget, visitor_of
+from coombs.web.pages.rendering import go_to, render
+from coombs.web.proxies import path_of
+from coombs.web.routing import own_path
 from coombs.web.wrong_requests import wrong_request
+from coombs.words import count
 
 SENTENCES = {
     400: "This request cannot be understood.",
@@ -42,20 +44,13 @@ RETRY_AFTER = 3
 STATUSES = {UnknownStudyError: 404, AnsweredError: 409, StudyExistsError: 409, InputError: 422}
 """Of errors whose own sentence is shown; the last is the general one."""
 TITLES = {404: "Not found", 413: "Too large", 422: "That does not work", 503: "No storage"}
-PAUSE = 0.3
-"""Seconds between wrong tokens, of everybody together."""
+TOO_MANY = "Too many wrong tokens came from your address; the next one is looked at in {}."
+"""In {} is a number of seconds."""
 
 
 def install(app: FastAPI) -> None:
     """Let the app answer errors in this way."""
-    for kind in (
-        HTTPException,
-        RequestValidationError,
-        InputError,
-        StorageError,
-        sqlite3.Error,
-        NotOwnerError,
-    ):
+    for kind in (HTTPException, RequestValidationError, InputError, StorageError, sqlite3.Error):
         app.add_exception_handler(kind, respond)
     if "psycopg" in sys.modules:
         app.add_exception_handler(sys.modules["psycopg"].Error, respond)
@@ -74,7 +69,7 @@ async def respond(request: Request, error: Exception) -> Response:
 
 def problem(request: Request, status: int, sentence: str) -> Response:
     """An error as a page, or as JSON for a program."""
-    if request.url.path.startswith("/api/"):
+    if path_of(request.scope).startswith("/api/"):
         response: Response = JSONResponse({"detail": sentence}, status)
     else:
         title = TITLES.get(status, HTTPStatus(status).phrase)
@@ -100,23 +95,28 @@ def described(error: Exception) -> tuple[int, str]:
     return status, SENTENCES[status]
 
 
-async def pause(request: Request) -> None:
-    """After a wrong token."""
-    async with request.app.state.wrong_tokens:
-        await asyncio.sleep(PAUSE)
-
-
 async def _to_stranger(request: Request) -> Response:
     """The login page; whoever comes with the token in the address goes on without it there."""
-    policy: Policy = request.app.state.policy
-    given = request.query_params.get("token", "")
-    if policy.accepts(given):
-        return policy.with_cookie(request, RedirectResponse(request.url.path, 303))
-    if policy.token is None:
+    owner: OwnerAccess = request.app.state.owner
+    path, visitor = path_of(request.scope), visitor_of(request.scope)
+    if not owner.has_token:
         return problem(request, 403, "This page is for whoever runs the server, on the same machine.")
-    if given or "authorization" in request.headers:
-        await pause(request)
-    if request.url.path.startswith("/api/"):
-        return problem(request, 401, "This needs the owner's token: Authorization: Bearer TOKEN.")
-    wrong = "That is not the token." if given else ""
-    return render(request, "login.html", 401, wrong=wrong, to=request.url.path)
+    given = request.query_params.get("token", "")
+    if given:
+        visitor = owner.shown(request, given)
+    if visitor.is_owner:
+        return await owner.begin(request, go_to(request, own_path(path)))
+    if visitor.wait:
+        response = problem(request, 429, too_many(visitor))
+        response.headers["Retry-After"] = str(visitor.wait)
+    elif path.startswith("/api/"):
+        response = problem(request, 401, "This needs the owner's token: Authorization: Bearer TOKEN.")
+    else:
+        wrong = "That is not the token." if given else ""
+        response = render(request, "login.html", 401, wrong=wrong, to=path)
+    return forget(request.scope, response) if COOKIE in request.cookies else response
+
+
+def too_many(visitor: Visitor) -> str:
+    """That somebody must wait."""
+    return TOO_MANY.format(count(visitor.wait, "second"))

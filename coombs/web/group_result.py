@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from coombs.blas import serial
 from coombs.data import naming
 from coombs.insights.people_explanation import PeopleExplanation, names_items, plain_values
 from coombs.insights.people_groups import groups_of
@@ -99,6 +100,12 @@ def group_result(
         warnings.simplefilter("ignore")
         population = Population(metric=METRIC, groups="auto", n_jobs=n_jobs).fit(data)
     advance(LEARNED)
+    with serial(0):
+        return _result_of(population, advance)
+
+
+def _result_of(population: Population, advance: Callable[[float], None]) -> GroupResult:
+    """What the page shows of a fitted population."""
     told = population.explain()
     assert isinstance(told, PeopleExplanation)
     advance((1 + LEARNED) / 2)

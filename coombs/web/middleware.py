@@ -1,4 +1,4 @@
-"""What every request passes: host, origin and size on the way in, headers on the way out."""
+"""What every request passes: host, origin, owner and size on the way in, headers on the way out."""
 
 from __future__ import annotations
 
@@ -7,21 +7,28 @@ from collections.abc import Awaitable, Callable
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coombs.web.access import HEADERS, Policy, is_cross_site, is_not_json
+from coombs.web.owner_access import VISITOR, NotOwnerError, OwnerAccess, is_public
+from coombs.web.proxies import path_of
 
 LARGEST_UPLOAD = 10 * 2**20
 """Bytes of a request with a file."""
 LARGEST_FORM = 2**18
 """Bytes of any other request."""
+LARGEST_ANSWER = 2**14
+"""Bytes of a request of whoever is not known to be the owner."""
 UPLOADS = ("/drafts", "/api/studies")
 """Paths that take a file."""
 
 TOO_LARGE = f"That is more than {LARGEST_UPLOAD // 2**20} MB; choose a smaller file, or fewer columns."
-FOREIGN_HOST = "This server does not answer to that name; open it by the address that it printed."
+FOREIGN_HOST = (
+    "This server does not answer to that name; open it by the address that it printed, "
+    "or let whoever runs it add the name: --allow-host."
+)
 CROSS_SITE = "This was sent from another site, so nothing was done; open the page itself and try again."
 NOT_JSON = "The API takes JSON; send it with the header Content-Type: application/json."
 
@@ -31,8 +38,8 @@ Refuse = Callable[[Request, Exception], Awaitable[Response]]
 class SafetyMiddleware:
     """ASGI middleware; `refuse` makes the page or the JSON that says why not."""
 
-    def __init__(self, app: ASGIApp, policy: Policy, refuse: Refuse) -> None:
-        self.app, self.policy, self.refuse = app, policy, refuse
+    def __init__(self, app: ASGIApp, policy: Policy, owner: OwnerAccess, refuse: Refuse) -> None:
+        self.app, self.policy, self.owner, self.refuse = app, policy, owner, refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or say why not."""
@@ -45,16 +52,14 @@ class SafetyMiddleware:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                _add_headers(message, scope["path"])
+                _add_headers(message, path_of(scope))
             await send(message)
 
         try:
-            reason = self._reason(scope)
-            if reason is not None:
-                raise reason
-            await self.app(scope, _counted(receive, _largest(scope["path"])), out)
+            await self._check(scope)
+            await self.app(scope, _counted(receive, path_of(scope)), out)
         except Exception as error:
-            if not isinstance(error, HTTPException):
+            if not isinstance(error, HTTPException | NotOwnerError):
                 # The path may hold a token.
                 logging.getLogger("coombs.web").exception("A %s request failed.", scope["method"])
             if started:
@@ -62,9 +67,18 @@ class SafetyMiddleware:
             response = await self.refuse(Request(scope), error)
             await response(scope, receive, out)
 
+    async def _check(self, scope: Scope) -> None:
+        """Refuse a request, with nothing of its body read; note who asks."""
+        reason = self._reason(scope)
+        if reason is not None:
+            raise reason
+        visitor = scope[VISITOR] = await self.owner.visitor(HTTPConnection(scope))
+        if not visitor.is_owner and not is_public(path_of(scope)):
+            raise NotOwnerError
+
     def _reason(self, scope: Scope) -> HTTPException | None:
-        """Why a request is refused unread."""
-        headers, method, path = Headers(scope=scope), scope["method"], scope["path"]
+        """Why a request is refused, whoever asks."""
+        headers, method, path = Headers(scope=scope), scope["method"], path_of(scope)
         if not self.policy.knows_host(headers.get("host", "")):
             return HTTPException(400, FOREIGN_HOST)
         if is_cross_site(method, headers):
@@ -72,25 +86,32 @@ class SafetyMiddleware:
         if is_not_json(method, path, headers):
             return HTTPException(415, NOT_JSON)
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > _largest(path):
-            return HTTPException(413, TOO_LARGE)
+        if not length.isdecimal() or len(length) > 12 or int(length) > _largest(path):
+            return HTTPException(413, _too_large(path))
         return None
 
 
 def _largest(path: str) -> int:
-    return LARGEST_UPLOAD if path in UPLOADS else LARGEST_FORM
+    """Bytes that a request for a path may have."""
+    if is_public(path):
+        return LARGEST_ANSWER
+    return LARGEST_UPLOAD if path in UPLOADS or path.endswith("/answers") else LARGEST_FORM
 
 
-def _counted(receive: Receive, largest: int) -> Receive:
+def _too_large(path: str) -> str:
+    return TOO_LARGE if _largest(path) == LARGEST_UPLOAD else "That is too large for this address."
+
+
+def _counted(receive: Receive, path: str) -> Receive:
     """The same, until there is too much of it."""
-    total = 0
+    total, largest = 0, _largest(path)
 
     async def counted() -> Message:
         nonlocal total
         message = await receive()
         total += len(message.get("body", b""))
         if total > largest:
-            raise HTTPException(413, TOO_LARGE)
+            raise HTTPException(413, _too_large(path))
         return message
 
     return counted

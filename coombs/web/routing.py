@@ -1,4 +1,4 @@
-"""What the routes of the pages and of the API share: addresses, the owner's rights, turns, slow work."""
+"""What the routes of the pages and of the API share: addresses, turns, slow work."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 import anyio.to_thread
-from fastapi import Depends
 from starlette.requests import Request
 
 from coombs.study import Question, Respondent, Study, StudyProgress
-from coombs.web.access import NotOwnerError
 from coombs.web.fitted_result import FittedResult
 from coombs.web.item_cards import Card
 from coombs.web.learning.group_learning import GroupLearner, GroupState
@@ -33,6 +31,12 @@ def study_path(name: str) -> str:
 def study_called(part: str) -> str:
     """The name in an address."""
     return re.sub("~([0-9A-F]{2})", lambda found: chr(int(found[1], 16)), part)
+
+
+def own_path(path: str) -> str:
+    """A path of ours out of a form or an address, else the start: not //elsewhere, nor /\\elsewhere."""
+    is_own = path.startswith("/") and path[1:2] not in ("/", "\\") and path.isprintable()
+    return path if is_own else "/"
 
 
 def cache_of(request: Request) -> StudyCache:
@@ -88,12 +92,3 @@ async def fitted_result(request: Request, token: str) -> tuple[Respondent, Fitte
     cache = cache_of(request)
     respondent = await slowly(request, cache.respondent, token)
     return respondent, await slowly(request, cache.fitted, respondent)
-
-
-def _owner_only(request: Request) -> None:
-    if not request.app.state.policy.is_owner(request):
-        raise NotOwnerError
-
-
-OWNER_ONLY = Depends(_owner_only)
-"""Lets nobody pass but the owner."""

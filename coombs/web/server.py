@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -13,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 import uvicorn
+from fastapi import FastAPI
 
 from coombs.data.catalogue import catalogue
 from coombs.data.tables import InputError
@@ -20,6 +22,9 @@ from coombs.storage import Storage, is_memory, open_storage
 from coombs.study import create_study, load_study
 from coombs.web.access import is_loopback
 from coombs.web.app import create_app
+from coombs.web.connections import BoundedProtocol, allow_files
+from coombs.web.owner_token import given_token, new_token
+from coombs.web.proxies import Network, networks
 from coombs.web.routing import study_path
 
 MOST_WORKERS = 4
@@ -37,6 +42,11 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8000,
     token: str | None = None,
+    token_file: str | None = None,
+    root_path: str = "",
+    allowed_hosts: Sequence[str] = (),
+    proxies: Sequence[str] = (),
+    access_log: bool = False,
     open_browser: bool = True,
 ) -> None:
     """Serve the page until it is interrupted.
@@ -48,8 +58,13 @@ def serve(
     features : columns to learn from, as "town" or "town:category"; None takes what the cells say
     wishes, shared_prior, storage : as for `create_study`
     name : of the study (default: the file's, without its ending)
-    host, port : where to listen; a host other than this machine needs a token. Port 0 is any free one
-    token : opens the owner's pages from elsewhere
+    host, port : where to listen. Port 0 is any free one
+    token : opens the owner's pages from elsewhere, 16 characters or more; by default that of `token_file`, or
+        of the environment variable ``COOMBS_TOKEN``. Where others can reach the page (by its host, a proxy, a
+        root path or an allowed host) and none is given, one is made and shown once, as a link
+    token_file : a file that holds the token
+    root_path, allowed_hosts, proxies : as for `create_app`
+    access_log : whether to write a line for each request, without tokens and personal links
     open_browser : whether to open the page
 
     Returns
@@ -64,41 +79,65 @@ def serve(
     The first question is at http://127.0.0.1:43211/a/Zk3VqL0w
     Press Ctrl+C to stop; every answer is stored.
 
-    Others can only reach a page that has a token:
+    A token that could be guessed is refused:
 
-    >>> serve(host="0.0.0.0")  # doctest: +ELLIPSIS
+    >>> serve(host="0.0.0.0", token="secret")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    coombs.data.tables.InputError: The host is '0.0.0.0', which others can reach, and there is no token; ...
+    coombs.data.tables.InputError: The owner's token has 6 characters, which can be guessed; give 16 or more.
     """
-    if not is_loopback(host) and not token:
-        raise InputError(
-            f"The host is {host!r}, which others can reach, and there is no token; give one, "
-            "or serve on 127.0.0.1."
-        )
+    given = given_token(token, token_file)
+    is_open = not is_loopback(host) or bool(root_path or allowed_hosts or proxies)
+    made = new_token() if given is None and is_open else None
     place = open_storage(storage)
     path = _first_page(items, features, {"wishes": wishes, "shared_prior": shared_prior}, name, place)
     folder = None if items is None else Path(items).resolve().parent
-    app = create_app(place, token=token, allowed_hosts=_names(host), pictures=folder, processes=_n_workers())
+    app = create_app(
+        place,
+        token=given or made,
+        allowed_hosts=[*_names(host), *allowed_hosts],
+        pictures=folder,
+        processes=_n_workers(),
+        root_path=root_path,
+        proxies=proxies,
+    )
     with _listening(host, port) as listener:
-        address = _address(host, listener.getsockname()[1])
-        owner = f"{address}/?token={quote(token, safe='')}" if token else f"{address}/"
+        address = f"{_address(host, listener.getsockname()[1])}{app.root_path}"
+        # A token that was given is known, and has no business in a log.
+        owner = f"{address}/?token={quote(made, safe='')}" if made else f"{address}/"
         kept = "answers are kept until then" if is_memory(storage) else "every answer is stored"
         first = [f"The first question is at {address}{path}"] if path != "/" else []
         # Whoever opens the page now is answered in a moment: the socket listens already.
         print(f"coombs is at {owner}", *first, f"Press Ctrl+C to stop; {kept}.", sep="\n", file=sys.stderr)
         if open_browser:
-            webbrowser.open(owner if path == "/" else f"{address}{path}")
-        # Addresses hold secrets, so there is no log of them.
-        config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, timeout_keep_alive=75, ws="none"
-        )
+            # Not with the token, which everybody on this machine would see in the list of processes.
+            webbrowser.open(f"{address}{path}")
+        config = _config(app, networks(proxies), access_log)
         # After SIGTERM, too, Python ends in order and says nothing: 128 + 15 is what shells make of it.
         before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
         try:
             uvicorn.Server(config).run(sockets=[listener])
         finally:
             signal.signal(signal.SIGTERM, before)
+
+
+def _config(app: FastAPI, proxies: tuple[Network, ...], access_log: bool) -> uvicorn.Config:
+    """The server: bounded connections, and what is said of a request by nobody but our own middleware."""
+    BoundedProtocol.proxies = proxies
+    allow_files()
+    config = uvicorn.Config(
+        app,
+        http=BoundedProtocol,
+        log_level="warning",
+        access_log=access_log,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=75,
+        ws="none",
+    )
+    if access_log:
+        logging.getLogger("uvicorn.access").setLevel(logging.INFO)
+    return config
 
 
 def _first_page(

@@ -56,6 +56,8 @@ MOST_PLACES = 5
 """Rows that are named."""
 LONGEST_NAME = 120
 """Characters of a study's, a person's or a file's name."""
+NAMES_FILE = "names.txt"
+"""What a list of names that was written down is called."""
 ONCE = {"names": "names of the items", PICTURE: "picture", LINK: "link"}
 """Roles that one column can have, and what they are called."""
 Role: TypeAlias = str | tuple[str, ...]
@@ -226,11 +228,11 @@ class Upload:
         return f"{self.table.noun}{'s' if len(rows) > 1 else ''} {listed(numbers, MOST_PLACES)}"
 
 
-def read_upload(content: bytes, file: str) -> Upload:
-    """An uploaded file of items, or an InputError in words."""
+def read_upload(content: bytes, file: str, number: str | None = None) -> Upload:
+    """An uploaded file of items, by a number that it had before, or an InputError in words."""
     table = read_table(content, file)
     _refuse_described(table)
-    return Upload(table)
+    return Upload(table) if number is None else Upload(table, number)
 
 
 def read_table(content: bytes, file: str) -> NamedColumns:
@@ -252,10 +254,10 @@ def read_table(content: bytes, file: str) -> NamedColumns:
     return NamedColumns(texts, "csv", file, categorical=table.categorical)
 
 
-def read_names(text: str) -> Upload:
-    """Names that were written down, one on each line."""
+def names_table(text: str) -> bytes:
+    """The file of names that were written down, one on each line."""
     # Below a header, no name is taken for one, nor for columns.
-    return read_upload(f"name\n{text}".encode(errors="replace"), "names.txt")
+    return f"name\n{text}".encode(errors="replace")
 
 
 def _texts(column: NDArray[Any]) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from coombs import create_study, load_study
 from coombs.storage import Storage, open_storage
 from coombs.study import Respondent, Study
 
-MOST = 14
+MOST = 16
 """SQL statements of one click: an answer stored, and the next question chosen, stored and shown."""
 
 

@@ -432,7 +432,7 @@ def test_respondents_do_not_see_each_others_answers() -> None:
         assert question.respondent == "Bob"
     assert study.respondents() == {"Ann": 4, "Bob": 3}
     assert [one.respondent for one in ann.history()] == ["Ann"] * 4
-    with pytest.raises(InputError, match="was asked no question"):
+    with pytest.raises(InputError, match="was put to 'Bob', not to 'Ann'"):
         ann.tell(question, "left")
     data = study.comparisons()
     assert data.users.tolist() == ["Ann"] * 4 + ["Bob"] * 3

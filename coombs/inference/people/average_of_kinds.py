@@ -54,6 +54,8 @@ WITH_GROUPS = 0.6
 """Share of the largest weight from which on groups are looked for in a kind,"""
 WITH_SIZES = 0.3
 """and how much people differ."""
+FAR_BEHIND = 30.0
+"""Nats by which a kind may be behind the best, while people are left out in turn."""
 NEGLIGIBLE = 0.02
 """A kind with less of the average is left out of it."""
 
@@ -281,25 +283,26 @@ def try_out(
 ) -> tuple[Vector, Matrix, Vector]:
     """Of each candidate, how likely people's answers are with what is learned from others (log).
 
-    Also the probability of each answer, given the person's others, and its weight; of some of many people.
+    Also the probability of each answer, given the person's others, and its weight; of some of many people. A
+    candidate that falls far behind is given up: its log is minus infinity.
     """
     effect = answers.first_effect
     answers, blocks = _folds(answers, MOST_TRIED, MORE_FOLDS if answers.n_people <= FEW_PEOPLE else FOLDS)
-    counted = [block.weights[block.rows >= 0] for _, left in blocks for block in left]
-    scores, every = [], []
-    for kind, caution in tried:
-        coordinates, phi = _of_kind(answers, kind)
-        total = 0.0
-        predicted: list[Vector] = []
-        for learned, left in blocks:
-            start = answers.start(phi, coordinates.blocks, caution, effect)
+    counted = np.concatenate([block.weights[block.rows >= 0] for _, left in blocks for block in left])
+    scores, every, begin = np.zeros(len(tried)), np.full((len(tried), len(counted)), 0.5), 0
+    for number, (learned, left) in enumerate(blocks):
+        end = begin + sum(int((block.rows >= 0).sum()) for block in left)
+        for k in np.flatnonzero(np.isfinite(scores)):
+            coordinates, phi = _of_kind(answers, tried[k].kind)
+            start = answers.start(phi, coordinates.blocks, tried[k].caution, effect)
             fit = fit_population(phi, learned, start, tolerance=ROUGHLY, max_iter=FEWER_PASSES)
-            evidence, p = people_left_out(fit.prior, phi, left)
-            total, predicted = total + evidence, [*predicted, p]
-        scores.append(total)
-        every.append(np.concatenate(predicted))
-        advance()
-    return np.array(scores), np.array(every), np.concatenate(counted)
+            evidence, every[k, begin:end] = people_left_out(fit.prior, phi, left)
+            scores[k] += evidence
+            if number == 0:
+                advance()
+        begin = end
+        scores[scores < scores.max() - FAR_BEHIND] = -np.inf
+    return scores, every, counted
 
 
 def try_covariates(answers: PeopleAnswers, tried: Candidate) -> CovariateTrial:

@@ -23,7 +23,13 @@ ROUNDS = 50
 WITHIN = (0.05, 0.3)
 """Shares of what a person has of their own, one group for all, that are left at first inside several."""
 SCREENED = 250
-"""People with whom beginnings are compared, at most: they nearly always end alike."""
+"""People with whom beginnings are compared, at most: they nearly always end alike,"""
+ROUGHLY = 2e-2
+"""with this tolerance of the passes,"""
+SCREENING = 30
+"""of which there are so many at most."""
+HOPELESS = 0.5
+"""Share of what groups must gain, below which they are given up after such a comparison."""
 DECIDED = 500
 """People who tell where groups are, and how many there are, at least,"""
 DECIDED_SHARE = 8
@@ -48,7 +54,7 @@ def fit_groups(
     if groups == "auto":
         best = _while_worth_it(best, coordinates, n_jobs)
     elif groups != 1:
-        best = _split(best, coordinates, int(groups), n_jobs)
+        best = _finished(_begun(best, coordinates, int(groups), n_jobs), best, coordinates, n_jobs)
     return best if n <= some else fit_population(coordinates, blocks, best.prior, n_jobs=n_jobs)
 
 
@@ -58,37 +64,52 @@ def _count(blocks: tuple[AnswerBlock, ...]) -> int:
 
 def _while_worth_it(fit: PopulationFit, coordinates: Matrix, n_jobs: int) -> PopulationFit:
     """With as many groups as are worth their parameters."""
-    n = _count(fit.blocks)
+    n, some = _count(fit.blocks), _screened(fit.blocks)
     # A group more has a mean and a share.
     price = (len(fit.prior.root) + 1) / 2 * np.log(max(n, 2))
-    best = fit
+    best, share = fit, _count(some) / n
+    rough = _roughly(coordinates, some, fit.prior, n_jobs)
     for count in range(2, MOST_GROUPS + 1):
         if n < 5 * count:
             break
-        new = _split(fit, coordinates, count, n_jobs)
+        before, rough = rough, _begun(fit, coordinates, count, n_jobs)
+        if rough.log_evidence < before.log_evidence + HOPELESS * price * share:
+            break
+        new = _finished(rough, fit, coordinates, n_jobs)
         if new.log_evidence < best.log_evidence + price:
             break
         best = new
     return best
 
 
-def _split(fit: PopulationFit, coordinates: Matrix, count: int, n_jobs: int) -> PopulationFit:
-    """As many groups, from people's tastes with one group for all."""
+def _screened(blocks: tuple[AnswerBlock, ...]) -> tuple[AnswerBlock, ...]:
+    return some_people(blocks, SCREENED) if _count(blocks) > SCREENED else blocks
+
+
+def _roughly(
+    coordinates: Matrix, some: tuple[AnswerBlock, ...], start: PopulationPrior, n_jobs: int
+) -> PopulationFit:
+    """Which beginning is best is told without effects of items, in a fraction of the time."""
+    start = replace(start, effect=0.0)
+    return fit_population(coordinates, some, start, n_jobs=n_jobs, tolerance=ROUGHLY, max_iter=SCREENING)
+
+
+def _begun(fit: PopulationFit, coordinates: Matrix, count: int, n_jobs: int) -> PopulationFit:
+    """As many groups of some people, from everybody's tastes with one group for all: the best beginning."""
     z, counted = _tastes(fit, coordinates)
     starts = [
         _start(fit.prior, z, _middles(z, counted, count, first), within)
         for first in range(2)
         for within in WITHIN
     ]
-    n = _count(fit.blocks)
-    if n <= SCREENED:
-        found = [fit_population(coordinates, fit.blocks, start, n_jobs=n_jobs) for start in starts]
-        return max(found, key=lambda one: one.log_evidence)
-    # Which beginning is best is told without effects of items, in a fraction of the time.
-    some = some_people(fit.blocks, SCREENED)
-    rough = [fit_population(coordinates, some, replace(start, effect=0.0), n_jobs=n_jobs) for start in starts]
-    best = max(rough, key=lambda one: one.log_evidence)
-    start = replace(best.prior, effect=fit.prior.effect)
+    some = _screened(fit.blocks)
+    found = [_roughly(coordinates, some, start, n_jobs) for start in starts]
+    return max(found, key=lambda one: one.log_evidence)
+
+
+def _finished(rough: PopulationFit, fit: PopulationFit, coordinates: Matrix, n_jobs: int) -> PopulationFit:
+    """The same with all people."""
+    start = replace(rough.prior, effect=fit.prior.effect)
     return fit_population(coordinates, fit.blocks, start, n_jobs=n_jobs)
 
 

@@ -50,8 +50,10 @@ LARGE = 1.5
 """Deviation of what a block's own weights, or an item's effect, add to utilities, in logits, above which less
 is tried;"""
 MOST_HALVINGS = 8
-"""half the variance, so many times at most."""
-SETTLING_PASSES = 12
+"""half the variance, so many times at most, as so many people tell;"""
+MOST_TELLING = 150
+"""no more, since they need not tell it exactly."""
+SETTLING_PASSES = 8
 """Passes in which only the sites change, there."""
 
 
@@ -241,7 +243,7 @@ def _smaller(prior: PopulationPrior, coordinates: Matrix, blocks: tuple[AnswerBl
     """
     if max(prior.sizes(prior.covariance).max(), prior.effect) < LARGE:
         return prior
-    some = some_people(blocks, min(FEW_PEOPLE, sum(len(block.people) for block in blocks)))
+    some = some_people(blocks, min(MOST_TELLING, sum(len(block.people) for block in blocks)))
     best, highest = prior, _criterion(prior, coordinates, some)
     for _ in range(MOST_HALVINGS):
         less = (best.resized(0.5), replace(best, effect=best.effect * 0.5**0.5))

@@ -199,20 +199,23 @@ def settle(design: Matrix, offset: Matrix, sites: Sites, weights: Matrix, lapse:
 def _margins(gram: Matrix, offset: Matrix, sites: Sites) -> tuple[Matrix, Matrix]:
     """Margins and their variances where weights are many: from their covariances (K, A, A) before any answer.
 
-    With G the covariance and S the sites' precisions, G - V'V afterwards, where L L' = I + S^1/2 G S^1/2 and
-    V = L^-1 S^1/2 G.
+    With G the covariance, S the sites' precisions and B = I + S^1/2 G S^1/2, afterwards it is
+    G - G S^1/2 B^-1 S^1/2 G = S^-1/2 (I - B^-1) S^-1/2.
     """
     a = gram.shape[1]
-    root = np.sqrt(sites.precision)
-    scaled = root[:, :, None] * gram
-    inner = scaled * root[:, None, :]
+    precision, root = sites.precision, np.sqrt(sites.precision)
+    inner = gram * root[:, :, None]
+    inner *= root[:, None, :]
     inner[:, np.arange(a), np.arange(a)] += 1.0
-    seen = np.matmul(lower_inverses(inner)[0], scaled)
-    gain = (sites.shift - sites.precision * offset)[:, :, None]
-    margin = np.matmul(gram, gain) - np.matmul(seen.transpose(0, 2, 1), np.matmul(seen, gain))
-    seen *= seen
-    variance = np.diagonal(gram, axis1=1, axis2=2) - seen.sum(axis=1)
-    return offset + margin[:, :, 0], np.maximum(variance, 0.0)
+    inverse = np.linalg.inv(inner)
+    moved = np.matmul(gram, (sites.shift - precision * offset)[:, :, None])
+    held = np.matmul(inverse, root[:, :, None] * moved)
+    moved -= np.matmul(gram, root[:, :, None] * held)
+    # Where there is no answer, whose site says nothing, this is not needed.
+    variance = np.diagonal(gram, axis1=1, axis2=2).copy()
+    known = 1 - np.diagonal(inverse, axis1=1, axis2=2)
+    np.divide(known, precision, out=variance, where=precision > 0)
+    return offset + moved[:, :, 0], np.maximum(variance, 0.0)
 
 
 def leave_questions_out(found: Posteriors, sites: Sites, block: AnswerBlock, lapse: float) -> Matrix:

@@ -11,13 +11,15 @@ from starlette.responses import JSONResponse
 
 from coombs.storage import AnsweredError
 from coombs.study import Answer, Respondent
+from coombs.web.api.bounded_json import BoundedRoute
 from coombs.web.api.schemas import AnswerIn, AnswerOut, ProgressOut, TurnOut, UndoIn
 from coombs.web.learning.learning_queue import PATIENCE, PATIENCE_AT_FIRST
+from coombs.web.proxies import root_of
 from coombs.web.routing import cache_of, fitted_result, next_turn, slowly
 
 Token = Annotated[str, Path(description="What the respondent's link holds: whoever has it answers as them")]
 
-router = APIRouter(prefix="/api/respondents/{token}", tags=["respondent"])
+router = APIRouter(prefix="/api/respondents/{token}", tags=["respondent"], route_class=BoundedRoute)
 
 
 @router.get("/question")
@@ -72,4 +74,5 @@ async def result(request: Request, token: Token, explain: bool = False) -> dict[
 
 
 def _turn(request: Request, respondent: Respondent, patience: float = PATIENCE) -> TurnOut:
-    return TurnOut.of(next_turn(request, respondent, patience=patience), respondent)
+    turn = next_turn(request, respondent, patience=patience)
+    return TurnOut.of(turn, respondent, root_of(request.scope))

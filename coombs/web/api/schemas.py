@@ -80,9 +80,9 @@ class ItemOut(BaseModel):
     details: dict[str, str]
 
     @classmethod
-    def of(cls, card: Card, respondent: Respondent) -> ItemOut:
-        """An item of a respondent's study."""
-        local = f"/a/{respondent.record.token}/picture/{card.position}"
+    def of(cls, card: Card, respondent: Respondent, root: str = "") -> ItemOut:
+        """An item of a respondent's study; `root` is the path that the page is below."""
+        local = f"{root}/a/{respondent.record.token}/picture/{card.position}"
         return cls(
             name=respondent.study.catalogue.labels[card.position],
             position=card.position,
@@ -128,11 +128,11 @@ class TurnOut(BaseModel):
     n_others: int = Field(0, description="People with whose answers the questions are chosen")
 
     @classmethod
-    def of(cls, turn: ShownTurn, respondent: Respondent) -> TurnOut:
-        """What a person would see."""
+    def of(cls, turn: ShownTurn, respondent: Respondent, root: str = "") -> TurnOut:
+        """What a person would see; `root` is the path that the page is below."""
         question = None
         if turn.question is not None and turn.cards is not None:
-            left, right = (ItemOut.of(card, respondent) for card in turn.cards)
+            left, right = (ItemOut.of(card, respondent, root) for card in turn.cards)
             question = QuestionOut(id=turn.question.id, left=left, right=right)
         progress = ProgressOut.of(turn.progress)
         return cls(question=question, progress=progress, n_others=turn.n_others)

@@ -10,14 +10,16 @@ from starlette.requests import Request
 
 from coombs.storage import StudySummary
 from coombs.study import Study, create_study
+from coombs.web.api.bounded_json import BoundedRoute
 from coombs.web.api.schemas import GroupOut, PeopleIn, PersonOut, StudyIn, StudyOut, StudySummaryOut
 from coombs.web.item_cards import LINK, PICTURE
-from coombs.web.routing import OWNER_ONLY, cache_of, group_state, study_called
+from coombs.web.proxies import site_of
+from coombs.web.routing import cache_of, group_state, study_called
 from coombs.web.uploads import people_names, read_upload, study_name
 
 Name = Annotated[str, Path(description="The study's name; ~2F stands for a slash in it, ~7E for ~")]
 
-router = APIRouter(prefix="/api/studies", tags=["owner"], dependencies=[OWNER_ONLY])
+router = APIRouter(prefix="/api/studies", tags=["owner"], route_class=BoundedRoute)
 
 
 @router.get("", response_model=list[StudySummaryOut])
@@ -94,7 +96,7 @@ def _about(request: Request, study: Study) -> StudyOut:
 
 
 def _people(request: Request, study: Study) -> list[PersonOut]:
-    base = f"{str(request.base_url).rstrip('/')}/a"
+    base = f"{site_of(request.scope)}/a"
     return [
         PersonOut(name=one.name, token=one.token, link=f"{base}/{one.token}", n_answers=n)
         for one, n in study.storage.respondents(study.record.id)

@@ -65,7 +65,7 @@ def undo(request: Request, token: str, answer: Annotated[int | None, Form()] = N
 def _next(request: Request, respondent: Respondent, notice: str) -> Response:
     """The next question: a part of the page for our script, the whole page for a form without it."""
     if request.headers.get("x-part") != "question":
-        return go_to(f"/a/{respondent.record.token}")
+        return go_to(request, f"/a/{respondent.record.token}")
     return _turn_page(request, respondent, next_turn(request, respondent, notice), "_question.html")
 
 

@@ -13,14 +13,14 @@ from starlette.responses import Response
 
 from coombs.data.tables import InputError
 from coombs.study import create_study
-from coombs.web.access import COOKIE, Policy
 from coombs.web.column_choices import LABELS, MARKS, chosen_roles
-from coombs.web.errors import described, pause
+from coombs.web.drafts import Drafts
+from coombs.web.errors import described, too_many
+from coombs.web.owner_access import OwnerAccess
 from coombs.web.pages.rendering import go_to, render
-from coombs.web.routing import OWNER_ONLY, cache_of, study_path
-from coombs.web.study_cache import LRUCache
+from coombs.web.routing import cache_of, own_path, study_path
 from coombs.web.upload_validation import review
-from coombs.web.uploads import ColumnRoles, Upload, read_names, read_upload, study_name
+from coombs.web.uploads import NAMES_FILE, ColumnRoles, Upload, names_table, study_name
 
 FIRST_ROWS = 6
 """Rows of an upload that are shown."""
@@ -36,7 +36,7 @@ def examples() -> dict[str, bytes]:
     return {one.name.removesuffix(".csv"): one.read_bytes() for one in found if one.name.endswith(".csv")}
 
 
-@router.get("/", dependencies=[OWNER_ONLY])
+@router.get("/")
 def home(request: Request) -> Response:
     """Studies so far, and where to drop a file."""
     return _home(request)
@@ -48,7 +48,7 @@ def _home(request: Request, status: int = 200, problem: str = "", typed: str = "
     return render(request, "start.html", status, **more, problem=problem, typed=typed)
 
 
-@router.post("/drafts", dependencies=[OWNER_ONLY])
+@router.post("/drafts")
 def upload(
     request: Request,
     file: Annotated[UploadFile | None, File()] = None,
@@ -56,33 +56,33 @@ def upload(
     names: Annotated[str, Form()] = "",
 ) -> Response:
     """A file, names that were written down, or an example that ships, to look over."""
+    drafts: Drafts = request.app.state.drafts
     try:
         if example:
             if example not in examples():
                 raise InputError(f"There is no example {example!r}.")
-            draft = read_upload(examples()[example], f"{example}.csv")
+            draft = drafts.add(examples()[example], f"{example}.csv")
         elif names:
-            draft = read_names(names)
+            draft = drafts.add(names_table(names), NAMES_FILE)
         elif file is None or not file.filename:
             raise InputError(
                 "No file was chosen; choose a CSV, Excel, JSON or Parquet file, or take an example."
             )
         else:
-            draft = read_upload(file.file.read(), file.filename)
+            draft = drafts.add(file.file.read(), file.filename)
     except InputError as error:
         return _home(request, 422, str(error), names)
-    _uploads(request).put(draft.id, draft)
-    return go_to(f"/drafts/{draft.id}")
+    return go_to(request, f"/drafts/{draft.id}")
 
 
-@router.get("/drafts/{number}", dependencies=[OWNER_ONLY])
+@router.get("/drafts/{number}")
 def look_over(request: Request, number: str) -> Response:
     """The table, and what its columns probably are."""
     draft = _upload(request, number)
     return _preview(request, draft, draft.guess(), draft.table.file.rpartition(".")[0] or draft.table.file)
 
 
-@router.post("/drafts/{number}", dependencies=[OWNER_ONLY])
+@router.post("/drafts/{number}")
 def submit_columns(
     request: Request,
     number: str,
@@ -107,7 +107,7 @@ def submit_columns(
         create_study(draft.catalogue(roles), called, storage=storage, load_if_exists=False, wishes=declared)
     except InputError as error:
         return _preview(request, draft, roles, name, *described(error), wishes=wishes)
-    return go_to(study_path(called))
+    return go_to(request, study_path(called))
 
 
 def _preview(
@@ -147,30 +147,24 @@ async def login(
     request: Request, token: Annotated[str, Form()] = "", to: Annotated[str, Form()] = "/"
 ) -> Response:
     """Let the owner in."""
-    policy: Policy = request.app.state.policy
-    # Only a path of our own: not //elsewhere, nor /\elsewhere.
-    path = to if to.startswith("/") and to[1:2] not in ("/", "\\") and to.isprintable() else "/"
-    if policy.accepts(token):
-        return policy.with_cookie(request, go_to(path))
-    await pause(request)
-    return render(request, "login.html", 401, wrong="That is not the token.", to=path)
+    owner: OwnerAccess = request.app.state.owner
+    visitor, path = owner.shown(request, token), own_path(to)
+    if visitor.is_owner:
+        return await owner.begin(request, go_to(request, path))
+    status, wrong = (429, too_many(visitor)) if visitor.wait else (401, "That is not the token.")
+    return render(request, "login.html", status, wrong=wrong, to=path)
 
 
 @router.post("/logout")
-def logout(request: Request) -> Response:
-    """Forget that this browser is the owner's."""
-    response = go_to("/login")
-    response.delete_cookie(COOKIE)
-    return response
-
-
-def _uploads(request: Request) -> LRUCache[Upload]:
-    uploads: LRUCache[Upload] = request.app.state.uploads
-    return uploads
+async def logout(request: Request) -> Response:
+    """End the session of this browser."""
+    owner: OwnerAccess = request.app.state.owner
+    return await owner.end(request, go_to(request, "/login"))
 
 
 def _upload(request: Request, number: str) -> Upload:
-    draft = _uploads(request).get(number)
+    drafts: Drafts = request.app.state.drafts
+    draft = drafts.get(number)
     if draft is None:
         raise HTTPException(404, "This upload is no longer here; choose the file again.")
     return draft

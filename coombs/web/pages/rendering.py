@@ -11,7 +11,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 import coombs
-from coombs.web.access import Policy
+from coombs.web.owner_access import OwnerAccess, visitor_of
+from coombs.web.proxies import root_of
 from coombs.web.routing import study_path
 from coombs.words import NO_PATTERN, chance, count, ordinal, percent
 
@@ -33,14 +34,19 @@ def templates() -> Environment:
 
 def render(request: Request, template: str, status: int = 200, **data: Any) -> HTMLResponse:
     """A page; every template knows whether the owner looks at it."""
-    policy: Policy = request.app.state.policy
-    data = {"is_owner": policy.is_owner(request), "has_token": policy.token is not None, **data}
+    owner: OwnerAccess = request.app.state.owner
+    data = {
+        "is_owner": visitor_of(request.scope).is_owner,
+        "has_token": owner.has_token,
+        "root": root_of(request.scope),
+        **data,
+    }
     return HTMLResponse(templates().get_template(template).render(**data), status)
 
 
-def go_to(path: str) -> Response:
-    """After a form: the browser asks for another page."""
-    return RedirectResponse(path, 303)
+def go_to(request: Request, path: str) -> Response:
+    """After a form: the browser asks for another page of ours."""
+    return RedirectResponse(f"{root_of(request.scope)}{path}", 303)
 
 
 def download(content: bytes | str, name: str, kind: str) -> Response:

@@ -14,10 +14,11 @@ from coombs.study.answer_files import add_table
 from coombs.web.learning.group_learning import LEAST_PEOPLE
 from coombs.web.pages.downloads import written
 from coombs.web.pages.rendering import download, go_to, render
-from coombs.web.routing import OWNER_ONLY, cache_of, study_called, study_path
+from coombs.web.proxies import site_of
+from coombs.web.routing import cache_of, study_called, study_path
 from coombs.web.uploads import people_names, read_table
 
-router = APIRouter(prefix="/studies", dependencies=[OWNER_ONLY], include_in_schema=False)
+router = APIRouter(prefix="/studies", include_in_schema=False)
 EXPORTS = {"answers.csv": ("csv", "text/csv"), "study.jsonl": ("jsonl", "application/jsonl")}
 
 
@@ -43,7 +44,7 @@ def _page(
         people=people,
         has_group=sum(n > 0 for _, n in people) >= LEAST_PEOPLE,
         n_others=study.priors.n_others,
-        base=str(request.base_url).rstrip("/"),
+        base=site_of(request.scope),
         problem=problem,
         typed=typed,
         refused=refused,
@@ -59,7 +60,7 @@ def add_people(request: Request, name: str, names: Annotated[str, Form()] = "") 
             study.respondent(person)
     except InputError as error:
         return _page(request, study, 422, str(error), names)
-    return go_to(f"{study_path(study.name)}#people")
+    return go_to(request, f"{study_path(study.name)}#people")
 
 
 @router.post("/{name}/answers")
@@ -72,13 +73,13 @@ def add_answers(request: Request, name: str, file: Annotated[UploadFile | None, 
         add_table(study, read_table(file.file.read(), file.filename))
     except InputError as error:
         return _page(request, study, 422, refused=str(error))
-    return go_to(f"{study_path(study.name)}#people")
+    return go_to(request, f"{study_path(study.name)}#people")
 
 
 @router.post("/{name}/answer")
 def answer_oneself(request: Request, name: str) -> Response:
     """The owner's own link."""
-    return go_to(f"/a/{_study(request, name).respondent().record.token}")
+    return go_to(request, f"/a/{_study(request, name).respondent().record.token}")
 
 
 @router.get("/{name}/export/{file}")
@@ -106,7 +107,7 @@ def delete(request: Request, name: str, confirm: Annotated[str, Form()] = "") ->
     delete_study(study.name, storage=cache.storage)
     cache.forget(study)
     request.app.state.groups.forget(study)
-    return go_to("/")
+    return go_to(request, "/")
 
 
 def _delete_page(request: Request, study: Study, status: int = 200, problem: str = "") -> Response:
