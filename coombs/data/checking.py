@@ -184,17 +184,17 @@ def answer_columns(columns: Columns, where: Where) -> AnswerColumns:
     users = optional(columns.get("user"))
     weights = optional(columns.get("weight", columns.get("confidence")))
     if {"left", "right"} <= columns.keys() and not columns.keys().isdisjoint({"choice", "winner"}):
-        pairs = np.column_stack([columns["left"], columns["right"]])
+        pairs = tables.stacked([columns["left"], columns["right"]])
         y = (_choice_signs if _says_choice(columns) else _winner_signs)(columns, where)
         rows = np.flatnonzero(y != _SKIP)
         users, weights = (None if part is None else part[rows] for part in (users, weights))
         return AnswerColumns(pairs[rows], y[rows], users, weights, rows)
     for winner, loser in (("winner", "loser"), ("chosen", "rejected")):
         if {winner, loser} <= columns.keys():
-            pairs = np.column_stack([columns[winner], columns[loser]])
+            pairs = tables.stacked([columns[winner], columns[loser]])
             return AnswerColumns(pairs, None, users, weights, np.arange(len(pairs)))
     if gives_probabilities(columns):
-        pairs = np.column_stack([columns["left"], columns["right"]])
+        pairs = tables.stacked([columns["left"], columns["right"]])
         return AnswerColumns(pairs, None, users, weights, np.arange(len(pairs)), columns["p"])
     if "ranking" in columns:
         said = naming.text(columns["ranking"][0])

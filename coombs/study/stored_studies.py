@@ -16,7 +16,7 @@ from coombs.data.column_roles import Roles
 from coombs.data.encoding import Encoding
 from coombs.data.scaling import LARGEST, Scaler
 from coombs.data.tables import InputError, ItemTable, Names, TableLike, has_number_names
-from coombs.data.wishes import wishes_of
+from coombs.data.wishes import wish_texts, wishes_of
 from coombs.inference.people.people_prior import PeoplePrior
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.failures import damaged
@@ -88,8 +88,8 @@ def create_study(
     }
     given: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
     goods = catalogue(items, features, roles)
-    if wishes:
-        goods, given["wishes"] = _keeping(goods, wishes)
+    if texts := wish_texts(wishes):
+        goods, given["wishes"] = _keeping(goods, texts)
     # Without features all that can be learned is which items are better: the best ones first.
     chosen = Settings(**({} if goods.features else {"strategy": "best"}) | given)
     check_name(name, "study")
