@@ -20,7 +20,7 @@ test-all: .venv/installed-dev
 
 # What CI does a little of, in full: tests/faults/README.md says what.
 faults: .venv/installed-dev
-	COOMBS_FAULTS=full $(BIN)/python -m pytest -m '' tests/faults
+	COOMBS_FAULTS=full $(BIN)/python -m pytest -m '' -rP tests/faults
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike
 
 from coombs.data.tables import FloatArray, InputError
 
+LARGEST = 1e100
+"""A number whose median is taken, at most: it is rounded to twelve decimals."""
+
 
 def ur_error(u_hat: ArrayLike, u: ArrayLike, M: ArrayLike) -> float:
     """Return the ideal-point reconstruction error |u_hat - u|_M^2 / |u|_M^2 under the true metric.
@@ -30,13 +33,18 @@ def ur_error(u_hat: ArrayLike, u: ArrayLike, M: ArrayLike) -> float:
     """
     u_hat, u = _numbers(u_hat, u, 1)
     M, _ = _numbers(M, np.zeros((len(u), len(u))), 2)
-    size = float(u @ M @ u)
-    if not size > 0:
+    with np.errstate(over="ignore", invalid="ignore"):
+        away = u_hat - u
+        size, error = float(u @ M @ u), float(away @ M @ away)
+    if size == 0:
         raise InputError(
             "The true ideal point has length zero in the true metric; the error needs one that has not."
         )
-    away = u_hat - u
-    return float(away @ M @ away) / size
+    if not (size > 0 and np.isfinite([size, error]).all() and np.isfinite(error / size)):
+        raise InputError(
+            "Squared distances overflow or are negative; use other units, and a metric that is one."
+        )
+    return error / size
 
 
 def wer_error(M_hat: ArrayLike, M: ArrayLike) -> float:
@@ -59,7 +67,7 @@ def wer_error(M_hat: ArrayLike, M: ArrayLike) -> float:
     >>> wer_error([[2.0, 0.0], [0.0, 1.0]], [[6.0, 0.0], [0.0, 3.0]])
     0.0
     """
-    M_hat, M = _numbers(M_hat, M, 2)
+    M_hat, M = (_in_own_units(one) for one in _numbers(M_hat, M, 2))
     if M.shape[0] != M.shape[1] or not M.any():
         raise InputError(f"The true metric must be square and not zero; its shape is {M.shape}.")
     values, vectors = _eigen(M)
@@ -153,9 +161,12 @@ def interpolated_median(values: ArrayLike) -> float:
     0.9166666666666667
     """
     # Rounded, so that 0.1 + 0.2 and 0.3 are one step of a discrete scale.
-    x = np.round(_floats(values).ravel(), 12)
-    if not x.size or not np.isfinite(x).all():
-        raise InputError("The interpolated median needs at least one value, and all of them finite.")
+    x = _floats(values).ravel()
+    if not x.size or not (np.abs(x) <= LARGEST).all():
+        raise InputError(
+            f"The interpolated median needs at least one value, and all of them finite, up to {LARGEST:.0e}."
+        )
+    x = np.round(x, 12)
     median = float(np.median(x))
     equal = np.isclose(x, median, rtol=0, atol=1e-11)
     different = np.unique(x)
@@ -182,8 +193,14 @@ def _floats(values: ArrayLike) -> FloatArray:
     """Values as floats."""
     try:
         return np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise InputError(f"The values must be numbers ({error}).") from error
+
+
+def _in_own_units(matrix: FloatArray) -> FloatArray:
+    """The matrix by its largest entry."""
+    largest = float(np.abs(matrix).max(initial=0.0))
+    return matrix / largest if largest else matrix
 
 
 def _eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:

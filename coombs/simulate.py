@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from coombs.data import naming
 from coombs.data.comparisons import Comparisons
 from coombs.data.tables import FloatArray, InputError
 from coombs.random_state import RandomState, generator
@@ -195,9 +196,9 @@ def draw_answers(
     margin = distances[pairs[:, 1]] - distances[pairs[:, 0]]
     if noise is None:
         first = margin > 0
-    elif noise == "logistic":
+    elif isinstance(noise, str) and noise == "logistic":
         first = rng.random(len(pairs)) < expit(margin)
-    elif isinstance(noise, Real) and not isinstance(noise, bool) and 0 <= float(noise) <= 1:
+    elif 0 <= naming.as_float(noise) <= 1:
         first = (margin > 0) ^ (rng.random(len(pairs)) < float(noise))
     else:
         raise InputError(f"noise is {noise!r}; it must be None, 'logistic' or a rate between 0 and 1.")

@@ -26,6 +26,7 @@ from coombs.cli import (
     serve,
     simulate_command,
 )
+from coombs.messages import message
 from coombs.terminal_text import terminal_safe
 
 COMMANDS = (
@@ -105,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _refuse(sentence: str) -> int:
-    print(f"coombs: {terminal_safe(sentence)}", file=sys.stderr)
+    print(f"coombs: {terminal_safe(message(sentence))}", file=sys.stderr)
     return 2
 
 

@@ -140,6 +140,8 @@ def catalogue(
         return items
     if isinstance(features, str) or not isinstance(features, Sequence | NoneType):
         raise InputError(f"features is {features!r}; it must be a list of columns' names.")
+    if not isinstance(roles, Mapping | NoneType):
+        raise InputError(f"roles is {roles!r}; it must be a dict from columns' names to what they are.")
     features = None if features is None else [str(name) for name in features]
     table = named_columns(items)
     if table is None:
@@ -303,6 +305,8 @@ def details_of(columns: Columns, n: int) -> Details:
 
 def _checked(table: NamedColumns, columns: Sequence[ItemColumn]) -> ItemTable:
     """The items with their features, and with their names."""
+    if table.columns and not table.n_rows:
+        raise InputError("There are no items; the table needs a row for each item.")
     named = (table.columns[column.name] for column in columns if column.role == "names")
     checked = encoded_items(table, columns, next(named, table.index), np.arange(table.n_rows))
     n_features = sum(column.role == "feature" for column in columns)

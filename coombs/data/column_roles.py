@@ -121,7 +121,7 @@ def item_columns(
     feature: Column 'price' is learned from.
     names: Column 'Car ID' numbers the items: it is taken for their names and not learned from.
     """
-    roles = _checked_roles(roles or {}, [*table.columns, *(features or ())])
+    roles = _checked_roles({} if roles is None else roles, [*table.columns, *(features or ())])
     given = [name for name, role in roles.items() if role == "names"]
     candidates = _name_columns(table, [*(features or ()), *(name for name in roles if name not in given)])
     names = next(iter(given), None) or names or next(iter(candidates), None)
@@ -262,14 +262,14 @@ def _numbers(column: NDArray[Any]) -> NDArray[np.float64]:
 
 def _spans(values: NDArray[np.float64], ratio: float) -> bool:
     """Whether numbers are positive, the largest so many times the smallest."""
-    return bool(values.min() > 0 and values.max() >= ratio * values.min())
+    return bool(values.min() > 0 and values.max() / ratio >= values.min())
 
 
 def _skewness(values: NDArray[np.float64]) -> float:
-    away = values - values.mean()
-    # NaN where numbers are too large for it.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return float((away**3).mean() / max(float((away**2).mean()), np.finfo(float).tiny) ** 1.5)
+    # In units of a power of two, so that no sum and no cube overflows.
+    scaled = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
+    away = scaled - scaled.mean()
+    return float((away**3).mean() / max(float((away**2).mean()), np.finfo(float).tiny) ** 1.5)
 
 
 def sorted_levels(column: NDArray[Any]) -> list[str]:

@@ -92,7 +92,8 @@ class FeatureColumn:
             return is_gap(cells).astype(np.float64)[:, None]
         if self.role == CATEGORY:
             texts = np.array(level_texts(cells), dtype=object)
-            return np.column_stack([texts == level for level in self.levels]).astype(np.float64)
+            result: FloatArray = (texts[:, None] == np.array(self.levels, dtype=object)).astype(np.float64)
+            return result
         values = self._values(cells, where)
         gaps = np.isnan(values)
         if gaps.any() and self.fill is None:

@@ -9,8 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
-from numbers import Real
-from os import PathLike, fspath
+from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import uuid4
@@ -82,7 +81,7 @@ class NamedColumns:
     @property
     def n_rows(self) -> int:
         """How many rows there are."""
-        return len(next(iter(self.columns.values()), ()))
+        return len(next(iter(self.columns.values()), () if self.index is None else self.index))
 
     @cached_property
     def typed(self) -> Columns:
@@ -123,7 +122,7 @@ class NamedColumns:
         """The same; with a half-life, answers that are so many days older than the last count for half."""
         if half_life is None:
             return self.answers
-        if isinstance(half_life, bool) or not isinstance(half_life, Real) or not 0 < half_life < math.inf:
+        if not 0 < naming.as_float(half_life) < math.inf:
             raise InputError(f"The half-life is {half_life!r}; it must be a number of days above zero.")
         columns = {name.strip().lower(): name for name in self.columns}
         name = next((columns[one] for one in TIMES if one in columns), None)
@@ -140,7 +139,9 @@ class NamedColumns:
             raise InputError(f"The {name} of {self.where(int(np.isnat(times).argmax()))} is missing.")
         days = (times.max() - times) / np.timedelta64(1, "D")
         weight, answers = columns.get("weight", columns.get("confidence", "weight")), self.answers
-        share = 0.5 ** (days / half_life)
+        # Of a half-life next to nothing, only the last answers count.
+        with np.errstate(over="ignore"):
+            share = 0.5 ** (days / half_life)
         if any(naming.text(cell) for cell in answers.get(weight, ())):
             share = share * weights(answers[weight], self.where)
         return answers | {weight: share}
@@ -285,6 +286,6 @@ def replacing(path: PathType) -> Iterator[Path]:
 def path_text(path: PathType) -> str:
     """A path as text."""
     try:
-        return str(fspath(path))
+        return fsdecode(path)
     except TypeError as error:
         raise InputError(f"The path is {path!r}; it must be the name of a file.") from error

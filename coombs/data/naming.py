@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
@@ -14,6 +15,7 @@ from uuid import UUID
 import numpy as np
 
 _MIDNIGHT = " 00:00:00"
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def plain(value: Any) -> Any:
@@ -51,6 +53,26 @@ def text(value: Any) -> str:
     return value.isoformat(" ").removesuffix(_MIDNIGHT) if isinstance(value, datetime) else str(value)
 
 
+def with_half_character(texts: Sequence[str]) -> int | None:
+    """The first text that has one half of a character that takes two, which no file and no page can hold."""
+    return next((i for i, one in enumerate(texts) if not one.isascii() and _HALF.search(one)), None)
+
+
+def is_name(value: Any) -> bool:
+    """Whether it can be a name: what does not change, and so can be looked up.
+
+    Examples
+    --------
+    >>> is_name("a"), is_name(3), is_name((1, 2)), is_name([1]), is_name(([],))
+    (True, True, True, False, False)
+    """
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
 def is_missing(value: Any) -> bool:
     """None, NaN, or pandas' NA and NaT, which must be told by name where pandas may be absent."""
     if isinstance(value, float):
@@ -63,6 +85,22 @@ def is_missing(value: Any) -> bool:
 def is_number(value: Any) -> bool:
     """Whether a name is a number, which True and False are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def as_float(value: Any) -> float:
+    """A number as a float, infinite where it is too large for one; NaN for whatever is no number.
+
+    Examples
+    --------
+    >>> as_float(3), as_float(10**400), as_float(True), as_float("3")
+    (3.0, inf, nan, nan)
+    """
+    if not is_number(value):
+        return math.nan
+    try:
+        return float(value)
+    except (OverflowError, TypeError, ValueError):
+        return math.inf
 
 
 def for_json(value: Any) -> str | int | float | bool:

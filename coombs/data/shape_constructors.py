@@ -8,7 +8,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from coombs.data import checking, naming, tables
+from coombs.data import checking, naming, tables, user_columns
 from coombs.data.catalogue import item_table
 from coombs.data.orders import BEST_WORST, CHOICE, NONE, RANKING, SHAPES, Orders, Ratings
 from coombs.data.tables import FloatArray, InputError, ItemTable, Names, TableLike, Where
@@ -74,10 +74,10 @@ class ShapeConstructors:
         Comparisons(2 answers about 3 items with 1 feature: 2 choices)
         """
         table = checking.two_items(item_table(items))
-        _same_length(options, chosen, "chosen", "sets of options")
+        sets, chosen = _lists(options, "options"), tables.as_list(chosen, "chosen")
+        _same_length(sets, chosen, "chosen", "sets of options")
         answers = [
-            _choice(list(given), one, i, table)
-            for i, (given, one) in enumerate(zip(options, chosen, strict=True))
+            _choice(given, one, i, table) for i, (given, one) in enumerate(zip(sets, chosen, strict=True))
         ]
         return cls._of_orders(table, answers, CHOICE, users, weights)
 
@@ -113,18 +113,24 @@ class ShapeConstructors:
         Comparisons(1 answer about 3 items with 1 feature: 1 best-worst choice)
         """
         table = checking.two_items(item_table(items))
-        _same_length(options, best, "best", "sets of options")
-        _same_length(options, worst, "worst", "sets of options")
+        sets, best, worst = (
+            _lists(options, "options"),
+            tables.as_list(best, "best"),
+            tables.as_list(worst, "worst"),
+        )
+        _same_length(sets, best, "best", "sets of options")
+        _same_length(sets, worst, "worst", "sets of options")
         answers = []
-        for i, (given, first, last) in enumerate(zip(options, best, worst, strict=True)):
-            given = list(given)
+        for i, (given, first, last) in enumerate(zip(sets, best, worst, strict=True)):
+            keys = list(map(_key, given))
             for what, one in (("best", first), ("worst", last)):
-                if one not in given:
+                if _key(one) not in keys:
                     raise InputError(f"The {what} of answer {i} is {one!r}; it must be one of its options.")
-            if first == last:
+            if _key(first) == _key(last):
                 raise InputError(f"In answer {i} {first!r} is both best and worst; the two must differ.")
-            rest = without(given, first, last)
-            answers.append([[first], *([rest] if rest else []), [last]])
+            ends = [keys.index(_key(one)) for one in (first, last)]
+            rest = [one for k, one in enumerate(given) if k not in ends]
+            answers.append([[given[ends[0]]], *([rest] if rest else []), [given[ends[1]]]])
         return cls._of_orders(table, answers, BEST_WORST, users, weights)
 
     @classmethod
@@ -160,15 +166,16 @@ class ShapeConstructors:
         Comparisons(2 answers about 3 items with 1 feature: 2 rankings)
         """
         table = checking.two_items(item_table(items))
-        answers = [[_tier(place) for place in ranking] for ranking in rankings]
+        answers = [[_tier(place) for place in ranking] for ranking in _lists(rankings, "rankings")]
         shape = RANKING
         if among is not None:
-            _same_length(rankings, among, "among", "rankings")
+            sets = _lists(among, "among")
+            _same_length(answers, sets, "among", "rankings")
             shape = CHOICE
-            for i, (tiers, given) in enumerate(zip(answers, among, strict=True)):
+            for i, (tiers, given) in enumerate(zip(answers, sets, strict=True)):
                 ranked = {_key(one) for tier in tiers for one in tier}
                 rest = [one for one in given if _key(one) not in ranked]
-                if len(rest) + len(ranked) != len(list(given)):
+                if len(rest) + len(ranked) != len(given):
                     raise InputError(f"Ranking {i} has an item that is not in its `among`.")
                 tiers += [rest] if rest else []
         return cls._of_orders(table, answers, shape, users, weights)
@@ -340,7 +347,7 @@ def of_people(users: Column, weights: Column, n: int, where: Where) -> tuple[Nam
     if users is None:
         return None, mass
     given = checking.flat(users, "users", n, "answers", exact=True)
-    return tables.label_array(given, "user", where), mass
+    return user_columns.user_labels(given, where), mass
 
 
 def _choice(given: list[Any], one: Any, i: int, table: ItemTable) -> Tiers:
@@ -370,6 +377,13 @@ def _tier(place: Any) -> list[Any]:
 
 def _key(one: Any) -> str:
     return naming.text(one)
+
+
+def _lists(values: Any, what: str) -> list[list[Any]]:
+    """Several values for each answer."""
+    return [
+        tables.as_list(one, f"{what} of answer {i}") for i, one in enumerate(tables.as_list(values, what))
+    ]
 
 
 def _same_length(one: Sequence[Any], other: Sequence[Any], what: str, whose: str) -> None:

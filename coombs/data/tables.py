@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data import naming
-from coombs.words import message
+from coombs.data.input_error import InputError as InputError
+from coombs.data.input_error import UnknownItemError as UnknownItemError
 
 if TYPE_CHECKING:
     from coombs.data.encoding import Encoding
@@ -34,26 +35,6 @@ LARGEST_WEIGHT = 1e9
 """Of an answer; beyond it arithmetic loses the other answers."""
 LARGEST_EXACT = 2**53
 """Integers beyond it do not all have a float of their own."""
-
-
-class InputError(ValueError):
-    """Input that cannot be used: one sentence says what is wrong, where, and what would be right.
-
-    Examples
-    --------
-    >>> try:
-    ...     array_table([[1.0, 2.0], [3.0, float("nan")]])
-    ... except InputError as error:
-    ...     print(error)
-    Feature 1 of row 1 is nan; it must be a finite number.
-    """
-
-    def __init__(self, *sentence: Any) -> None:
-        super().__init__(*(message(one) if isinstance(one, str) else one for one in sentence))
-
-
-class UnknownItemError(InputError):
-    """A name that no item has."""
 
 
 class Levels(NamedTuple):
@@ -182,7 +163,7 @@ def as_array(values: TableLike, what: str, *, exact: bool = False) -> NDArray[An
         raise InputError(f"The {what} are a sparse matrix; give them as a dense one (.toarray()).")
     try:
         if frame_library(values):
-            return _stacked(list(frame_columns(values).values()))
+            return stacked(list(frame_columns(values).values()))
         array = np.asarray(values)
         changes = exact and not hasattr(values, "dtype") and _changes_cells(values, array)
         return np.array(values, dtype=object) if changes else array
@@ -190,6 +171,16 @@ def as_array(values: TableLike, what: str, *, exact: bool = False) -> NDArray[An
         raise
     except (TypeError, ValueError) as error:
         raise InputError(f"The {what} are not a table: rows must be of equal length.") from error
+
+
+def as_list(values: Any, what: str) -> list[Any]:
+    """Several values as a list; text is one value, and no list."""
+    try:
+        if not isinstance(values, str | bytes):
+            return list(values)
+    except TypeError:
+        pass
+    raise InputError(f"The {what} are {values!r}; they must be a list.")
 
 
 def frame_columns(frame: Any) -> Columns:
@@ -231,6 +222,8 @@ def labels(values: NDArray[Any], what: str, where: Where) -> list[str]:
     texts = [cell if type(cell) is str else naming.text(cell) for cell in _cells(values)]
     if "" in texts:
         raise InputError(f"The {what} of {where(texts.index(''))} is missing; every row needs one.")
+    if (half := naming.with_half_character(texts)) is not None:
+        raise InputError(f"The {what} of {where(half)} has half a character in it; write the whole one.")
     return texts
 
 
@@ -264,6 +257,9 @@ def label_array(values: NDArray[Any], what: str, where: Where) -> Names:
     labels(values, what, where)
     array = np.empty(len(values), dtype=object)
     array[:] = [naming.plain(cell) for cell in _cells(values)]
+    for i, cell in enumerate(array if values.dtype.kind == "O" else ()):
+        if not naming.is_name(cell):
+            raise InputError(f"The {what} of {where(i)} is {cell!r}; it must be text, a number or a date.")
     return array
 
 
@@ -347,7 +343,7 @@ def _cells(values: NDArray[Any]) -> Any:
     return values if values.dtype.kind in "mM" else values.tolist()
 
 
-def _stacked(columns: list[NDArray[Any]]) -> NDArray[Any]:
+def stacked(columns: list[NDArray[Any]]) -> NDArray[Any]:
     """Columns side by side, each cell with its type."""
     alike = len({column.dtype for column in columns}) == 1
     return np.column_stack(columns if alike else [column.astype(object) for column in columns])
@@ -370,7 +366,9 @@ def _matrix(values: NDArray[Any], where: Where) -> FloatArray:
             f"The items have shape {values.shape}; they must be a table with a row for each item "
             "and a column for each feature, or a list of names."
         )
-    if values.dtype.kind in "biuf" or not values.shape[1]:
+    if not values.shape[1]:
+        return np.zeros(values.shape)
+    if values.dtype.kind in "biuf":
         return np.array(values, dtype=np.float64, order="C")
     parts = [numbers(column, f"Feature {j}", where) for j, column in enumerate(values.T)]
     return np.ascontiguousarray(np.column_stack(parts))

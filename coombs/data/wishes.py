@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,7 @@ from coombs.data.dates import Dates, read_dates
 from coombs.data.encoding import CATEGORY, DATE, LOG, NOT_KNOWN, NUMBER, ORDERED, YES_NO, FeatureColumn
 from coombs.data.orders import BEST_WORST, RANKING, Orders
 from coombs.data.quantities import quantity
-from coombs.data.tables import InputError, row
+from coombs.data.tables import InputError, as_list, row
 from coombs.data.units import common_unit
 
 if TYPE_CHECKING:
@@ -138,6 +138,23 @@ def _goes_on(rest: str) -> bool:
     return bool(re.match(r"\s*([:<>=!]|(more|less)\s*$)", rest, re.I))
 
 
+def wish_texts(given: Any) -> list[str]:
+    """Wishes as texts, not read yet.
+
+    Examples
+    --------
+    >>> wish_texts("rent: less"), wish_texts(None), wish_texts(("rent: less", "size >= 50"))
+    (['rent: less'], [], ['rent: less', 'size >= 50'])
+    """
+    if given is None or isinstance(given, str):
+        return [given] if given else []
+    texts = as_list(given, "wishes")
+    for one in texts:
+        if not isinstance(one, str):
+            raise InputError(f"A wish is {one!r}; it must be text, {FORMS}.")
+    return texts
+
+
 def wishes_of(given: Sequence[str] | str, table: ItemTable) -> Wishes:
     """Wishes about the items of a table, checked.
 
@@ -151,10 +168,7 @@ def wishes_of(given: Sequence[str] | str, table: ItemTable) -> Wishes:
     ([-1.0, 0.0], [False, True, True])
     """
     columns = _columns(table)
-    if not isinstance(given, Iterable):
-        raise InputError(f"The wishes are {given!r}; they must be texts, {FORMS}.")
-    texts = [given] if isinstance(given, str) else list(given)
-    wishes = tuple(parse(text, list(columns)) for text in dict.fromkeys(texts))
+    wishes = tuple(parse(text, list(columns)) for text in dict.fromkeys(wish_texts(given)))
     signs, inside = np.zeros(table.matrix.shape[1]), np.ones(len(table.matrix), dtype=bool)
     for wish in wishes:
         column, places = columns[wish.feature]

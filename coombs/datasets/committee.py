@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from coombs.data import naming
 from coombs.data.tables import FloatArray, InputError
 from coombs.datasets.applicants import (
     COLUMNS,
@@ -125,7 +125,7 @@ def make_admissions(
     >>> applicants.truth.ideal_point.tolist()
     [158.08, 162.5, 4.68, 4.06, 15.28]
     """
-    if not isinstance(noise, Real) or isinstance(noise, bool) or not 0 <= noise < np.inf:
+    if not 0 <= naming.as_float(noise) < np.inf:
         raise InputError(f"noise is {noise!r}; it must be a finite number of at least 0.")
     rng, population = generator(random_state), _population(kind)
     features = population.truth.feature_names

@@ -109,8 +109,8 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
         parameters.check_features(self, data)
         if not data.is_decided:
             raise InputError("No answer says of two items which is better; at least one must.")
-        standardize = self.standardize or (self._standardizes_categories and any(data.levels.present))
         data = self._on_better_scales(data)
+        standardize = self._standardizes(data)
         scaler = Scaler.of(data.items, standardize, drop_constant=self._drop_constant, levels=data.levels)
         check_alike(data, scaler)
         fit = self._learn(self._collected(data, scaler), scaler)
@@ -120,6 +120,10 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
         if not isinstance(X, Comparisons) and _ndim(X) == 3:
             self.item_table_ = None if self.items is None else item_table(self.items)
         return self
+
+    def _standardizes(self, data: Comparisons) -> bool:
+        """Whether features are standardised for these items."""
+        return self.standardize or (self._standardizes_categories and any(data.levels.present))
 
     def _on_better_scales(self, data: Comparisons) -> Comparisons:
         """The same with numbers on the scales that predict the answers better, if these are looked for."""

@@ -75,12 +75,14 @@ class EuclideanSingleStep(PairEstimator):
         """Eq. (dist_euclid_est), then eq. (u_est) with M = I."""
         identity = np.eye(answers.items.shape[1])
         if self.solver == "cvxpy":
-            d, value = reference.solve_euclidean(answers, self.loss, self.gamma1, self.gamma2)
+            d, value = reference.solve_euclidean(answers, self.loss, float(self.gamma1), float(self.gamma2))
             solution = Solution.by_cvxpy(d, d, value)
         else:
-            form = formulate.euclidean_program(answers, LOSSES[self.loss], self.gamma1, self.gamma2)
+            form = formulate.euclidean_program(
+                answers, LOSSES[self.loss], float(self.gamma1), float(self.gamma2)
+            )
             solution = minimise(form.program, self.solver, self.tol, self.max_iter)
-        u = least_squares.ideal_point(answers, identity, solution.distances, self.alpha)
+        u = least_squares.ideal_point(answers, identity, solution.distances, float(self.alpha))
         return Fit.of(solution, identity, u, answers.scatter(solution.distances))
 
 
@@ -136,13 +138,13 @@ class EuclideanCompass(PairEstimator):
     def _learn(self, answers: Answers, scaler: Scaler) -> Fit:
         """The program for u."""
         if self.solver == "cvxpy":
-            u, value = reference.solve_compass(answers, self.loss, self.gamma)
+            u, value = reference.solve_compass(answers, self.loss, float(self.gamma))
             solution = Solution.by_cvxpy(u, u, value)
         else:
-            form, centre = formulate.compass_program(answers, LOSSES[self.loss], self.gamma)
+            form, centre = formulate.compass_program(answers, LOSSES[self.loss], float(self.gamma))
             solution = minimise(form.program, self.solver, self.tol, self.max_iter)
             # The program's unknown is u - centre, and it drops the constant gamma |centre|^2.
-            u, constant = centre + solution.y, self.gamma * float(centre @ centre)
+            u, constant = centre + solution.y, float(self.gamma) * float(centre @ centre)
             solution = replace(solution, objective=solution.objective + constant)
         distances = ((answers.items - u) ** 2).sum(axis=1)
         return Fit.of(solution, np.eye(len(u)), u, answers.scatter(distances))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from coombs.data import naming
 from coombs.data.comparisons import Comparisons
 from coombs.data.scaling import check_largest
 from coombs.data.tables import InputError
@@ -45,7 +46,7 @@ def check_features(estimator: Any, data: Comparisons) -> None:
 def check_number(estimator: Any, name: str, *, zero: bool = False) -> None:
     """Refuse what is not a finite positive number, or zero where that is allowed."""
     value = getattr(estimator, name)
-    number = _float(value)
+    number = naming.as_float(value)
     if not (np.isfinite(number) and (number > 0 or (zero and number == 0))):
         kind = "number that is not negative" if zero else "positive number"
         raise InputError(f"{name} is {value!r}; it must be a {kind}.")
@@ -56,7 +57,7 @@ def check_auto_or_number(estimator: Any, name: str, low: float, high: float, kin
     value = getattr(estimator, name)
     if isinstance(value, str) and value == "auto":
         return
-    if not low < _float(value) < high:
+    if not low < naming.as_float(value) < high:
         raise InputError(f"{name} is {value!r}; it must be 'auto' or {kind}.")
 
 
@@ -79,8 +80,3 @@ def check_flag(estimator: Any, name: str) -> None:
     value = getattr(estimator, name)
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{name} is {value!r}; it must be True or False.")
-
-
-def _float(value: Any) -> float:
-    """A number as a float, anything else as NaN."""
-    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan

@@ -255,7 +255,8 @@ def _restore(est: SavedEstimator, state: Any) -> None:
     """Give an estimator what `fit` had given it."""
     if isinstance(est, SharedMetric):
         return saved_people.restore_shared(est, state)
-    settings = (True, True) if isinstance(est, Population) else (est.standardize, est._drop_constant)
+    is_population = isinstance(est, Population)
+    settings = (True, True) if is_population else (est._standardizes(state.data), est._drop_constant)
     if not saved_checks.is_scaler_of(state.scaler, state.data, *settings):
         raise InputError(f"The saved estimator is damaged: its scales are not those of its items; {HINT}.")
     if isinstance(est, PairEstimator):

@@ -95,10 +95,11 @@ class SingleStep(PairEstimator):
 
     def _step(self, answers: Answers, gammas: Gammas, alpha: float, ideal_point: FloatArray | None) -> Fit:
         """One program for (M, d), without or with a known ideal point, and the u that follows."""
-        metric, solution = self._solve(answers, gammas, ideal_point)
+        first, second, third = map(float, gammas)
+        metric, solution = self._solve(answers, (first, second, third), ideal_point)
         if ideal_point is None:
             metric = metric + formulate.level_metric(answers, solution.distances)
-        u = least_squares.ideal_point(answers, metric, solution.distances, alpha, self.adaptive_alpha)
+        u = least_squares.ideal_point(answers, metric, solution.distances, float(alpha), self.adaptive_alpha)
         return Fit.of(solution, metric, u, answers.scatter(solution.distances))
 
     def _solve(

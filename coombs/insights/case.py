@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from coombs.data import naming
 from coombs.data.tables import InputError
 from coombs.estimators.taste import TasteEstimator
 from coombs.insights.columns import TableColumn, cells_of, table_columns
@@ -94,7 +95,7 @@ def case_of(est: Any, items: TableLike, level: Any, top: Any, compare: bool, cho
     if not isinstance(est, TasteEstimator):
         raise InputError(f"explain is for a fitted IdealPoint; this is a {type(est).__name__}.")
     check_is_fitted(est)
-    if not isinstance(level, Real) or isinstance(level, bool) or not 0 < float(level) < 1:
+    if not 0 < naming.as_float(level) < 1:
         raise InputError(f"level is {level!r}; it must be between 0 and 1, as 0.9.")
     if not isinstance(top, Integral) or isinstance(top, bool) or top < 1:
         raise InputError(f"top is {top!r}; it must be a positive whole number.")

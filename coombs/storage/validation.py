@@ -7,6 +7,7 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
+from coombs.data import naming
 from coombs.data.tables import LARGEST_WEIGHT, InputError, weight_rule
 from coombs.storage.records import CHOICES, AnswerRecord, Choice
 
@@ -103,10 +104,7 @@ def weight(value: float) -> float:
     """How much an answer counts."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise InputError(f"The weight is {value!r}; it must be a number, not negative.")
-    try:
-        plain = float(value)
-    except OverflowError:
-        plain = math.inf
+    plain = naming.as_float(value)
     if not 0 <= plain <= LARGEST_WEIGHT:
         raise InputError(f"The weight is {value if math.isfinite(plain) else plain}; {weight_rule(plain)}.")
     return plain

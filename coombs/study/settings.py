@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 from coombs.data.tables import InputError
+from coombs.data.wishes import wish_texts
 from coombs.inference.kinds import METRICS
 from coombs.questions import STRATEGIES
 
@@ -60,9 +61,11 @@ class Settings:
             raise InputError(f"probes is {self.probes!r}; it must be a share from 0 to 1.")
         if not _is_whole(self.seed) or self.seed < 0:
             raise InputError(f"seed is {self.seed!r}; it must be a whole number, not negative.")
-        if isinstance(self.wishes, str) or not all(isinstance(one, str) for one in self.wishes):
+        if isinstance(self.wishes, str):
             raise InputError(f"wishes are {self.wishes!r}; they must be a list of texts, as 'price: less'.")
-        if not isinstance(self.shared_prior, bool) and self.shared_prior != "auto":
+        object.__setattr__(self, "wishes", tuple(wish_texts(self.wishes)))
+        words = isinstance(self.shared_prior, str) and self.shared_prior == "auto"
+        if not isinstance(self.shared_prior, bool) and not words:
             raise InputError(f"shared_prior is {self.shared_prior!r}; it must be True, False or 'auto'.")
         self.goal(2)
         # Numbers of numpy are not plain for JSON.

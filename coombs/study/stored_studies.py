@@ -16,13 +16,13 @@ from coombs.data.column_roles import Roles
 from coombs.data.encoding import Encoding
 from coombs.data.scaling import LARGEST, Scaler
 from coombs.data.tables import InputError, ItemTable, Names, TableLike, has_number_names
-from coombs.data.wishes import wishes_of
+from coombs.data.wishes import wish_texts, wishes_of
 from coombs.inference.people.people_prior import PeoplePrior
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.failures import damaged
 from coombs.storage.records import Item, StudyRecord, StudySummary
 from coombs.study.settings import Settings
-from coombs.study.shared_prior import given_prior
+from coombs.study.shared_prior import given_prior, warn_of_coins
 from coombs.study.study import Study, check_name
 from coombs.words import count
 
@@ -88,8 +88,8 @@ def create_study(
     }
     given: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
     goods = catalogue(items, features, roles)
-    if wishes:
-        goods, given["wishes"] = _keeping(goods, wishes)
+    if texts := wish_texts(wishes):
+        goods, given["wishes"] = _keeping(goods, texts)
     # Without features all that can be learned is which items are better: the best ones first.
     chosen = Settings(**({} if goods.features else {"strategy": "best"}) | given)
     check_name(name, "study")
@@ -105,6 +105,7 @@ def create_study(
         made = _existing(load_study(name, storage=place), goods, given.get("wishes"))
         made.settings = replace(made.settings, **given)
     if known is not None:
+        warn_of_coins(prior)
         _keep_prior(made, known)
     return made
 

@@ -12,6 +12,7 @@ from types import NoneType
 from typing import Any, TypeAlias, get_args, get_origin
 
 from coombs.data import files, naming, tables
+from coombs.data.strict_json import read_json
 from coombs.data.tables import InputError
 from coombs.inference.people.people_prior import people_prior_of
 from coombs.progress import ProgressBar
@@ -290,10 +291,7 @@ class Replay:
 
 def _parsed(line: str) -> tuple[str, Entry]:
     """The kind of a line, and its fields, checked."""
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"It is broken ({error}); it must be an object in JSON.") from error
+    entry = read_json(line, "It", "it must be an object in JSON")
     kind = entry.get("kind") if isinstance(entry, dict) else None
     if not isinstance(kind, str) or kind not in _FIELDS:
         raise InputError(
@@ -340,7 +338,7 @@ def _as(kind: Any, value: Any) -> Any:
     if kind is float and type(value) in (int, float) and abs(value) <= sys.float_info.max:
         return float(value)
     if kind is float or type(value) is not (get_origin(kind) or kind):
-        raise ValueError(_CALLED[get_origin(kind) or kind])
+        raise ValueError(_CALLED[kind if kind in _CALLED else get_origin(kind)])
     if of and isinstance(value, list):
         return [_as(of[0], one) for one in value]
     return {key: _as(of[1], one) for key, one in value.items()} if of else value

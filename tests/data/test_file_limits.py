@@ -18,7 +18,7 @@ from coombs.data import file_limits, files, formats, parquet_files
 from coombs.data.files import content_table
 from coombs.data.frame_files import write_frame
 from coombs.data.tables import InputError
-from coombs.words import LONGEST_MESSAGE, LONGEST_NAME
+from coombs.messages import LONGEST_MESSAGE, LONGEST_NAME
 
 MOST = 1_000_000
 """Cells that the page takes."""

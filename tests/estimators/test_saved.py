@@ -529,3 +529,13 @@ def test_cli_takes_a_saved_estimator_for_a_model(tmp_path: Path, capsys: pytest.
             assert main([one.format(tmp_path / name) for one in command]) == 0
             printed.append(capsys.readouterr().out)
         assert printed[0] == printed[1]
+
+
+@pytest.mark.parametrize("made", [coombs.SingleStep, coombs.Alternating])
+def test_a_fit_of_the_papers_to_categories_is_saved_and_read(made: Any, tmp_path: Path) -> None:
+    """Their tables are standardised because of the categories, which a file must know."""
+    frame = pd.DataFrame({"price": [3.0, 1.0, 4.0, 1.5], "town": ["a", "b", "a", "b"]}, index=list("uvwx"))
+    data = coombs.Comparisons(frame, [["u", "v"], ["w", "x"], ["v", "w"]], roles={"town": "category"})
+    est = made().fit(data)
+    est.save(tmp_path / "fit.json")
+    assert coombs.load(tmp_path / "fit.json").rank().tolist() == est.rank().tolist()

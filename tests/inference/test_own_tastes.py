@@ -12,7 +12,7 @@ from coombs.inference.people.own_tastes import may_be_own, with_own
 N_ITEMS = 40
 
 
-def with_an_opposite(metric: str = "none", seed: int = 0, answers: int = 20):
+def with_an_opposite(metric: str = "none", seed: int = 0, answers: int = 30):
     """25 people who want much the same, the last of whom wants the opposite; weights and the fit."""
     rng = np.random.default_rng(seed)
     items, mean = rng.standard_normal((N_ITEMS, 3)), np.array([1.5, -1.0, 0.8])

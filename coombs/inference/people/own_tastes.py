@@ -2,7 +2,8 @@
 
 A population with normal differences takes somebody who wants the opposite of all others for one who tosses a
 coin. So whoever is likelier not to be of the population than an ordinary person is read again with weights
-that are normal about zero, as large as people's are: N(0, S + sum_g share_g m_g m_g').
+that are normal about zero, as large as people's are: half of their variance is that of people's about zero,
+S + sum_g share_g m_g m_g', and half is as much in any direction.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
 OWN_SHARE = 0.03
 """Share of people who have a taste of their own, beside those of the population and those who toss a coin."""
-ORDINARY = 0.25
+ANY_DIRECTION = 0.5
+"""Share of the variance of such a taste that is the same for all weights of a block, whatever people want."""
+ORDINARY = 0.15
 """Nats an answer by which the population makes answers likelier than a coin, from which on nobody asks."""
 PASSES = 8
 """Passes over the answers."""
@@ -32,6 +35,8 @@ PASSES = 8
 def own_prior(prior: PopulationPrior) -> PopulationPrior:
     """What is known of a taste of one's own before any answer."""
     spread = prior.covariance + (prior.means * prior.shares[:, None]).T @ prior.means
+    of_block = np.bincount(prior.blocks, np.diag(spread)) / np.bincount(prior.blocks)
+    spread = (1 - ANY_DIRECTION) * spread + ANY_DIRECTION * np.diag(of_block[prior.blocks])
     means, root = np.zeros((1, len(spread))), np.asarray(np.linalg.cholesky(spread), dtype=float)
     return replace(prior, means=means, root=root, shares=np.ones(1), slopes=None)
 
