@@ -129,7 +129,10 @@ class Inspection:
     def run(self) -> StorageCheck:
         """All of it."""
         database, version = self._database, 0
-        self._look("file", lambda: [f"A page: {one}" for one in database.page_faults(MOST_PAGES, True)])
+        self._look(
+            "file",
+            lambda: [f"SQLite's own check says: {one}" for one in database.page_faults(MOST_PAGES, True)],
+        )
         with self._noted("schema"):
             version = version_of(database)
         if not self._faults and not 0 < version <= len(VERSIONS):
