@@ -177,9 +177,9 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
     def _learn(self, answers: PeopleAnswers, everybody: FitToAll | None = None) -> PeopleAverage:
         kinds = KINDS if self.metric == "auto" else (self.metric,)
         kinds = kinds if answers.items.shape[1] else ("smooth",)
-        with ProgressBar(3 * len(kinds), "learning what people share") as progress:
+        with ProgressBar(1, "learning what people share") as progress:
             return learn_people(
-                answers, kinds, self.groups, effective_n_jobs(self.n_jobs), progress.advance, everybody
+                answers, kinds, self.groups, effective_n_jobs(self.n_jobs), progress.reach, everybody
             )
 
     def _store(self, average: PeopleAverage) -> None:
