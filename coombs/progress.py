@@ -13,11 +13,17 @@ PATIENCE = 2.0
 """Seconds before the bar is shown."""
 REDRAW = 0.1
 """Seconds between two drawings of it."""
+STRIDE = 0.02
+"""Share of the way that is left that one of unknown many steps takes."""
 WIDTH = 28
 """Characters of the bar itself."""
 
 _LISTENER: ContextVar[Callable[[float], None] | None] = ContextVar("progress", default=None)
 """Who is told, beside the terminal."""
+
+
+_STEPS: ContextVar[Callable[[], None] | None] = ContextVar("steps", default=None)
+"""Who is told of single steps."""
 
 
 @contextmanager
@@ -30,11 +36,35 @@ def listening(listener: Callable[[float], None]) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
+@contextmanager
+def stepping(advance: Callable[[float], None], begin: float, end: float) -> Iterator[None]:
+    """Every `step` in here goes on from one share towards another; how many there will be is not known."""
+    share = begin
+
+    def go_on() -> None:
+        nonlocal share
+        share += STRIDE * (end - share)
+        advance(share)
+
+    token = _STEPS.set(go_on)
+    try:
+        yield
+    finally:
+        _STEPS.reset(token)
+    advance(end)
+
+
+def step() -> None:
+    """Some work is done; whoever is `stepping` here is told."""
+    if (go_on := _STEPS.get()) is not None:
+        go_on()
+
+
 class ProgressBar:
     """How far, and how long still; only on a terminal, and only after two seconds."""
 
     def __init__(self, total: int, label: str = "", stream: TextIO | None = None) -> None:
-        self.total, self.label, self.done = total, label, 0
+        self.total, self.label, self.done = total, label, 0.0
         self.stream = sys.stderr if stream is None else stream
         self._begin = self._shown = time.monotonic()
 
@@ -46,7 +76,11 @@ class ProgressBar:
             self.stream.write("\r\x1b[K")
             self.stream.flush()
 
-    def advance(self, by: int = 1, label: str | None = None) -> None:
+    def reach(self, share: float) -> None:
+        """This share of all is done."""
+        self.advance(share * self.total - self.done)
+
+    def advance(self, by: float = 1, label: str | None = None) -> None:
         """So many more are done."""
         self.done, self.label = self.done + by, self.label if label is None else label
         if (listener := _LISTENER.get()) is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 import coombs
+from coombs.cli import show
 from coombs.cli.model_files import check_output_paths
 from coombs.cli.options import argument, command, storage_option
 
@@ -49,7 +50,9 @@ def import_study(file: str, name: str | None, storage: str) -> None:
         print(f"Study {study.name!r}: {_answers(study)}")
     else:
         study = _study(name, storage)
-        print(f"Study {study.name!r}: {count(study.import_answers(file), 'answer')} more")
+        with show.warned():
+            added = study.import_answers(file)
+        print(f"Study {study.name!r}: {count(added, 'answer')} more")
 
 
 def _study(name: str | None, storage: str) -> Study:

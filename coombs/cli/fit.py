@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -205,7 +204,8 @@ def read_answers(
         show.careful(f"{note}{change}")
     for note in table.notes:
         show.careful(note)
-    data = coombs.Comparisons.from_columns(goods.table, table.answers_with(half_life), table.where)
+    with show.warned():
+        data = coombs.Comparisons.from_columns(goods.table, table.answers_with(half_life), table.where)
     is_chosen = not CHOSEN.isdisjoint(map(str, table.answers.get("purpose", ())))
     return ReadAnswers(data, is_chosen, not data.shapes and checking.gives_probabilities(table.answers))
 
@@ -230,6 +230,7 @@ def _read_described(path: str, features: Sequence[str] | None) -> Comparisons:
 def _one_user(data: Comparisons, options: SimpleNamespace) -> Comparisons:
     """The answers of the user that is asked for, or everybody's."""
     from coombs.data import naming
+    from coombs.data.user_columns import nobody_called
 
     if options.user is None:
         return data
@@ -237,20 +238,17 @@ def _one_user(data: Comparisons, options: SimpleNamespace) -> Comparisons:
         raise coombs.InputError(f"{options.answers or options.items} has no column user; leave --user away.")
     chosen = [naming.text(user) == options.user for user in users]
     if not any(chosen):
-        raise coombs.InputError(f"There is no user {options.user!r}; the users are {_some(_users(data))}.")
+        raise coombs.InputError(nobody_called(options.user, _users(data)))
     return data[chosen]
 
 
 def _fitted(est: PairEstimator, data: Comparisons) -> PairEstimator:
     """The fit; its warnings as sentences."""
-    with warnings.catch_warnings(record=True) as raised:
-        warnings.simplefilter("always", UserWarning)
+    with show.warned():
         try:
             est.fit(data)
         except coombs.ConvergenceError as error:
             raise coombs.InputError(str(error)) from error
-    for one in raised:
-        show.careful(one.message)
     return est
 
 

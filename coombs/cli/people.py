@@ -126,7 +126,7 @@ def _fitted(options: SimpleNamespace) -> Population:
     data = read_answers(options.items, options.answers, options.features).data
     if data.answer_users is None:
         raise coombs.InputError(
-            f"{options.answers or options.items} has no column user, so that nobody can be told apart; "
-            "coombs fit takes all answers for one person's."
+            f"{options.answers or options.items} has no column user with names in it, so that nobody can be "
+            "told apart; coombs fit takes all answers for one person's."
         )
     return fitted_population(data, options.metric, options.groups, getattr(options, "about", None))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +19,8 @@ METRICS = ("auto", "none", "diagonal", "full", "smooth")
 def fitted_population(data: Comparisons, metric: str, groups: str, about: str | None = None) -> Population:
     """The population that is asked for, with what a file says about people; its warnings as sentences."""
     population = coombs.Population(metric=metric, groups=_count(groups))
-    with warnings.catch_warnings(record=True) as raised:
-        warnings.simplefilter("always", UserWarning)
+    with show.warned():
         population.fit(data, people=None if about is None else _people_in(about))
-    for one in raised:
-        show.careful(one.message)
     return population
 
 
@@ -32,14 +28,17 @@ def _people_in(path: str) -> Any:
     """A frame with a row a person."""
     from coombs.data.files import read_table
     from coombs.data.tables import pandas
+    from coombs.data.user_columns import USER, user_column
 
     table = read_table(path)
-    if "user" not in table.typed:
+    user = user_column(table.columns, path)
+    if user is None:
         raise coombs.InputError(
-            f"{path} has no column user, so that nobody knows who its rows are of; it has "
-            f"{', '.join(map(str, table.typed))}."
+            f"{path} has no column user with names in it, so that nobody knows who its rows are of; it has "
+            f"{', '.join(map(str, table.columns))}."
         )
-    return pandas().DataFrame({name: list(cells) for name, cells in table.typed.items()})
+    columns = {name: list(cells) for name, cells in table.typed.items() if name != user}
+    return pandas().DataFrame({USER: table.columns[user]} | columns)
 
 
 def _count(text: str) -> int | str:

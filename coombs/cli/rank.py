@@ -27,6 +27,11 @@ Gaps: TypeAlias = "Sequence[tuple[str, NDArray[np.bool_]]]"
 """Columns with cells that are not known, and (n,) which these are."""
 MOST_ITEMS = 20
 """Items on the screen unless `--top` says otherwise."""
+BY_MEAN = (
+    "By mean utility, so that who cares more counts more; coombs explain lists the best for all by "
+    "everybody's places (Borda's method)."
+)
+"""What the order for many people is by."""
 
 
 @command("rank", "rank items by a saved model", "coombs rank taste.json shop/items.csv --top 5")
@@ -57,6 +62,8 @@ def rank(model: str, items: str, top: int | None, csv: str | None, user: str | N
         return
     if found.model is not None:
         show.together(found.model)
+    elif user is None:
+        print(f"{BY_MEAN}\n")
     on_screen = shown[: top or MOST_ITEMS]
     show.page([Section("", [ranking_table(on_screen, found.table, features, found.heading, found.key)])])
     if (more := len(found.ranking) - len(on_screen)) > 0:
@@ -109,7 +116,8 @@ def _by_population(population: Population, items: str, user: str | None) -> Item
         one["utility"] = -one.pop("distance")
     encoded = None if data.encoding is None else data.encoding.table_names
     features = encoded or list(words.feature_names(names, data.n_features))
-    return ItemRanking(ranking, table, features, "utility", "utility", "utility")
+    heading = "mean utility" if user is None else "utility"
+    return ItemRanking(ranking, table, features, "utility", heading, "utility")
 
 
 def _utilities(population: Population, user: str | None, table: ItemTable) -> FloatArray:

@@ -6,7 +6,9 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from coombs.render.blocks import Section
@@ -40,6 +42,16 @@ def as_json(value: Any) -> None:
 def careful(sentence: Any) -> None:
     """Say on stderr what a person should know."""
     print(f"coombs: careful: {terminal_safe(' '.join(str(sentence).split()))}", file=sys.stderr)
+
+
+@contextmanager
+def warned() -> Iterator[None]:
+    """Say on stderr what is warned of inside, once it is done."""
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for sentence in dict.fromkeys(str(one.message) for one in raised):
+        careful(sentence)
 
 
 def note(sentence: str) -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from coombs.data import naming
+from coombs.data import naming, tables
 from coombs.data.orders import CHOICE
 from coombs.data.tables import InputError
+from coombs.data.user_columns import refuse_blank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,12 +77,10 @@ def people_of(users: Names) -> tuple[NDArray[np.intp], Names]:
         return back[place], values[order]
     known: dict[str, int] = {}
     found = np.array([known.setdefault(naming.text(user), len(known)) for user in users], dtype=np.intp)
-    blank = [place for text, place in known.items() if not text.strip()]
-    if blank:
-        row = int(np.flatnonzero(np.isin(found, blank))[0])
-        raise InputError(f"The user of row {row} is blank; say who gave the answer, or leave the row out.")
+    if blank := [place for text, place in known.items() if not text.strip()]:
+        refuse_blank(np.isin(found, blank), tables.row)
     _, first = np.unique(found, return_index=True)
-    warn_of_twins(list(known))
+    warn_of_names(users, found, list(known))
     return found, users[first]
 
 
@@ -97,7 +96,13 @@ def _people_by_number(users: Names) -> tuple[NDArray[np.intp], Names]:
     return place[codes], users[rows]
 
 
-def warn_of_twins(texts: list[str]) -> None:
+def warn_of_names(users: Names, people: NDArray[np.intp], texts: list[str]) -> None:
+    """Say where one person may have two names, or two people one."""
+    _warn_of_twins(texts)
+    _warn_of_types(users, people, texts)
+
+
+def _warn_of_twins(texts: list[str]) -> None:
     """Say which names differ only by case or spaces: one person may have two."""
     seen: dict[str, str] = {}
     twins = []
@@ -111,6 +116,22 @@ def warn_of_twins(texts: list[str]) -> None:
         more = f" and {len(twins) - SHOWN} more" if len(twins) > SHOWN else ""
         warnings.warn(
             f"Users differ only by case or spaces: {shown}{more}; they are taken for different people.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def _warn_of_types(users: Names, people: NDArray[np.intp], texts: list[str]) -> None:
+    """Say who is called by text here and by a number, or a date, there: it is one person."""
+    if len({issubclass(kind, str) for kind in set(map(type, users))}) < 2:
+        return
+    is_text = np.array([isinstance(user, str) for user in users])
+    both = np.intersect1d(people[is_text], people[~is_text])
+    if len(both):
+        shown = ", ".join(texts[place] for place in both[:SHOWN]) + (", ..." if len(both) > SHOWN else "")
+        warnings.warn(
+            f"Users are text here and numbers or dates there ({shown}); those that read alike are taken for "
+            "one person.",
             UserWarning,
             stacklevel=5,
         )

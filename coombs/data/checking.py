@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs.data import naming, tables
+from coombs.data import naming, tables, user_columns
 from coombs.data.tables import Columns, FloatArray, InputError, ItemTable, Names, Where
 
 Positions: TypeAlias = NDArray[np.intp]
@@ -30,6 +31,25 @@ _NEEDED = (
     "(a > b = c), or user, item, rank; of ratings user, item, rating"
 )
 """Columns that say what an answer was."""
+
+
+def whole(value: Any, name: str, low: int, high: int | None = None) -> int:
+    """An argument that must be a whole number in a range."""
+    number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else low - 1
+    if number < low or (high is not None and number > high):
+        most = f"from {low}" if high is None else f"from {low} to {high}"
+        raise InputError(f"{name} is {value!r}; it must be a whole number {most}.")
+    return number
+
+
+def within(values: Any, name: str, n: int) -> Positions:
+    """An argument that must be positions of n things."""
+    array = np.asarray(values)
+    if array.ndim == 1 and not array.size:
+        return np.zeros(0, dtype=np.intp)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n:
+        raise InputError(f"{name} is {values!r}; it must be a list of positions from 0 to {n - 1}.")
+    return array.astype(np.intp)
 
 
 def two_items(table: ItemTable) -> ItemTable:
@@ -58,7 +78,7 @@ def answers(pairs: Positions, y: Signs | None, users: Any, weights: Any, where: 
     mass = np.ones(n) if weights is None else positive_weights(flat(weights, "weights", n), where)
     if users is None:
         return pairs, signs, mass, None
-    return pairs, signs, mass, tables.label_array(flat(users, "users", n, exact=True), "user", where)
+    return pairs, signs, mass, user_columns.user_labels(flat(users, "users", n, exact=True), where)
 
 
 def labels(y: Any, n: int) -> Signs | None:

@@ -23,6 +23,7 @@ from coombs.data.shape_constructors import (
 )
 from coombs.data.shape_tables import Shaped, as_numbers, shaped
 from coombs.data.tables import InputError, ItemTable, TableLike, Where
+from coombs.data.user_columns import with_user
 from coombs.words import count
 
 _SHAPES = {name: code for code, name in enumerate(SHAPES)}
@@ -389,10 +390,10 @@ class Constructors(ShapeConstructors):
         Comparisons(2 answers about 2 items with 1 feature)
         """
         checking.two_items(table)
-        lower = checking.lower_case(columns)
+        lower = checking.lower_case(with_user(columns))
         if several := shaped(lower, where):
             return cls._joined([cls._of_shaped(table, one, where) for one in several])
-        given = checking.answer_columns(columns, where)
+        given = checking.answer_columns(lower, where)
         pairs: Any = given.pairs
         if table.names is not None:
             # In a table of answers a number is never a position where the items have names.

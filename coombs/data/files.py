@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
-from os import PathLike, fspath
+from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import uuid4
@@ -286,6 +286,6 @@ def replacing(path: PathType) -> Iterator[Path]:
 def path_text(path: PathType) -> str:
     """A path as text."""
     try:
-        return str(fspath(path))
+        return fsdecode(path)
     except TypeError as error:
         raise InputError(f"The path is {path!r}; it must be the name of a file.") from error

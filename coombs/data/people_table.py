@@ -15,15 +15,15 @@ from coombs.data import naming, tables
 from coombs.data.catalogue import item_table
 from coombs.data.encoding import CATEGORY, NOT_KNOWN, Encoding
 from coombs.data.new_items import table_for
+from coombs.data.scaling import LARGEST
 from coombs.data.tables import InputError
+from coombs.data.user_columns import USER, user_header
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from coombs.data.tables import FloatArray, Names
 
-USER = "user"
-"""The column that says who is meant, if there is one."""
 SHOWN = 3
 """Names that a sentence shows."""
 HINT = "give a DataFrame with a row for each person: its index, or a column user, says who"
@@ -70,6 +70,10 @@ class PeopleTable:
             first = naming.text(answered[0])
             raise InputError(f"people has no row of anybody who answered (the first is {first!r}); {HINT}.")
         _warn_of_missing(answered, np.array(found))
+        largest = np.abs(matrix).max(axis=0, initial=0.0)
+        if (largest > LARGEST).any():
+            j = int(largest.argmax())
+            raise InputError(f"people: {features[j]!r} reaches {largest[j]:.0e}; give it in larger units.")
         centre, spread = matrix[rows].mean(axis=0), matrix[rows].std(axis=0)
         varies = spread > 1e-9 * np.maximum(np.abs(centre), 1e-300)
         sizes = np.where(varies, spread, 1.0)
@@ -113,7 +117,10 @@ class PeopleTable:
         """Who the rows of another frame are of, some of whom are wanted, and their (n, q) covariates."""
         given = _by_person(frame, wanted)
         _refuse_columns(given.columns, self.table_names)
-        return list(given.index), self._encoded(given)
+        try:
+            return list(given.index), self._encoded(given)
+        except InputError as error:
+            raise InputError(f"people: {error}".replace(" of item '", " of '")) from error
 
     def about(self, known: Mapping[str, Any]) -> FloatArray:
         """(q,) of somebody, by the names of columns; what is not said is not known."""
@@ -128,9 +135,11 @@ class PeopleTable:
         told = {str(name): value for name, value in known.items() if not naming.is_missing(value)}
         if not told:
             return np.zeros(len(self.columns))
-        result: FloatArray = self._encoded(
-            tables.pandas().DataFrame([{name: told.get(name) for name in names}])
-        )[0]
+        frame = tables.pandas().DataFrame([{name: told.get(name) for name in names}])
+        try:
+            result: FloatArray = self._encoded(frame)[0]
+        except InputError as error:
+            raise InputError(f"about: {error}".replace(" of row 0 ", " ")) from error
         return result
 
     def _encoded(self, frame: Any) -> FloatArray:
@@ -175,7 +184,8 @@ def _numbers(frame: Any) -> tables.ItemTable:
         try:
             found = item_table(frame)
         except InputError as error:
-            raise InputError(f"people: {error}") from error
+            # Items are what such a table mostly has.
+            raise InputError(f"people: {error}".replace(" of item '", " of '")) from error
     for one in raised:
         # What an item's column is can be said; a person's cannot.
         told = str(one.message).partition(" roles=")[0]
@@ -192,15 +202,10 @@ def _by_person(frame: Any, wanted: Sequence[Any] | Names) -> Any:
     if USER in frame.columns:
         frame = frame.set_index(USER)
     elif tables.is_default(frame.index) and len(frame.columns) > 1:
-        # The people in question are those in the first column, or numbered in order.
-        meant, first = {naming.text(name) for name in wanted}, frame.iloc[:, 0]
-        inside, numbered = (
-            len(meant.intersection(map(naming.text, names))) for names in (first, frame.index)
-        )
-        frame = frame.set_index(frame.columns[0]) if inside > numbered else frame
+        frame = _with_names(frame, {naming.text(name) for name in wanted})
     texts = [naming.text(name) for name in frame.index]
     if not texts or not len(frame.columns):
-        raise InputError(f"people is empty; {HINT}.")
+        raise InputError(f"people is empty{' but for who is meant' if texts else ''}; {HINT}.")
     if "" in texts:
         raise InputError(f"Row {texts.index('')} of people does not say who is meant; {HINT}.")
     counts = Counter(texts)
@@ -208,6 +213,18 @@ def _by_person(frame: Any, wanted: Sequence[Any] | Names) -> Any:
     if counts[twice] > 1:
         raise InputError(f"people has {counts[twice]} rows of {twice!r}; leave all but one of them out.")
     return frame.set_axis(texts, axis=0)
+
+
+def _with_names(frame: Any, meant: set[str]) -> Any:
+    """By the column that names most of the people in question: the first, or one that is called like user.
+
+    Where none does more than the rows' numbers, people are numbered in order.
+    """
+    headers = dict.fromkeys([frame.columns[0], *(name for name in frame.columns if user_header([str(name)]))])
+    named = {name: len(meant.intersection(map(naming.text, frame[name]))) for name in headers}
+    best = max(named, key=lambda name: named[name])
+    numbered = len(meant.intersection(map(naming.text, frame.index)))
+    return frame.set_index(best) if named[best] > numbered else frame
 
 
 def _refuse_columns(given: Sequence[Any], wanted: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ each profile. Both become a table of the different profiles and, for each questi
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from coombs.data import naming
 from coombs.data.column_roles import is_id_header, refuse_unknown
 from coombs.data.files import NamedColumns
 from coombs.data.tables import InputError
+from coombs.data.user_columns import user_column
 from coombs.words import count
 
 CHOSEN = (
@@ -30,11 +32,6 @@ QUESTIONS = (
     *("trial", "round", "pair", "pair_id", "qid"),
 )
 """Columns of a long table that say which rows are one question."""
-USERS = (
-    *("user", "person", "respondent", "participant", "subject", "voter", "judge", "user_id", "person_id"),
-    *("respondent_id", "participant_id", "subject_id", "voter_id", "judge_id", "resp_id", "id"),
-)
-"""Columns that say who answered."""
 PLACES = ("profile", "alternative", "alt", "option", "card", "position", "order", "side")
 """Columns of a long table that number the profiles of a question."""
 ANSWER_WORDS = {"chosen", "choice", "selected", "picked", "winner", "answer", "preferred", "rating", "rank"}
@@ -138,7 +135,7 @@ def described_choices(
 ) -> DescribedChoices:
     """The questions in a table; `features` names the columns to learn from, in a wide one without a side."""
     refuse_unknown((user, question, chosen), list(table.columns))
-    user, chosen = user or _called(table, USERS), chosen or _called(table, CHOSEN)
+    user, chosen = user or _who(table), chosen or _called(table, CHOSEN)
     if chosen is None:
         raise InputError(
             f"No column of {_name(table)} says what was chosen ({', '.join(table.columns)}); call it chosen "
@@ -161,8 +158,14 @@ def described_choices(
     else:
         asked, learned, other = _long(table, chosen, user, question, features, taken)
         how = f"A long table: rows with the same {question}{f' and {user}' if user else ''} are one question"
-    how = f"{how}; {chosen} says which was chosen."
+    how = f"{how}; {chosen} says which was chosen{f', {user} who answered' if user else ''}."
     return _collected(table, asked, learned, (how, *other), user)
+
+
+def _who(table: NamedColumns) -> str | None:
+    """The column that says who answered; the notes name it. A bare id is one, if there is no other."""
+    with warnings.catch_warnings(action="ignore"):
+        return user_column(table.columns, _name(table)) or _called(table, ("id",))
 
 
 def _name(table: NamedColumns) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from coombs.data import checking, naming, tables
+from coombs.data import checking, naming, tables, user_columns
 from coombs.data.catalogue import item_table
 from coombs.data.orders import BEST_WORST, CHOICE, NONE, RANKING, SHAPES, Orders, Ratings
 from coombs.data.tables import FloatArray, InputError, ItemTable, Names, TableLike, Where
@@ -347,7 +347,7 @@ def of_people(users: Column, weights: Column, n: int, where: Where) -> tuple[Nam
     if users is None:
         return None, mass
     given = checking.flat(users, "users", n, "answers", exact=True)
-    return tables.label_array(given, "user", where), mass
+    return user_columns.user_labels(given, where), mass
 
 
 def _choice(given: list[Any], one: Any, i: int, table: ItemTable) -> Tiers:

@@ -16,6 +16,7 @@ from coombs.data.comparisons import Comparisons
 from coombs.data.files import PARQUET_SUFFIXES
 from coombs.data.parquet_files import parquet_frame
 from coombs.data.tables import InputError
+from coombs.data.user_columns import refuse_blank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
 
 ANSWER_COLUMNS = ("left", "right", "winner", "choice", "loser", "chosen", "rejected")
 """Columns that say what an answer was."""
+SAID = (
+    {"winner", "loser"},
+    {"left", "right", "winner"},
+    {"left", "right", "choice"},
+    {"chosen", "rejected"},
+)
+"""Which of them there must be."""
 NEEDED = "user and winner, loser or left, right, winner, and weight if there is one"
 """Columns of a part."""
 
@@ -50,7 +58,8 @@ def parquet_files(folder: Any) -> list[str]:
     """The Parquet files in a folder and the folders in it, by name: the order in which sums are added up."""
     place = Path(folder)
     if not place.is_dir():
-        raise InputError(f"There is no folder {folder}; give one that has Parquet files.")
+        what = f"{folder} is a file" if place.exists() else f"There is no folder {folder}"
+        raise InputError(f"{what}; give a folder that has Parquet files.")
     found = [str(path) for path in sorted(place.rglob("*")) if path.suffix.lower() in PARQUET_SUFFIXES]
     if not found:
         raise InputError(f"The folder {folder} has no Parquet files; it needs at least one.")
@@ -67,8 +76,11 @@ def part_answers(frame: Any, table: ItemTable, name: str) -> PersonAnswers:
 
     What is said again and again is read once: people are many, and what they say of two items is not.
     """
-    columns = checking.lower_case(tables.frame_columns(frame))
-    if "user" not in columns:
+    try:
+        columns = checking.lower_case(tables.frame_columns(frame))
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
+    if "user" not in columns or not any(needed <= columns.keys() for needed in SAID):
         raise InputError(f"{name} has the columns {', '.join(columns)}; needed are {NEEDED}.")
     if not len(frame):
         nothing = np.zeros(0, dtype=np.intp)
@@ -104,11 +116,7 @@ def _people(column: NDArray[Any], name: str) -> tuple[NDArray[np.intp], NDArray[
     codes, different = tables.pandas().factorize(column)
     texts = [naming.text(one).strip() for one in different]
     blank = codes < 0 if "" not in texts else (codes < 0) | (codes == texts.index(""))
-    if blank.any():
-        row = int(blank.argmax())
-        raise InputError(
-            f"The user of row {row} of {name} is blank; say who gave the answer, or leave the row out."
-        )
+    refuse_blank(blank, lambda row: f"row {row} of {name}")
     with warnings.catch_warnings():
         # Names that are alike are looked for in all parts together.
         warnings.simplefilter("ignore", UserWarning)

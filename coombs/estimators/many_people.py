@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from coombs.data import naming
+from coombs.data.by_person import warn_of_names
 from coombs.data.catalogue import item_table
 from coombs.data.comparisons import Comparisons, InputError
 from coombs.data.new_items import table_for
@@ -407,6 +408,7 @@ def _peoples_answers(data: Comparisons, items: FloatArray) -> tuple[Names, Peopl
     assert users is not None
     texts = np.array(naming.texts(users))
     known, first, codes = np.unique(texts, return_index=True, return_inverse=True)
+    warn_of_names(users, codes, known.tolist())
     winners, losers, weights, people = _oriented(data, codes)
     mass = np.bincount(people, weights, len(known))
     if not mass.all():

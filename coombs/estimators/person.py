@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coombs.data.comparisons import InputError
-from coombs.inference.posterior import LEVEL, quantiles
+from coombs.inference.posterior import LEVEL, check_level, quantiles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -178,8 +177,7 @@ class Person:
         >>> population.person(1).ideal_point_interval().shape
         (1, 2)
         """
-        if not 0 < level < 1:
-            raise InputError(f"level is {level!r}; it must be between 0 and 1.")
+        check_level(level)
         points = self._population._drawn_ideals(self._tastes, DRAWS)
         peaked = points[np.isfinite(points).all(axis=1)]
         if len(peaked) < LEAST_PEAKED * DRAWS:

@@ -12,10 +12,11 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from coombs.data import naming
+from coombs.data import naming, tables
 from coombs.data.by_person import answers_by_person
 from coombs.data.comparisons import Comparisons, InputError
 from coombs.data.scaling import Scaler, check_alike, check_largest
+from coombs.data.user_columns import nobody_called
 from coombs.estimators.base import comparisons_of
 from coombs.estimators.ideal_point import IdealPoint
 from coombs.estimators.parameters import check_choice
@@ -176,9 +177,9 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
     def _learn(self, answers: PeopleAnswers, everybody: FitToAll | None = None) -> PeopleAverage:
         kinds = KINDS if self.metric == "auto" else (self.metric,)
         kinds = kinds if answers.items.shape[1] else ("smooth",)
-        with ProgressBar(3 * len(kinds), "learning what people share") as progress:
+        with ProgressBar(1, "learning what people share") as progress:
             return learn_people(
-                answers, kinds, self.groups, effective_n_jobs(self.n_jobs), progress.advance, everybody
+                answers, kinds, self.groups, effective_n_jobs(self.n_jobs), progress.reach, everybody
             )
 
     def _store(self, average: PeopleAverage) -> None:
@@ -190,7 +191,10 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
         main = fits[average.main]
         self.status_, self.n_iter_ = str(main.status), sum(fit.n_iter for fit in fits)
         if main.status not in (PopulationStatus.CONVERGED, PopulationStatus.CLUSTER_LOST):
-            message = f"The passes over all people ended with {main.status!s} after {main.n_iter}: the "
+            kind = average.parts[average.main].coordinates.kind
+            # Populations that differ in size only, and single passes, have none of their own.
+            count = sum(one.fit.n_iter for one in average.parts if one.coordinates.kind == kind)
+            message = f"The passes over all people ended with {main.status!s} after {count} of them: the "
             message += "population's covariance is rough."
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         self.lapse_, self.coin_share_ = main.prior.lapse, main.prior.coin
@@ -216,7 +220,7 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
         check_choice(self, "metric", (*KINDS, "auto"))
         groups = self.groups
         whole = isinstance(groups, int | np.integer) and not isinstance(groups, bool) and groups >= 1
-        if not whole and groups != "auto":
+        if not whole and not (isinstance(groups, str) and groups == "auto"):
             raise InputError(f"groups is {groups!r}; it must be 'auto' or a whole number from 1.")
         jobs = self.n_jobs
         if jobs is not None and (not isinstance(jobs, int | np.integer) or jobs == 0 or jobs < -1):
@@ -231,7 +235,7 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
             return data
         if data.shapes:
             raise InputError("Answers that are not pairs have users of their own; leave out users=.")
-        labels = np.asarray(users)
+        labels = tables.as_array(users, "users", exact=True)
         if labels.shape != (len(data.pairs),):
             raise InputError(
                 f"users has shape {labels.shape} for {len(data.pairs)} answers; it must have one for each."
@@ -372,10 +376,7 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
         check_is_fitted(self)
         position = self._position(user)
         if position < 0:
-            raise InputError(
-                f"Nobody is called {naming.text(user)!r}; there are {len(self.people_)} people, the first "
-                f"{naming.text(self.people_[0])!r} (people_ has them all)."
-            )
+            raise InputError(nobody_called(user, self.people_))
         if self._alone is not None:
             return self._alone
         name = naming.plain(self.people_[position])
@@ -404,7 +405,7 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
         """
         check_is_fitted(self)
         known = self._values_about(about)
-        if X is None or not len(X):
+        if X is None or _is_empty(X):
             return Person(self, self._tastes_about(known))
         data = self._comparisons(X, y, None, None, self._items_of_fit())
         winners, losers, weights = data.oriented()
@@ -436,3 +437,11 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
 
         check_is_fitted(self)
         return explain_people(self) if self._alone is None else self._alone.explain()
+
+
+def _is_empty(values: Any) -> bool:
+    """Whether there is nothing in it; what has no length is for others to judge."""
+    try:
+        return len(values) == 0
+    except TypeError:
+        return False

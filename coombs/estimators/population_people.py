@@ -10,7 +10,7 @@ from scipy.special import expit
 from scipy.stats import rankdata
 from sklearn.utils.validation import check_is_fitted
 
-from coombs.data import tables
+from coombs.data import checking, tables
 from coombs.data.comparisons import InputError
 from coombs.data.new_items import table_for
 from coombs.inference.people.drawn_people import drawn_utilities
@@ -222,7 +222,12 @@ class PopulationPeople:
         >>> population.utilities().shape
         (2, 3)
         """
-        chosen = np.arange(len(self.people_)) if people is None else np.asarray(people)
+        check_is_fitted(self)
+        n = len(self.people_)
+        return self._mean_utilities(np.arange(n) if people is None else checking.within(people, "people", n))
+
+    def _mean_utilities(self, chosen: NDArray[np.intp]) -> FloatArray:
+        """(k, n_items) of people by position."""
         total = np.zeros((len(chosen), len(self._data.items)))
         for known, phi, share in zip(self._everybody[0], self._phis, self._average.weights, strict=True):
             total += share * known.utilities(chosen, phi)
@@ -264,6 +269,10 @@ class PopulationPeople:
         >>> population.to_frame()[["user", "answers", "best"]].values.tolist()
         [[1, 1, 2], [2, 1, 2]]
         """
+        if not hasattr(self, "people_"):
+            check_is_fitted(self)
+        if not isinstance(ranks, bool | np.bool_):
+            raise InputError(f"ranks is {ranks!r}; it must be True or False.")
         size = max(1, MOST_UTILITIES // max(len(self._data.items), 1))
         parts = [
             self._rows(np.arange(begin, min(begin + size, len(self.people_))), ranks)
@@ -276,7 +285,7 @@ class PopulationPeople:
 
     def _rows(self, people: NDArray[np.intp], ranks: bool = False) -> dict[str, NDArray[Any]]:
         """The columns of `to_frame` for some people."""
-        utilities = self.utilities(people)
+        utilities = self._mean_utilities(people)
         known, coin, groups = self._everybody
         names = self._data.feature_names
         called = [str(j) if names is None else str(names[j]) for j in range(self._data.n_features)]
@@ -331,7 +340,8 @@ class PopulationPeople:
         >>> population.consensus()["item"].tolist()
         [2, 1, 0]
         """
-        if method not in METHODS:
+        check_is_fitted(self)
+        if not isinstance(method, str) or method not in METHODS:
             raise InputError(f"method is {method!r}; it must be one of {', '.join(METHODS)}.")
         found, labels = self._placed(group), self.item_table_.names
         n = len(found.mean)
@@ -348,13 +358,12 @@ class PopulationPeople:
 
     def _placed(self, group: int | None) -> PlacedItems:
         """Where everybody, or a group from 1, places each item."""
+        if group is not None:
+            group = checking.whole(group, "group", 1, self._everybody[2].shape[1])
         if group in self._places:
             return self._places[group]
         people = np.arange(len(self.people_))
         if group is not None:
-            n_groups = self._everybody[2].shape[1]
-            if not 1 <= group <= n_groups:
-                raise InputError(f"group is {group!r}; it must be from 1 to {n_groups}.")
             people = np.flatnonzero(self._everybody[2].argmax(axis=1) == group - 1)
             if not len(people):
                 raise InputError(f"Nobody is in group {group}.")

@@ -125,6 +125,8 @@ def check_start(start: Any, table: ItemTable) -> None:
 
 def keeper_for(client: Any, n_jobs: int | None) -> ShardKeeper:
     """Where shards are kept: by the workers of a client, given or there already, or in files here."""
+    if client is not None and not (hasattr(client, "submit") and hasattr(client, "scheduler_info")):
+        raise InputError(f"client is a {type(client).__name__}; it must be a distributed.Client.")
     client = default_client() if client is None else client
     return ShardsOnDisk(n_jobs) if client is None else ShardsOnCluster(client)
 

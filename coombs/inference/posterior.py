@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -274,10 +275,15 @@ class Posterior:
         return result
 
 
-def quantiles(draws: FloatArray, level: float) -> FloatArray:
-    """(n, 2) ends of the central interval of (S, n) draws."""
+def check_level(level: Any) -> None:
+    """Refuse what is not a probability between 0 and 1."""
     if not 0 < naming.as_float(level) < 1:
         raise InputError(f"level is {level!r}; it must be between 0 and 1, as 0.9.")
+
+
+def quantiles(draws: FloatArray, level: float) -> FloatArray:
+    """(n, 2) ends of the central interval of (S, n) draws."""
+    check_level(level)
     tails = [(1 - level) / 2, (1 + level) / 2]
     if not len(draws):
         return np.full((draws.shape[1], 2), np.nan)

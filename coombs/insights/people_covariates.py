@@ -83,6 +83,13 @@ def covariate_findings(population: Population) -> tuple[CovariateFinding, ...]:
     return tuple(sorted(found, key=lambda one: (-one.gain, -abs(one.difference))))
 
 
+def without_findings(population: Population) -> tuple[str, ...]:
+    """What is known of people that nothing is said of."""
+    told = {one.covariate for one in covariate_findings(population)}
+    names = [] if population._about is None else population._about.table_names
+    return tuple(name for name in names if name not in told)
+
+
 def feature_labels(population: Population) -> list[str]:
     """What the features that vary are called."""
     from coombs.insights.people_explanation import names_of

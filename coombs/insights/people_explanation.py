@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from coombs.blas import serial
 from coombs.data import naming
 from coombs.inference.posterior import LEVEL
-from coombs.insights.people_covariates import CovariateFinding, covariate_findings
+from coombs.insights.people_covariates import CovariateFinding, covariate_findings, without_findings
 from coombs.insights.people_curves import curve_along, verdict_along
 from coombs.insights.people_records import BestValue, GroupSummary, SharedFeature, SharedItem, UnlikePerson
 from coombs.words import feature_names
@@ -62,6 +62,7 @@ class PeopleExplanation:
     groups : of people, if there is more than one
     unlike : people whose answers are unlikely of anybody in the population, if they are 2,000 at most
     covariates : which tastes go with what is known of people, where answers of people left out bear it out
+    untold : what is known of people that no taste is found to go with
 
     Examples
     --------
@@ -86,6 +87,7 @@ class PeopleExplanation:
     groups: tuple[GroupSummary, ...] = ()
     unlike: tuple[UnlikePerson, ...] = ()
     covariates: tuple[CovariateFinding, ...] = ()
+    untold: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it in plain types, for JSON.
@@ -251,6 +253,7 @@ def _explain_people(population: Population) -> PeopleExplanation:
         groups=summaries(population),
         unlike=unlike,
         covariates=covariate_findings(population),
+        untold=without_findings(population),
         # Whoever wants the opposite of all others does not toss a coin.
         coins=found.coins - int((population._everybody[1][odd] > LIKELY).sum()),
     )

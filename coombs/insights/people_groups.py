@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr
 
-from coombs.data import naming, tables
+from coombs.data import checking, naming, tables
 from coombs.data.tables import InputError
+from coombs.data.user_columns import nobody_called
 from coombs.inference.people.tastes import NO_ITEMS, Seen, Taste
 from coombs.inference.people.unlikely_people import unlikely_people
 from coombs.inference.posterior import LEVEL
@@ -175,9 +176,8 @@ def alike(population: Population, user: Any, count: int) -> Any:
     """The people whose rankings agree most with somebody's, as a frame."""
     place = population._position(user)
     if place < 0:
-        raise InputError(f"Nobody is called {naming.text(user)!r}; people_ has everybody.")
-    if count < 1:
-        raise InputError(f"n is {count!r}; it must be a whole number from 1.")
+        raise InputError(nobody_called(user, population.people_))
+    count = checking.whole(count, "n", 1)
     n, size = len(population.people_), max(1, CELLS // max(len(population._pairs), population._data.n_items))
     parts = [
         agreement_of(population, np.array([place]), np.arange(begin, min(begin + size, n)))[0]

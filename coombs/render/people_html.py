@@ -47,7 +47,7 @@ def people_report(
         return report(population._alone, path, title=title)
     target, told = None if path is None else target_path(path), population.explain()
     assert isinstance(told, PeopleExplanation)
-    heading = title or f"What {told.n_people} people want"
+    heading = str("" if title is None else title) or f"What {told.n_people} people want"
     if not told.has_pattern:
         heading = NO_PATTERN if title is None else f"{NO_PATTERN}: {title}"
     words = [one for one in people_sections(told) if not (one.title == NO_PATTERN and told.has_pattern)]

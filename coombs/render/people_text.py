@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coombs.data import naming
-from coombs.render.blocks import Points, Section, TableBlock
+from coombs.render.blocks import Block, Points, Section, TableBlock
 from coombs.words import NO_PATTERN, count, listed, percent
 
 if TYPE_CHECKING:
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from coombs.insights.people_explanation import PeopleExplanation, PersonExplanation
     from coombs.insights.people_records import GroupSummary, SharedFeature, SharedItem
 
+MOST_UNTOLD = 6
+"""Columns about people that are named though they tell nothing."""
 KINDS = {
     "none": "linear tastes",
     "diagonal": "ideal points, features apart",
@@ -49,9 +51,8 @@ def people_sections(told: PeopleExplanation) -> list[Section]:
         )
         table = _features(told.features)
         sections.append(Section("What people share, and where they differ", [table, f"{NOTE} {differ}"]))
-    if told.covariates:
-        points = Points([covariate_sentence(one) for one in told.covariates])
-        sections.append(Section("What goes with what is known of people", [points, COVARIATES_NOTE]))
+    if told.covariates or told.untold:
+        sections.append(Section("What goes with what is known of people", _covariates(told)))
     if told.groups:
         sections.append(Section("Groups", [groups_table(told.groups), GROUPS_NOTE]))
     if told.best:
@@ -77,6 +78,15 @@ COVARIATES_NOTE = (
     "bear it out; why it is so is not."
 )
 """What such sentences say."""
+
+
+def _covariates(told: PeopleExplanation) -> list[Block]:
+    """What goes with what, and what nothing is found to go with."""
+    points = Points([covariate_sentence(one) for one in told.covariates])
+    names = listed(told.untold, MOST_UNTOLD) if told.untold else ""
+    nothing = f"No taste is found to go with {names}: answers of people left out do not bear it out."
+    found: list[Block] = [points, COVARIATES_NOTE] if told.covariates else []
+    return found + ([nothing] if told.untold else [])
 
 
 def covariate_sentence(one: CovariateFinding) -> str:

@@ -15,6 +15,7 @@ from coombs.data.profiles import is_described
 from coombs.data.shape_constructors import probabilities
 from coombs.data.shape_tables import Shaped, as_numbers, is_own, shaped
 from coombs.data.tables import Columns, InputError, ItemTable, Names, UnknownItemError, Where
+from coombs.data.user_columns import with_user
 from coombs.data.wishes import parse
 from coombs.storage.records import Choice
 from coombs.storage.timestamps import read_time
@@ -54,7 +55,7 @@ def told_in_table(study: Study, found: files.NamedColumns) -> list[Told]:
 
 def _told_in_table(study: Study, found: files.NamedColumns) -> list[Told]:
     """The same, whatever the study's limits are."""
-    columns, where = checking.lower_case(found.answers), found.where
+    columns, where = checking.lower_case(with_user(found.answers)), found.where
     times = _times(columns, where)
     if "user" in columns:
         users = [text if text.strip() else ME for text in map(naming.text, columns["user"])]

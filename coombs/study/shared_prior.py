@@ -12,11 +12,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coombs.data.comparisons import Comparisons
+from coombs.data.encoding import NUMBER
 from coombs.data.tables import InputError, ItemTable
 from coombs.inference.people.coordinates import KINDS
-from coombs.inference.people.people_prior import ItemsPrior, PeoplePrior, people_prior_of
+from coombs.inference.people.people_prior import (
+    ItemsPrior,
+    PeoplePrior,
+    people_prior_of,
+    refuse_other_columns,
+)
 from coombs.storage.prior_storage import NO_PRIOR
 from coombs.storage.records import PriorRecord, RespondentRecord
+from coombs.storage.stored_values import RowReading
 from coombs.study.everybody import everybody_answers
 
 if TYPE_CHECKING:
@@ -60,15 +67,48 @@ def given_prior(population: Any, table: ItemTable) -> PeoplePrior:
     """What a fitted population tells of anybody about a study's items, once it fits them."""
     prior = getattr(population, "_people_prior", None) if hasattr(population, "people_") else None
     if not isinstance(prior, PeoplePrior):
-        raise InputError(f"prior is a {type(population).__name__}; it must be a fitted Population.")
-    encoding = population._data.encoding
-    if encoding != table.encoding and (encoding is None) != (table.encoding is None):
-        raise InputError(
-            "The prior was learned from other columns than the items have: one of the two has categories; "
-            "fit the Population to items with the same columns."
-        )
+        kind = type(population).__name__
+        what = "is not fitted" if kind == "Population" else f"is a {kind}"
+        raise InputError(f"prior {what}; it must be a fitted Population.")
+    _refuse_other_roles(population._data.item_table, table)
     features = None if table.features is None else table.features.tolist()
     return prior.lean().for_features(features, table.matrix.shape[1])
+
+
+def warn_of_coins(population: Any) -> None:
+    """Say that a population that is to be a prior has no pattern; own answers soon outweigh it."""
+    # Asking goes without it, and is quicker so.
+    from coombs.insights.people_explanation import has_pattern
+
+    if not has_pattern(population):
+        warnings.warn(
+            "The answers that the prior was learned from tell no more than tosses of a coin, so that it "
+            "tells nothing of anybody yet. It does no harm: it counts only as far as it predicts somebody's "
+            "own answers.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _refuse_other_roles(own: ItemTable, given: ItemTable) -> None:
+    """InputError that names a column that is of another sort, as a category, in a prior than in a study."""
+    if (own.encoding is None) == (given.encoding is None):
+        return
+    mine, theirs = _roles(own), _roles(given)
+    refuse_other_columns(list(mine), list(theirs))
+    for name, role in mine.items():
+        if theirs[name] != role:
+            raise InputError(
+                f"The prior was learned from other columns: {name!r} is a {role} there and a {theirs[name]} "
+                "here; fit the Population to items with the same columns."
+            )
+
+
+def _roles(table: ItemTable) -> dict[str, str]:
+    """What each column of a table is."""
+    if table.encoding is None:
+        return {str(name): NUMBER for name in (() if table.features is None else table.features)}
+    return {one.name: one.role for one in table.encoding.columns if not one.gaps_of}
 
 
 class StudyPriors:
@@ -126,7 +166,8 @@ class StudyPriors:
         with self._lock:
             if record.version not in self._read:
                 text = self._study.storage.prior_text(self._study.record.id, record.version)
-                self._read[record.version] = self._about_items(people_prior_of(text))
+                with RowReading(f"Version {record.version} of the prior of the study {self._study.name!r}"):
+                    self._read[record.version] = self._about_items(people_prior_of(text))
             return self._read[record.version]
 
     def _about_items(self, prior: PeoplePrior) -> ItemsPrior:

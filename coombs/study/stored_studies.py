@@ -22,7 +22,7 @@ from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.failures import damaged
 from coombs.storage.records import Item, StudyRecord, StudySummary
 from coombs.study.settings import Settings
-from coombs.study.shared_prior import given_prior
+from coombs.study.shared_prior import given_prior, warn_of_coins
 from coombs.study.study import Study, check_name
 from coombs.words import count
 
@@ -105,6 +105,7 @@ def create_study(
         made = _existing(load_study(name, storage=place), goods, given.get("wishes"))
         made.settings = replace(made.settings, **given)
     if known is not None:
+        warn_of_coins(prior)
         _keep_prior(made, known)
     return made
 

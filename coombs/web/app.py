@@ -89,7 +89,6 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
-        root_path=checked_root(root_path),
     )
     queue = app.state.queue = LearningQueue(processes)
     app.state.groups = GroupLearner(processes)
@@ -101,7 +100,7 @@ def create_app(
     policy = Policy.of(token, allowed_hosts)
     app.state.owner = OwnerAccess(policy, place)
     _add_routes(app, policy)
-    app.add_middleware(ProxyMiddleware, proxies=networks(proxies))
+    app.add_middleware(ProxyMiddleware, root=checked_root(root_path), proxies=networks(proxies))
     hide_secrets()
     return app
 

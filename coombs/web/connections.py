@@ -37,8 +37,8 @@ OTHER_FILES = 256
 class BoundedProtocol(H11Protocol):
     """uvicorn's protocol with limits: `uvicorn --http coombs.web.connections:BoundedProtocol`.
 
-    One address has half of all connections at most, but for proxies that are named. Where all are taken,
-    the one that has waited longest for its client gives way.
+    One address has half of all connections at most, but for proxies that are named. Where these are taken, or
+    all, the one that has waited longest for its client gives way to a new one.
     """
 
     proxies: ClassVar[tuple[Network, ...]] = ()
@@ -49,7 +49,7 @@ class BoundedProtocol(H11Protocol):
     """Connections of each address, for each server."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection, unless its address has too many."""
+        """Take a connection; where there are too many, end another."""
         super().connection_made(transport)
         self._since, self._bytes, self._unsent = self.loop.time(), 0, 0
         self._look: asyncio.TimerHandle | None = self.loop.call_later(LOOK_EVERY, self._check)
@@ -58,7 +58,7 @@ class BoundedProtocol(H11Protocol):
         counts[self._address] += 1
         most = most_connections() if self.most is None else self.most
         if counts[self._address] > max(1, most // 2) and not is_among(self._address, self.proxies):
-            transport.abort()
+            self._make_room(self._address)
         elif len(self.connections) > most:
             self._make_room()
 
@@ -114,10 +114,16 @@ class BoundedProtocol(H11Protocol):
         """Whether no request is being worked on."""
         return self.cycle is None or self.cycle.response_complete
 
-    def _make_room(self) -> None:
-        """End the connection that has waited longest for its client."""
+    def _make_room(self, address: str | None = None) -> None:
+        """End the connection, of an address or of all, that waited longest for its client; or this one."""
         others = [one for one in self.connections if isinstance(one, BoundedProtocol) and one is not self]
-        waiting = [one for one in others if one._is_waiting() or one.conn.their_state is h11.SEND_BODY]
+        waiting = [
+            one
+            for one in others
+            if address in (None, one._address)
+            and (one._is_waiting() or one.conn.their_state is h11.SEND_BODY)
+            and not one.transport.is_closing()
+        ]
         oldest = min(waiting, key=lambda one: one._since, default=self)
         oldest.transport.abort()
 

@@ -26,6 +26,7 @@ from coombs.web.owner_access import COOKIE, NotOwnerError, OwnerAccess, Visitor,
 from coombs.web.pages.rendering import go_to, render
 from coombs.web.proxies import path_of
 from coombs.web.routing import own_path
+from coombs.web.wrong_requests import wrong_request
 from coombs.words import count
 
 SENTENCES = {
@@ -84,7 +85,7 @@ def described(error: Exception) -> tuple[int, str]:
         standard = error.detail == HTTPStatus(error.status_code).phrase
         return error.status_code, SENTENCES.get(error.status_code, error.detail) if standard else error.detail
     if isinstance(error, RequestValidationError):
-        return 422, _validation(error)
+        return 422, wrong_request(error.errors())
     for kind, status in STATUSES.items():
         if isinstance(error, kind):
             return status, str(error)
@@ -119,9 +120,3 @@ async def _to_stranger(request: Request) -> Response:
 def too_many(visitor: Visitor) -> str:
     """That somebody must wait."""
     return TOO_MANY.format(count(visitor.wait, "second"))
-
-
-def _validation(error: RequestValidationError) -> str:
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path"))
-    return f"{place or 'The request'}: {first['msg']}."

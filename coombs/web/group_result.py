@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from coombs.estimators.population import Population
     from coombs.insights.people_records import PeopleGroup
 
-LEARNED = 0.8
+LEARNED = 0.88
 """Share of the way once everybody's taste is learned; the rest is telling it."""
 METRIC = "auto"
 """Kind of preference, of `Population`."""

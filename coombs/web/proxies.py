@@ -36,16 +36,19 @@ class ProxyMiddleware:
     Below a root path, requests come in with it or without, as proxies are set up in either way.
     """
 
-    def __init__(self, app: ASGIApp, proxies: tuple[Network, ...] = ()) -> None:
-        self.app, self.proxies = app, proxies
+    def __init__(self, app: ASGIApp, root: str = "", proxies: tuple[Network, ...] = ()) -> None:
+        self.app, self.root, self.proxies = app, root, proxies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on as the proxy had it."""
         if scope["type"] == "http":
-            scope = {**scope, FORWARDED: any(name in _HEADERS for name, _ in scope["headers"])}
+            is_forwarded = any(name in _HEADERS for name, _ in scope["headers"])
+            # An app that mounts this one, or the server, knows the root better.
+            root = str(scope.get("root_path") or self.root).rstrip("/")
+            scope = {**scope, "root_path": root, FORWARDED: is_forwarded}
             if scope[FORWARDED]:
                 self._apply(scope)
-            scope[ROOT] = str(scope.get("root_path", "")).rstrip("/")
+            scope[ROOT] = scope["root_path"]
             _put_below_root(scope)
         await self.app(scope, receive, send)
 

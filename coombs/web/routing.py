@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 from urllib.parse import quote
 
 import anyio.to_thread
@@ -20,6 +20,10 @@ from coombs.web.learning.learning_queue import PATIENCE, LearningQueue
 from coombs.web.study_cache import StudyCache
 
 Done = TypeVar("Done")
+ChosenBy: TypeAlias = Literal["adaptive", "random", "probe", "confirmation", "check", "learning"]
+"""How a question is chosen."""
+RANDOM = "random"
+"""The strategy that chooses at random, and the purpose of a question that nothing learned has chosen."""
 
 
 def study_path(name: str) -> str:
@@ -55,10 +59,21 @@ class ShownTurn:
     question: Question | None
     cards: tuple[Card, Card] | None
     progress: StudyProgress
+    strategy: str
     last: int | None
     notice: str = ""
     doubts: tuple[str, ...] = ()
     n_others: int = 0
+
+    @property
+    def chosen(self) -> ChosenBy | None:
+        """How the question was chosen; `learning` is at random, as the model was not there or not in time."""
+        if self.question is None:
+            return None
+        named = self.question.purpose
+        if named == RANDOM:
+            return "random" if self.strategy == RANDOM else "learning"
+        return cast("ChosenBy", named) if named in ("probe", "confirmation", "check") else "adaptive"
 
 
 def next_turn(
@@ -73,7 +88,8 @@ def next_turn(
     doubts = respondent.doubts() if progress.reached or question is None else ()
     prior = respondent.prior()
     n_others = 0 if prior is None else prior.n_people
-    return ShownTurn(question, cards, progress, None if last is None else last.id, notice, doubts, n_others)
+    strategy, answer = respondent.study.settings.strategy, None if last is None else last.id
+    return ShownTurn(question, cards, progress, strategy, answer, notice, doubts, n_others)
 
 
 async def slowly(request: Request, work: Callable[..., Done], *args: Any) -> Done:

@@ -26,7 +26,7 @@ from coombs.web.access import is_loopback
 from coombs.web.app import create_app
 from coombs.web.connections import BoundedProtocol, allow_files
 from coombs.web.owner_token import given_token, new_token
-from coombs.web.proxies import Network, networks
+from coombs.web.proxies import Network, checked_root, networks
 from coombs.web.routing import study_path
 
 MOST_WORKERS = 4
@@ -104,7 +104,7 @@ def serve(
         proxies=proxies,
     )
     with _listening(host, port) as listener:
-        address = f"{_address(host, listener.getsockname()[1])}{app.root_path}"
+        address = f"{_address(host, listener.getsockname()[1])}{checked_root(root_path)}"
         # A token that was given is known, and has no business in a log.
         owner = f"{address}/?token={quote(made, safe='')}" if made else f"{address}/"
         kept = "answers are kept until then" if is_memory(storage) else "every answer is stored"

@@ -167,3 +167,41 @@ def test_a_table_about_people_must_say_who(run: Run) -> None:
     Path("about.csv").write_text("age,town\n20,a\n30,b\n")
     code, _, err = run("people", "flats.csv", "answers.csv", "--about", "about.csv")
     assert code == 2 and "about.csv has no column user" in err
+
+
+def test_a_column_that_is_called_like_user_is_named(run: Run) -> None:
+    """Of answers and of what is known of people."""
+    frame = pd.read_csv("answers.csv")
+    frame.rename(columns={"user": "Participant ID"}).to_csv("called.csv", index=False)
+    people = [f"p{i}" for i in range(20)]
+    about = pd.DataFrame({"Person": people, "shoe": np.random.default_rng(1).integers(36, 46, 20)})
+    about.to_csv("about.csv", index=False)
+    code, out, err = run("people", "flats.csv", "called.csv", "--metric", "none", "--about", "about.csv")
+    assert code == 0 and "20 people, 280 answers" in out
+    assert "no column user in the answers; 'Participant ID' is taken for it" in err
+    assert "no column user in about.csv; 'Person' is taken for it" in err
+    assert "No taste is found to go with shoe" in out
+
+
+def test_users_that_are_blank_are_said(run: Run) -> None:
+    """All of them, or some."""
+    frame = pd.read_csv("answers.csv")
+    frame.assign(user="").to_csv("blank.csv", index=False)
+    code, out, err = run("fit", "flats.csv", "blank.csv", "--metric", "none")
+    assert code == 0 and "The column 'user' is blank from top to bottom" in err and "people" not in out
+    code, _, err = run("people", "flats.csv", "blank.csv")
+    assert code == 2 and "blank.csv has no column user with names in it" in err
+    frame.assign(user=frame["user"].where(frame.index > 1, "")).to_csv("some.csv", index=False)
+    for command in ("fit", "people", "groups"):
+        code, _, err = run(command, "flats.csv", "some.csv")
+        assert code == 2 and "The user of 2 of 280 answers is blank (line 2 of some.csv, line 3 of" in err
+
+
+def test_rank_says_by_what_and_an_unknown_person_gets_the_nearest_name(run: Run) -> None:
+    run("people", "flats.csv", "answers.csv", "--metric", "none", "--save", "people.json")
+    _, out, _ = run("rank", "people.json", "flats.csv")
+    assert out.startswith("By mean utility") and "Borda" in out and "mean utility" in out.split("\n\n")[1]
+    assert "Borda" in run("explain", "people.json")[1]
+    for command in (["explain", "people.json"], ["rank", "people.json", "flats.csv"]):
+        code, _, err = run(*command, "--user", "P3")
+        assert code == 2 and err == "coombs: Nobody is called 'P3'; did you mean 'p3'?\n"

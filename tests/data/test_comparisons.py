@@ -460,7 +460,7 @@ def test_names_for_items_without_names_are_refused() -> None:
         ({"y": [1, 0.5, 1]}, "y of row 1 is 0.5"),
         ({"y": ["left", "right", "tie"]}, "y of row 0 is 'left'"),
         ({"users": ["a"]}, "1 users for 3 pairs"),
-        ({"users": ["a", None, "b"]}, "user of row 1 is missing"),
+        ({"users": ["a", None, "b"]}, "user of row 1 is blank"),
         ({"weights": [1, 2]}, "2 weights for 3 pairs"),
         ({"weights": [1, -2, 1]}, "Weight of row 1 is -2; it must be finite and not negative"),
         ({"weights": [1, 1, np.nan]}, "Weight of row 2 is missing"),
@@ -547,7 +547,7 @@ def test_bad_feature_pairs_are_refused(pairs: Any, message: str) -> None:
         ({"left": ["latte", "", "tea"]}, "left of row 1 is missing"),
         ({"right": ["latte", "tea", "tea"]}, "In row 0 item 'latte' is compared with itself"),
         ({"weight": [1, 1, -1]}, "Weight of row 2 is -1"),
-        ({"user": ["a", None, "b"]}, "user of row 1 is missing"),
+        ({"user": ["a", None, "b"]}, "user of row 1 is blank"),
     ],
 )
 def test_bad_answer_frames_are_refused_by_row(change: dict[str, Any], message: str) -> None:

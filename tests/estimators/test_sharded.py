@@ -167,7 +167,10 @@ def test_groups_and_kinds_are_those_of_the_sample(tmp_path):
         (lambda f: f.assign(user=[None, *f["user"][1:]]), r"user of row 0 of .*1\.parquet is blank"),
         (lambda f: f.assign(user=["  ", *f["user"][1:]]), r"user of row 0 of .*1\.parquet is blank"),
         (lambda f: f.drop(columns="user"), r"1\.parquet has the columns .*; needed are user"),
-        (lambda f: f.drop(columns="loser"), "needed are left, right, winner"),
+        (
+            lambda f: f.drop(columns="loser"),
+            r"1\.parquet has the columns user, .*; needed are user and winner",
+        ),
         (lambda f: f.assign(winner=99), r"Position 99 in row 0 of .*1\.parquet is no item"),
         (lambda f: f.assign(loser=f["winner"]), r"In row 0 of .*1\.parquet item .* with itself"),
         (lambda f: f.assign(weight=-1.0), r"Weight of row 0 of .*1\.parquet is -1"),
@@ -196,6 +199,16 @@ def test_a_broken_file_is_named_and_so_is_what_cannot_be_meant(tmp_path):
         new.fit(tmp_path / "elsewhere")
     with pytest.raises(InputError, match="give it items"):
         Population().fit(folder)
+    with pytest.raises(InputError, match=r"0\.parquet is a file; give a folder"):
+        new.fit(folder / "0.parquet")
+    with pytest.raises(InputError, match=r"client is a str; it must be a distributed\.Client"):
+        new.fit(folder, client="here")
+    whole = pd.read_parquet(folder / "1.parquet")
+    for column in ("user", "winner", "loser"):
+        whole.drop(columns=column).to_parquet(folder / "1.parquet")
+        with pytest.raises(InputError, match=r"1\.parquet has the columns .*; needed are user and winner"):
+            new.fit(folder)
+    whole.to_parquet(folder / "1.parquet")
     (folder / "0.parquet").write_bytes((folder / "0.parquet").read_bytes()[:200])
     with pytest.raises(InputError, match=r"0\.parquet cannot be read"):
         new.fit(folder)

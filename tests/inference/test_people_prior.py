@@ -106,9 +106,15 @@ def test_features_may_come_in_another_order() -> None:
     first = one.seen(Scaler.of(items, standardize=True).forward(items), everything)
     second = other.seen(scaler.forward(items[:, ::-1]), everything)
     assert all(np.allclose(a.phi, b.phi) for a, b in zip(first, second, strict=True))
-    for names, n in ((["price", "colour"], 2), (["price"], 1)):
-        with pytest.raises(InputError, match="fit the Population to items with the same features"):
-            prior.for_features(names, n)
+    for names, said in (
+        (["price", "colour"], "the items have 'colour', which it was not learned from, and lack 'size'; fit"),
+        (["price"], "the items lack 'size'; fit the Population to items with the same features"),
+        (["price", "size", "age"], "the items have 'age', which it was not learned from; fit"),
+    ):
+        with pytest.raises(InputError, match=said):
+            prior.for_features(names, len(names))
+    with pytest.raises(InputError, match="The prior is of 2 features, and the items have 1; fit"):
+        prior.for_features(None, 1)
 
 
 def _changed(path: tuple[Any, ...], value: Any) -> str:

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from coombs import IdealPoint, Population, create_study, import_study, load_study
 from coombs.data.tables import InputError
-from coombs.inference.population_belief import PopulationBelief
+from coombs.inference.population_belief import LOG_ODDS, PopulationBelief
 from coombs.study import Study
 from coombs.study.shared_prior import LEAST_ANSWERS, LEAST_PEOPLE, LearnedPrior, learn_prior
 
@@ -51,9 +52,11 @@ def fill(study: Study, people: range, each: int = LEAST_ANSWERS) -> None:
 def test_a_population_is_what_is_known_before_the_first_answer() -> None:
     study = create_study(FLATS, storage="memory:", prior=crowd())
     belief = study.respondent("new").think().belief
-    assert isinstance(belief, PopulationBelief) and belief.share == pytest.approx(0.5)
-    best = FLATS[study.respondent("new").think().top(5).positions[0]]
-    assert best @ WANTED > np.quantile(FLATS @ WANTED, 0.75)
+    assert isinstance(belief, PopulationBelief) and belief.share == pytest.approx(expit(LOG_ODDS))
+    with_others, alone = (
+        np.corrcoef(-one.mean_scores(), FLATS @ WANTED)[0, 1] for one in (belief, belief.own)
+    )
+    assert with_others > alone + 0.05
     known = study.respondent("new").prior()
     assert known is not None and (known.version, known.n_people, known.source) == (1, 20, "given")
 
@@ -82,7 +85,9 @@ def test_a_prior_that_does_not_fit_gets_a_sentence() -> None:
     named = pandas.DataFrame(FLATS, columns=["size", "price"])
     pairs = np.array([[0, 1], [1, 2], [3, 4]])
     population = Population(named, metric="none").fit(pairs, users=[1, 2, 3])
-    with pytest.raises(InputError, match="the feature 'rent', which the prior was not learned from"):
+    with pytest.raises(
+        InputError, match="the items have 'rent', which it was not learned from, and lack 'price'"
+    ):
         create_study(named.rename(columns={"price": "rent"}), storage="memory:", prior=population)
     for wrong in (IdealPoint(FLATS), Population(FLATS), 3):
         with pytest.raises(InputError, match="must be a fitted Population"):
@@ -185,3 +190,31 @@ def test_a_whole_study_is_taken_elsewhere_with_its_priors(tmp_path: Path) -> Non
     path.write_text("\n".join(map(json.dumps, lines)))
     with pytest.raises(InputError, match="The prior is damaged"):
         import_study(path, storage="memory:")
+
+
+def test_a_prior_without_a_pattern_is_warned_of_and_taken() -> None:
+    """It counts only as far as it predicts somebody's own answers."""
+    rng = np.random.default_rng(3)
+    pairs = rng.permuted(np.tile(np.arange(20), (120, 1)), axis=1)[:, :2]
+    coins = Population(FLATS, metric="none").fit(
+        pairs, rng.choice([-1, 1], 120), users=np.repeat(np.arange(15), 8)
+    )
+    assert not coins.explain().has_pattern
+    with pytest.warns(UserWarning, match="tell no more than tosses of a coin, so that it tells nothing"):
+        study = create_study(FLATS, storage="memory:", prior=coins)
+    assert study.priors.n_others == 15
+
+
+def test_a_column_of_another_sort_than_in_the_prior_is_named() -> None:
+    """A category here, a number there."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(FLATS, columns=["size", "price"])
+    data = crowd()._data
+    numbers = Population(frame, metric="none").fit(data.pairs, data.y, users=data.users)
+    said = "'price' is a number there and a category here; fit the Population to items with the same columns"
+    with pytest.raises(InputError, match=said):
+        create_study(frame.assign(price=["low", "high"] * 10), storage="memory:", prior=numbers)
+    with pytest.raises(InputError, match="the items have 'town', which it was not learned from; fit"):
+        create_study(frame.assign(town=["a", "b"] * 10), storage="memory:", prior=numbers)
+    with pytest.raises(InputError, match="prior is not fitted; it must be a fitted Population"):
+        create_study(frame, storage="memory:", prior=Population(frame))

@@ -22,6 +22,7 @@ from fastapi.testclient import TestClient
 
 from coombs import Comparisons, create_study, load_study, web
 from coombs.study import Study
+from coombs.study.everybody import everybody_answers
 from coombs.web import group_result
 from coombs.web.learning.group_learning import GroupLearner
 
@@ -225,3 +226,36 @@ def test_a_server_that_stops_does_not_wait_for_the_group(tmp_path: Path) -> None
     future = next(iter(learner._kept.values())).future
     learner.close()
     assert future is not None and future.result(60) is None and not learner._kept
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({"shared_prior": "sometimes"}, "shared_prior is 'sometimes'; it must be true or false or 'auto'."),
+        ({"wishes": "cheap"}, "wishes is 'cheap'; it must be a list."),
+        ({"roles": {"size": 3}}, "roles.size is 3; it must be text or a list."),
+        ({"name": None}, "name is null; it must be text."),
+        ({"colour": 1}, "colour is not known here; leave it out."),
+    ],
+)
+def test_what_is_wrong_with_a_request_is_said_in_our_words(
+    client: TestClient, body: dict[str, object], sentence: str
+) -> None:
+    reply = client.post("/api/studies", json={"name": "flats", "csv": "size\n1\n2\n"} | body)
+    assert reply.status_code == 422 and reply.json() == {"detail": sentence}
+
+
+@pytest.mark.parametrize("group", ["abc", "1.5", ""])
+def test_a_group_that_is_no_number_is_refused_in_our_words(client: TestClient, group: str) -> None:
+    reply = client.get(f"/studies/flats/differences?group={group}")
+    assert reply.status_code == 422 and "it must be a whole number." in reply.text
+
+
+def test_progress_grows_in_small_steps_with_the_work(client: TestClient) -> None:
+    """No single step is a quarter of the way, whatever is being learned."""
+    data = everybody_answers(camps(client, 12, 8))
+    assert data is not None
+    shares: list[float] = [0.0]
+    group_result.group_result(data, shares.append)
+    steps = np.diff([*shares, 1.0])
+    assert len(shares) > 40 and (steps >= -1e-12).all() and steps.max() < 0.25

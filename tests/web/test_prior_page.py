@@ -25,8 +25,9 @@ SAID = "Questions are chosen with what {} others answered."
 def crowd() -> Population:
     rng = np.random.default_rng(1)
     users = np.repeat(np.arange(12), 5)
-    pairs = np.sort(rng.permuted(np.tile(np.arange(15), (60, 1)), axis=1)[:, :2], axis=1)
-    return Population(FLATS, metric="none").fit(pairs, users=users)
+    pairs = rng.permuted(np.tile(np.arange(15), (60, 1)), axis=1)[:, :2]
+    wins = np.take_along_axis(pairs, np.argsort(-FLATS[pairs, 0], axis=1), axis=1)
+    return Population(FLATS, metric="none").fit(wins, users=users)
 
 
 def client_of(study: Study, processes: int = 0) -> Any:

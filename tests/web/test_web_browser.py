@@ -5,11 +5,15 @@ from __future__ import annotations
 import random
 import re
 import shutil
+import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -31,6 +35,8 @@ FLAGS += ["--disable-background-networking", "--disable-component-update"]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 INSTALL = "sudo apt-get install chromium"
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+CUT_OFF = ("ERR_FAILED", "ERR_CONNECTION", "ERR_EMPTY", "status of 503", "status of 429")
+QUESTION = "input[name=question]"
 HIDDEN = "of => (it => it.scrollWidth - it.clientWidth)(document.querySelector(of))"
 LOOKS = """of => {
   const card = getComputedStyle(document.querySelector(of));
@@ -99,8 +105,8 @@ def new_page(browser: Any) -> Iterator[Callable[..., Any]]:
     contexts, complaints = [], list[str]()
 
     def note(message: Any) -> None:
-        # The browser itself notes a request that was cut off on purpose.
-        if message.type in ("error", "warning") and "ERR_FAILED" not in message.text:
+        # The browser itself notes a request that was cut off on purpose, and a server that was stopped.
+        if message.type in ("error", "warning") and not any(one in message.text for one in CUT_OFF):
             complaints.append(message.text)
 
     def made(**options: Any) -> Any:
@@ -418,6 +424,68 @@ def test_an_answer_is_sent_until_it_is_stored(
     page.route("**/tell", sometimes)
     after(page, lambda: page.keyboard.press("ArrowLeft"))
     assert len(tries) == 2 and answers(page) == 1
+
+
+@contextmanager
+def serving(url: str, port: int) -> Iterator[Any]:
+    """A server in a process of its own, which is killed at the end."""
+    command = [sys.executable, "-m", "coombs", "serve", "--storage", url, "--port", str(port), "--no-browser"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None and "coombs is at" in process.stderr.readline()
+        yield process
+    finally:
+        process.kill()
+        process.wait(30)
+        process.stderr.close()
+
+
+def test_an_answer_outlives_a_server_that_is_killed_and_started_again(
+    new_page: Callable[..., Any], tmp_path: Path
+) -> None:
+    """It stays on the screen, a line says that it is not stored yet, and it is stored once; an undo too."""
+    url = f"sqlite:///{tmp_path / 'killed.db'}"
+    study = create_study([[float(i), i * 3 % 8.0] for i in range(8)], "killed", storage=url)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    page, ann = new_page(), study.respondent("Ann")
+    with serving(url, port):
+        page.goto(f"http://127.0.0.1:{port}/a/{ann.record.token}")
+        after(page, lambda: page.keyboard.press("ArrowLeft"))
+    for key, what, count in (("ArrowRight", "this answer", 2), ("Backspace", "this undo", 1)):
+        before = question(page)
+        page.keyboard.press(key)
+        line = page.locator("#trouble")
+        line.wait_for(state="visible")
+        assert f"No connection: {what} is not stored yet." in line.inner_text()
+        assert question(page) == before and len(ann.history()) == 3 - count
+        with serving(url, port):
+            page.wait_for_function(
+                f"before => document.querySelector('{QUESTION}').value != before", arg=before
+            )
+            line.wait_for(state="hidden")
+            assert answers(page) == len(ann.history()) == count
+    assert page.evaluate("document.querySelectorAll('.chosen').length") == 0
+
+
+def test_trouble_of_the_server_is_not_final_and_a_reply_of_something_else_is_none(
+    new_page: Callable[..., Any], server: Server, tmp_path: Path
+) -> None:
+    page = new_page()
+    create(page, server, "trouble", tmp_path)
+    page.goto(person_link(server, "trouble", "Ann"))
+    told: list[str] = []
+    replies = [{"status": 503}, {"status": 200, "body": "<p>Log in to the hotel</p>"}, {"status": 429}]
+
+    def sometimes(route: Any) -> None:
+        told.append(page.locator("#trouble").inner_text())
+        route.fulfill(**replies[len(told) - 1]) if len(told) <= len(replies) else route.continue_()
+
+    page.route("**/tell", sometimes)
+    after(page, lambda: page.keyboard.press("ArrowLeft"))
+    trouble = "The server has trouble"
+    assert [line.partition(":")[0] for line in told] == ["", trouble, "No connection", trouble]
+    assert answers(page) == 1 and not page.locator("#trouble").is_visible()
 
 
 def test_two_people_at_once(new_page: Callable[..., Any], server: Server, tmp_path: Path) -> None:

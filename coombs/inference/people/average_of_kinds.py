@@ -16,6 +16,7 @@ from coombs.inference.people.population_fit import fit_population
 from coombs.inference.people.population_prior import EFFECT_SIZE, PopulationPrior
 from coombs.inference.people.tastes import Seen, Taste, Tastes, people_left_out
 from coombs.inference.people.uncertain_sizes import SizedFit, with_sizes
+from coombs.progress import stepping
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +45,8 @@ ROUGHLY = 2e-2
 """Tolerance of the passes there."""
 FEWER_PASSES = 20
 """Passes there, at most."""
+TRYING = 0.5
+"""Share of the work that this is, roughly."""
 TEMPERATURE = 2.0
 """By what differences of log evidence are divided: people are not independent draws of our model."""
 SEEN = 1.4
@@ -223,12 +226,13 @@ def learn_people(
     kinds: tuple[str, ...] = KINDS,
     groups: int | str = 1,
     n_jobs: int = 1,
-    advance: Callable[[], None] = lambda: None,
+    advance: Callable[[float], None] = lambda share: None,
     everybody: FitToAll | None = None,
 ) -> PeopleAverage:
     """The average of these kinds, each with everybody's taste.
 
-    If these are a sample of people, `everybody` takes the fit of a kind on to all.
+    If these are a sample of people, `everybody` takes the fit of a kind on to all. `advance` is told which
+    share is done.
     """
     told = NOTHING_TOLD
     if answers.covariates is not None and answers.n_told > 1:
@@ -237,7 +241,7 @@ def learn_people(
     tried = candidates(answers, kinds)
     weights, trial = np.ones(1), Trial(float("nan"), np.zeros(0), np.zeros(0))
     if answers.n_told > 1:
-        scores, predicted, counted = try_out(answers, tried, advance)
+        scores, predicted, counted = try_out(answers, tried, lambda share: advance(TRYING * share))
         weights = softmax(scores / TEMPERATURE)
         chance = float(counted.sum()) * np.log(2)
         gain = float(np.logaddexp.reduce(scores) - np.log(len(scores))) + chance
@@ -247,19 +251,20 @@ def learn_people(
         weights = weights[kept] / weights[kept].sum()
     parts: list[Tastes] = []
     shares: list[float] = []
-    blocks, main = answers.blocks(), float(weights.max())
+    blocks, main, reached = answers.blocks(), float(weights.max()), TRYING
     for (kind, caution), weight in zip(tried, weights.tolist(), strict=True):
         coordinates, phi = _of_kind(answers, kind)
         start = answers.start(phi, coordinates.blocks, caution, answers.first_effect)
         # Groups are those of the kind with the most weight; kinds with far less hardly change the average.
-        fit = fit_groups(phi, blocks, start, groups if weight >= WITH_GROUPS * main else 1, n_jobs)
+        begin, reached = reached, reached + (1 - TRYING) * weight
+        with stepping(advance, begin, reached):
+            fit = fit_groups(phi, blocks, start, groups if weight >= WITH_GROUPS * main else 1, n_jobs)
         sized = [SizedFit(fit if everybody is None else everybody(coordinates, fit), 1.0)]
         # A sample is taken of very many people only, who tell how much they differ.
         if weight >= WITH_SIZES * main and everybody is None:
             sized = with_sizes(fit, phi)
         parts += [Tastes(coordinates, one.fit) for one in sized]
         shares += [weight * one.share for one in sized]
-        advance()
     return PeopleAverage(tuple(parts), np.array(shares), trial, told)
 
 
@@ -279,7 +284,7 @@ def candidates(answers: PeopleAnswers, kinds: tuple[str, ...]) -> list[Candidate
 
 
 def try_out(
-    answers: PeopleAnswers, tried: list[Candidate], advance: Callable[[], None] = lambda: None
+    answers: PeopleAnswers, tried: list[Candidate], advance: Callable[[float], None] = lambda share: None
 ) -> tuple[Vector, Matrix, Vector]:
     """Of each candidate, how likely people's answers are with what is learned from others (log).
 
@@ -292,14 +297,13 @@ def try_out(
     scores, every, begin = np.zeros(len(tried)), np.full((len(tried), len(counted)), 0.5), 0
     for number, (learned, left) in enumerate(blocks):
         end = begin + sum(int((block.rows >= 0).sum()) for block in left)
-        for k in np.flatnonzero(np.isfinite(scores)):
+        for done, k in enumerate(able := np.flatnonzero(np.isfinite(scores)), 1):
             coordinates, phi = _of_kind(answers, tried[k].kind)
             start = answers.start(phi, coordinates.blocks, tried[k].caution, effect)
             fit = fit_population(phi, learned, start, tolerance=ROUGHLY, max_iter=FEWER_PASSES)
             evidence, every[k, begin:end] = people_left_out(fit.prior, phi, left)
             scores[k] += evidence
-            if number == 0:
-                advance()
+            advance((number + done / len(able)) / len(blocks))
         begin = end
         scores[scores < scores.max() - FAR_BEHIND] = -np.inf
     return scores, every, counted

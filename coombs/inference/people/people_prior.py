@@ -39,6 +39,8 @@ MOST_PARTS = 4
 """Parts that are used while questions are asked, at most;"""
 LEAST_WEIGHT = 0.1
 """and the weight of each beside the largest."""
+NAMED = 4
+"""Columns that a sentence names."""
 CLOSE = 1e-6
 """By how much shares may miss a sum of 1."""
 
@@ -86,6 +88,8 @@ class PeoplePrior:
     def for_features(self, names: Sequence[str] | None, n_features: int) -> PeoplePrior:
         """The same for items whose features are these, in this order; an InputError where they differ."""
         own, given = self.feature_names, tuple(map(str, names or ()))
+        if own and given:
+            refuse_other_columns(own, given)
         if n_features != len(self.scaler.sizes):
             raise InputError(
                 f"The prior is of {len(self.scaler.sizes)} features, and the items have {n_features}; "
@@ -93,12 +97,6 @@ class PeoplePrior:
             )
         if not own or not given or own == given:
             return self
-        if set(own) != set(given):
-            missing = next((name for name in given if name not in own), given[0])
-            raise InputError(
-                f"The items have the feature {missing!r}, which the prior was not learned from (it has "
-                f"{', '.join(own)}); fit the Population to items with the same features."
-            )
         order = np.array([own.index(name) for name in given], dtype=np.intp)
         place = np.argsort(order)
         scaler = replace(
@@ -206,6 +204,19 @@ def _schema() -> Schema:
             Scaler: _wrong_scaler,
         },
     )
+
+
+def refuse_other_columns(own: Sequence[str], given: Sequence[str]) -> None:
+    """InputError that names what items have and a prior does not, or the other way round."""
+    more = [name for name in given if name not in own]
+    less = [name for name in own if name not in given]
+    parts = [f"have {', '.join(map(repr, more[:NAMED]))}, which it was not learned from"] if more else []
+    parts += [f"lack {', '.join(map(repr, less[:NAMED]))}"] if less else []
+    if parts:
+        raise InputError(
+            f"The prior was learned from other features: the items {', and '.join(parts)}; fit the "
+            "Population to items with the same features."
+        )
 
 
 def _wrong_people(found: PeoplePrior) -> str | None:

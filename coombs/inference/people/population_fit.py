@@ -19,6 +19,7 @@ from coombs.inference.people.acceleration import Anderson
 from coombs.inference.people.answer_blocks import some_people
 from coombs.inference.people.population_prior import NO_COVARIATES, PopulationPrior, Sums
 from coombs.inference.people.posteriors import Posteriors, Sites, Update, posteriors, settle, update
+from coombs.progress import step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -290,6 +291,7 @@ def passes(
     accelerated, count, before = Anderson(), 0, FIRST_PASSES
     while True:
         sums, count, before = everybody(prior, before), count + 1, BETWEEN_PASSES
+        step()
         new = prior.maximised(sums)
         residual = prior.change(new)
         if not np.isfinite(residual):

@@ -13,7 +13,7 @@ from coombs.storage import Choice
 from coombs.storage.timestamps import time_text
 from coombs.study import Respondent, StudyProgress
 from coombs.web.item_cards import Card, CardFeature
-from coombs.web.routing import ShownTurn
+from coombs.web.routing import ChosenBy, ShownTurn
 
 # An item's name has the type that it came in; times and whatever else JSON does not know are text.
 ItemName: TypeAlias = Annotated[str | int | float | bool, BeforeValidator(naming.for_json)]
@@ -97,6 +97,11 @@ class QuestionOut(BaseModel):
     """Which of the two is preferred?"""
 
     id: int
+    chosen: ChosenBy = Field(
+        description="How it was chosen: adaptive, by what was learned; random, as the study asks for; probe "
+        "(at random on purpose, as a test); confirmation (its answer is foreseeable); check (asked again); "
+        "learning (at random, as the model is still learning from the answers)"
+    )
     left: ItemOut
     right: ItemOut
 
@@ -133,7 +138,8 @@ class TurnOut(BaseModel):
         question = None
         if turn.question is not None and turn.cards is not None:
             left, right = (ItemOut.of(card, respondent, root) for card in turn.cards)
-            question = QuestionOut(id=turn.question.id, left=left, right=right)
+            assert turn.chosen is not None
+            question = QuestionOut(id=turn.question.id, chosen=turn.chosen, left=left, right=right)
         progress = ProgressOut.of(turn.progress)
         return cls(question=question, progress=progress, n_others=turn.n_others)
 

@@ -7,14 +7,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from coombs.data.tables import InputError
 from coombs.study.everybody import everybody_answers
 from coombs.web.group_result import GroupResult, group_result
-from coombs.web.learning.worker import WorkerContext, begin_worker
+from coombs.web.learning.worker import WatchedPool, WorkerContext
 
 if TYPE_CHECKING:
     from coombs.data.comparisons import Comparisons
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_KEPT = 20
 """Studies whose result is kept."""
+TRIES = 2
+"""Processes that are tried before this one does the work."""
 LEAST_PEOPLE = 2
 """People who must have answered."""
 FAILED = "This could not be computed; the log of the server says why."
@@ -63,7 +65,7 @@ class GroupLearner:
         self._has_process = processes > 0
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._lock = threading.Lock()
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: WatchedPool | None = None
         self._threads = ThreadPoolExecutor(1, "coombs-group")
         self._progress: Any = None
 
@@ -107,19 +109,20 @@ class GroupLearner:
 
         if not self._has_process:
             return group_result(data, note)
-        try:
-            return self._in_process(data, note)
-        except BrokenProcessPool as error:
-            if self._pool is None:
-                raise InputError("The server is being stopped.") from error
-            self._end_process()
-            return group_result(data, note)
+        # A process that was killed, or hung, may only have had bad luck.
+        for _ in range(TRIES):
+            try:
+                return self._in_process(data, note)
+            except BrokenProcessPool as error:
+                if self._pool is None:
+                    raise InputError("The server is being stopped.") from error
+                self._end_process()
+        return group_result(data, note)
 
     def _in_process(self, data: Comparisons, note: Callable[[float], None]) -> GroupResult:
         if self._pool is None:
-            context = WorkerContext()
-            self._progress = context.Value("d", 0.0)
-            self._pool = ProcessPoolExecutor(1, context, _begin, (self._progress,))
+            self._progress = WorkerContext().Value("d", 0.0)
+            self._pool = WatchedPool(1, _begin, (self._progress,))
         self._progress.value = 0.0
         future = self._pool.submit(_in_worker, data)
         while True:
@@ -144,14 +147,11 @@ class GroupLearner:
     def _end_process(self) -> None:
         pool, self._pool = self._pool, None
         if pool is not None:
-            for process in list((pool._processes or {}).values()):
-                process.kill()
-            pool.shutdown()
+            pool.kill()
 
 
 def _begin(progress: Any) -> None:
     """In a worker, before its first task."""
-    begin_worker()
     _SHARED["progress"] = progress
 
 

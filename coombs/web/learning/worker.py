@@ -13,9 +13,10 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import parent_process
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from coombs.study.online_model import ModelUpdate, UpdateTask, learn
+from coombs.web.learning.heartbeat import Heartbeat, give_signs
 
 TIME_LIMIT = 1.0
 """Seconds that a worker has to learn from a few answers before this process does it as well."""
@@ -34,12 +35,12 @@ Done = TypeVar("Done")
 class WorkerPool:
     """`learn` in other processes; where none is ready, or one broke or is late, this process learns instead.
 
-    A pool in which a worker died or hangs gives way to a new one.
+    A pool in which a worker died or hangs, at work or not, gives way to a new one.
     """
 
     def __init__(self, processes: int, time_limit: float = TIME_LIMIT) -> None:
         self._processes, self._time_limit = processes, time_limit
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: WatchedPool | None = None
         self._first_pid: Future[int] = Future()
         self._late: Future[ModelUpdate] | None = None
         self._lock = threading.Lock()
@@ -65,19 +66,19 @@ class WorkerPool:
             self._replace(pool)
         return learn(task)
 
-    def _started(self) -> tuple[ProcessPoolExecutor, bool]:
+    def _started(self) -> tuple[WatchedPool, bool]:
         """The pool, and whether its first worker is ready and none is late."""
         with self._lock:
             if self._closed:
                 raise RuntimeError("The worker processes were closed.")
             if self._pool is None:
-                self._pool = ProcessPoolExecutor(self._processes, WorkerContext(), begin_worker)
+                self._pool = WatchedPool(self._processes, on_hang=self._replace)
                 # A process is started for each task that finds none idle.
                 self._first_pid, *_ = [self._pool.submit(os.getpid) for _ in range(self._processes)]
             is_late = self._late is not None and not self._late.done()
             return self._pool, self._first_pid.done() and not is_late
 
-    def _replace(self, pool: ProcessPoolExecutor, late: Future[ModelUpdate] | None = None) -> None:
+    def _replace(self, pool: WatchedPool, late: Future[ModelUpdate] | None = None) -> None:
         """Start other processes in place of those of a pool, unless what was late is there by now."""
         if late is not None and late.done():
             return
@@ -86,17 +87,13 @@ class WorkerPool:
             logging.getLogger("coombs.web").warning("Worker processes did not answer and are replaced.")
             self._started()
 
-    def _discard(self, pool: ProcessPoolExecutor) -> None:
+    def _discard(self, pool: WatchedPool) -> None:
         """Kill the processes of a pool."""
         with self._lock:
             if self._pool is pool:
                 self._pool = None
-        # All that waits for this pool is told that it broke. Python 3.14 has pool.kill_workers().
-        for process in list((pool._processes or {}).values()):
-            process.kill()
-        # Waits for the pool's own thread: at exit Python 3.11 may otherwise write to a pipe that it closes.
         with self._ending:
-            pool.shutdown()
+            pool.kill()
 
     def close(self) -> None:
         """End the processes, also those in the middle of a task; none is started again."""
@@ -106,23 +103,63 @@ class WorkerPool:
             self._discard(pool)
 
 
+class WatchedPool:
+    """Processes that give signs of life. Where one hangs, all are killed, and whoever waits is told."""
+
+    def __init__(
+        self,
+        processes: int,
+        begin: Callable[..., None] | None = None,
+        args: tuple[Any, ...] = (),
+        on_hang: Callable[[WatchedPool], None] | None = None,
+    ) -> None:
+        context, self._on_hang = WorkerContext(), on_hang
+        self._heart = Heartbeat(processes, context, self._hangs)
+        about = (self._heart.shared, begin, args)
+        self._executor = ProcessPoolExecutor(processes, context, begin_worker, about)
+
+    def submit(self, function: Callable[..., Done], *args: object) -> Future[Done]:
+        """As that of an executor."""
+        return self._executor.submit(function, *args)
+
+    def _hangs(self) -> None:
+        logging.getLogger("coombs.web").warning("A worker process gave no sign of life and is ended.")
+        self.end_processes()
+        if self._on_hang is not None:
+            self._on_hang(self)
+
+    def end_processes(self) -> None:
+        """Kill the processes: all that waits for them is told that they broke."""
+        # Python 3.14 has kill_workers().
+        for process in list((self._executor._processes or {}).values()):
+            process.kill()
+
+    def kill(self) -> None:
+        """Kill the processes and end what belongs to them here."""
+        self._heart.end()
+        self.end_processes()
+        # Waits for the pool's own thread: at exit Python 3.11 may otherwise write to a pipe that it closes.
+        self._executor.shutdown()
+
+
 class Apart:
     """A function in a process of its own, which ends with it: for work of seconds, which nobody waits for."""
 
     def __init__(self) -> None:
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: WatchedPool | None = None
 
     def run(self, function: Callable[..., Done], *args: object) -> Done:
-        """What the function returns; a BrokenProcessPool if it was closed before."""
-        pool = self._pool = ProcessPoolExecutor(1, WorkerContext(), begin_worker)
-        with pool:
+        """What the function returns; a BrokenProcessPool if it was closed before, or hangs."""
+        pool = self._pool = WatchedPool(1)
+        try:
             return pool.submit(function, *args).result()
+        finally:
+            pool.kill()
 
     def close(self) -> None:
         """End the process, also in the middle of its work."""
-        pool = self._pool
-        for process in list(((pool and pool._processes) or {}).values()):
-            process.kill()
+        if self._pool is not None:
+            self._pool.end_processes()
 
 
 class _Process(SpawnProcess):
@@ -151,13 +188,16 @@ class WorkerContext(SpawnContext):
     Process = _Process
 
 
-def begin_worker() -> None:
-    """In a worker, before its first task."""
+def begin_worker(shared: tuple[Any, Any], begin: Callable[..., None] | None, args: tuple[Any, ...]) -> None:
+    """In a worker, before its first task: what all do, and then what `begin` does."""
+    give_signs(*shared)
     # Ctrl+C is for the server, which then ends this.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_server, daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(NICENESS)
+    if begin is not None:
+        begin(*args)
 
 
 def _end_with_server() -> None:

@@ -66,7 +66,10 @@ def _next(request: Request, respondent: Respondent, notice: str) -> Response:
     """The next question: a part of the page for our script, the whole page for a form without it."""
     if request.headers.get("x-part") != "question":
         return go_to(request, f"/a/{respondent.record.token}")
-    return _turn_page(request, respondent, next_turn(request, respondent, notice), "_question.html")
+    response = _turn_page(request, respondent, next_turn(request, respondent, notice), "_question.html")
+    # By this our script knows the reply from that of something between it and us.
+    response.headers["X-Part"] = "question"
+    return response
 
 
 def _turn_page(request: Request, respondent: Respondent, turn: ShownTurn, template: str) -> Response:

@@ -6,8 +6,13 @@ const place = document.getElementById("turn");
 const trouble = document.getElementById("trouble");
 const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowDown: "tie", s: "skip", S: "skip", Backspace: "undo" };
 const WAITS = [500, 1000, 2000, 4000];
+// A server that hangs sends nothing: after so many milliseconds the same is sent again.
+const PATIENCE = 20000;
 const DOUBLE = 350;
+// Refusals that stay: what was sent can never be stored. All else may work later.
+const PASSING = [408, 425, 429];
 let busy = false;
+let unsent = false;
 let clicked = -DOUBLE;
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -17,18 +22,33 @@ function say(text) {
   trouble.hidden = !text;
 }
 
-async function send(address, body) {
+// What one try came to: the next question, why it is refused for good, or neither.
+async function attempt(address, body) {
+  const reply = await fetch(address, { method: "POST", body, headers: { "X-Part": "question" }, signal: AbortSignal.timeout(PATIENCE) });
+  const text = await reply.text();
+  // A reply that is not ours, such as that of a hotel's login page, stores nothing.
+  if (reply.ok) return reply.headers.get("X-Part") === "question" ? { html: text } : { away: true };
+  const final = reply.status >= 400 && reply.status < 500 && !PASSING.includes(reply.status);
+  return final ? { refused: reply.status } : { trouble: true };
+}
+
+async function send(address, body, what) {
   for (let tries = 0; ; tries += 1) {
-    let reply = null;
-    try {
-      reply = await fetch(address, { method: "POST", body, headers: { "X-Part": "question" } });
-    } catch {
-      say("No connection: this answer is not stored yet. Trying again …");
-    }
-    if (reply && reply.ok) return reply.text();
-    // A refusal stays one; a server that is away may come back.
-    if (reply && reply.status < 500) throw new Error(String(reply.status));
-    if (reply) say("The server has trouble: this answer is not stored yet. Trying again …");
+    const { html, refused, trouble } = await attempt(address, body).catch(() => ({}));
+    if (html !== undefined) return html;
+    if (refused) throw new Error(String(refused));
+    unsent = true;
+    const why = trouble ? "The server has trouble" : "No connection";
+    say(`${why}: ${what} is not stored yet. It is sent again until it is; keep this page open.`);
+    await pause(WAITS[Math.min(tries, WAITS.length - 1)]);
+  }
+}
+
+// The page of now, once the server is there to show it.
+async function reload() {
+  for (let tries = 0; ; tries += 1) {
+    const there = await fetch(window.location.href, { signal: AbortSignal.timeout(PATIENCE) }).catch(() => null);
+    if (there && there.status < 500) return window.location.reload();
     await pause(WAITS[Math.min(tries, WAITS.length - 1)]);
   }
 }
@@ -57,13 +77,14 @@ async function answer(form, button) {
   if (card) card.classList.add("chosen");
   place.setAttribute("aria-busy", "true");
   try {
-    show(await send(undo ? form.dataset.undo : form.action, body), button.value);
+    show(await send(undo ? form.dataset.undo : form.action, body, undo ? "this undo" : "this answer"), button.value);
     say("");
   } catch {
-    say("That did not work; the page is loaded again.");
-    window.location.reload();
+    say("That was refused; the page is loaded again.");
+    unsent = false;
+    await reload();
   } finally {
-    busy = false;
+    busy = unsent = false;
     place.removeAttribute("aria-busy");
   }
 }
@@ -77,6 +98,9 @@ place.addEventListener("click", (event) => {
   clicked = event.timeStamp;
   if (!again) answer(button.form, button);
 });
+
+// Who leaves before an answer is stored is asked first.
+window.addEventListener("beforeunload", (event) => { if (unsent) event.preventDefault(); });
 
 place.addEventListener("submit", (event) => event.preventDefault());
 
