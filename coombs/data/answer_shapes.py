@@ -57,7 +57,8 @@ class AnswerShapes:
     @property
     def is_decided(self) -> bool:
         """Whether some answer is about a pair, or says of two items which is better."""
-        if (self.weights > 0).any():
+        # A tie counts half for each of the two, which the smallest of numbers has none of.
+        if (self.weights / 2 > 0).any():
             return True
         if self.orders is not None and len(self.orders):
             real = self.orders.members != NONE

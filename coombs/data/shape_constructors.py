@@ -372,7 +372,8 @@ def without(given: list[Any], *taken: Any) -> list[Any]:
 
 def _tier(place: Any) -> list[Any]:
     """What shares a place of a ranking."""
-    return list(place) if isinstance(place, list | tuple | set | frozenset | np.ndarray) else [place]
+    is_several = isinstance(place, list | tuple | set | frozenset | np.ndarray) and np.shape(place) != ()
+    return list(place) if is_several else [place]
 
 
 def _key(one: Any) -> str:

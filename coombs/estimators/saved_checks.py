@@ -164,6 +164,8 @@ def _wrong_scaler(scaler: Scaler) -> str | None:
 def _wrong_fit(fit: Fit) -> str | None:
     if len({bool(one) for one in np.isnan(fit.ideal_point)}) > 1:
         return "an ideal point of which a part is missing"
+    if (np.abs(fit.metric - fit.metric.T) > CLOSE * np.abs(fit.metric).max(initial=0.0)).any():
+        return "with a metric that is not symmetric"
     if not isinstance(fit, TasteFit):
         return None
     if fit.kind not in (*KINDS, "smooth"):

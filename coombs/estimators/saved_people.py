@@ -23,7 +23,7 @@ from coombs.estimators.population import Population
 from coombs.inference.people.average_of_kinds import NOTHING_TOLD, CovariateTrial, PeopleAverage, Trial
 from coombs.inference.people.coordinates import Coordinates
 from coombs.inference.people.covariate_slopes import CovariateSlopes
-from coombs.inference.people.people_prior import PRIOR_CHECKS, PRIOR_SHAPES
+from coombs.inference.people.people_prior import PRIOR_CHECKS, PRIOR_SHAPES, is_covariance
 from coombs.inference.people.population_fit import PopulationFit, PopulationStatus
 from coombs.inference.people.population_prior import PopulationPrior, Sums
 from coombs.inference.people.posteriors import Sites
@@ -210,6 +210,8 @@ def _wrong_shared(state: SharedState) -> str | None:
         return "of one person twice, or nobody"
     if state.item_table is not None and state.item_table.matrix.shape[1] != len(state.metric):
         return "of features that are not its items'"
+    if not is_covariance(state.metric):
+        return "of a metric that is none"
     return None if state.radius > 0 and state.own_radius > 0 else "of a set that is empty"
 
 

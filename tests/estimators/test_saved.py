@@ -539,3 +539,10 @@ def test_a_fit_of_the_papers_to_categories_is_saved_and_read(made: Any, tmp_path
     est = made().fit(data)
     est.save(tmp_path / "fit.json")
     assert coombs.load(tmp_path / "fit.json").rank().tolist() == est.rank().tolist()
+
+
+def test_a_metric_that_is_not_symmetric_is_refused() -> None:
+    content = json.loads(text_of(SingleStep([[0.0, 1.0], [1.0, 3.0], [2.0, 2.0]]).fit([[0, 1], [1, 2]])))
+    content["state"]["fit"]["metric"]["values"][1] += 1e3
+    with pytest.raises(InputError, match="with a metric that is not symmetric"):
+        estimator_of(content)

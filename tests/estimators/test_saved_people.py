@@ -182,6 +182,16 @@ def test_a_damaged_population_gets_a_sentence(where: tuple[Any, ...], new: Any, 
         estimator_of(damaged(SMALL[1], where, new))
 
 
+@pytest.mark.parametrize("value", [1e30, -1.0])
+def test_a_metric_that_is_none_is_refused(value: float) -> None:
+    """Neither one that is not symmetric, nor one with negative distances."""
+    size = len(SMALL[0]["state"]["metric"]["values"])
+    for place in (0, 1) if size > 1 else (0,):
+        if place or value < 0:
+            with pytest.raises(InputError, match="is of a metric that is none"):
+                estimator_of(damaged(SMALL[0], ("state", "metric", "values", place), value))
+
+
 def behaves(est: Any) -> None:
     """What is read predicts numbers."""
     users = est.people_[:1]

@@ -232,8 +232,8 @@ def odd_headers(record: Record, rng: random.Random, folder: Path) -> None:
 
 TARGETS = {one.__name__: one for one in (get_pages, post_json, post_form, odd_headers)}
 SIZES = {
-    "get_pages": (300, 5_000),
-    "post_json": (200, 5_000),
+    "get_pages": (300, 4_000),
+    "post_json": (200, 3_000),
     "post_form": (150, 3_000),
     "odd_headers": (100, 2_000),
 }

@@ -172,9 +172,9 @@ def read_upload(record: Record, rng: random.Random, folder: Path) -> None:
 
 TARGETS = {one.__name__: one for one in (read_file, read_answers, read_votes, read_upload)}
 SIZES = {
-    "read_file": (1500, 20_000),
-    "read_answers": (500, 8_000),
-    "read_votes": (500, 6_000),
+    "read_file": (1500, 30_000),
+    "read_answers": (500, 4_000),
+    "read_votes": (500, 10_000),
     "read_upload": (500, 8_000),
 }
 

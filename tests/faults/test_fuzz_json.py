@@ -181,9 +181,9 @@ def read_study(record: Record, rng: random.Random, folder: Path) -> None:
 TARGETS = {one.__name__: one for one in (read_model, read_fit, read_prior, read_study)}
 SIZES = {
     "read_model": (400, 8_000),
-    "read_fit": (400, 10_000),
-    "read_prior": (400, 6_000),
-    "read_study": (400, 10_000),
+    "read_fit": (300, 4_000),
+    "read_prior": (300, 3_000),
+    "read_study": (300, 4_000),
 }
 
 

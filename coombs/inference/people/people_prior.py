@@ -231,6 +231,8 @@ def _wrong_people(found: PeoplePrior) -> str | None:
         return "of as many names as it has no items"
     if found.feature_names and len(found.feature_names) != len(found.scaler.sizes):
         return "of as many names as it has no features"
+    if any(len(set(names)) < len(names) for names in (found.feature_names, found.item_names)):
+        return "with a name twice"
     return None if min(found.n_people, found.n_answers) >= 0 else "learned from fewer than no people"
 
 
@@ -239,7 +241,7 @@ def _wrong_kind(part: KindPrior) -> str | None:
         return "of coordinates that are not its prior's"
     if not np.array_equal(part.coordinates.blocks, part.prior.blocks):
         return "of blocks that are not its coordinates'"
-    return None if all(_is_covariance(doubt) for doubt in part.doubts) else "of doubts that cannot be"
+    return None if all(is_covariance(doubt) for doubt in part.doubts) else "of doubts that cannot be"
 
 
 def _wrong_prior(prior: PopulationPrior) -> str | None:
@@ -304,7 +306,7 @@ def _wrong_slopes(slopes: CovariateSlopes) -> str | None:
     if not len(slopes.sources) or slopes.sources.min() < 0 or slopes.sources.max() >= n:
         return "of covariates that are not there"
     return (
-        None if (slopes.variances > 0).all() and _is_covariance(slopes.spread) else "of sizes that cannot be"
+        None if (slopes.variances > 0).all() and is_covariance(slopes.spread) else "of sizes that cannot be"
     )
 
 
@@ -333,7 +335,7 @@ def _are_shares(weights: Vector) -> bool:
     return bool((weights > 0).all() and abs(float(weights.sum()) - 1) <= CLOSE)
 
 
-def _is_covariance(matrix: Matrix) -> bool:
+def is_covariance(matrix: Matrix) -> bool:
     """Whether it is symmetric and has no negative variance, to rounding."""
     size = float(np.abs(matrix).max(initial=0.0)) + 1e-300
     if float(np.abs(matrix - matrix.T).max(initial=0.0)) > CLOSE * size:
