@@ -6,10 +6,7 @@ from functools import cache
 
 from coombs.storage.database import Database
 from coombs.storage.failures import damaged
-from coombs.storage.schema import migrate
-
-TABLES = ("studies", "items", "respondents", "questions", "events", "priors", "temporary")
-"""Of the newest version."""
+from coombs.storage.schema import VERSIONS, run_versions
 
 
 def check_layout(database: Database) -> None:
@@ -19,12 +16,17 @@ def check_layout(database: Database) -> None:
         raise damaged(database.place, found[0])
 
 
-def layout_faults(database: Database) -> list[str]:
-    """What is missing of the tables of the newest version, or was added to them and changes what is kept."""
-    faults = []
-    for table in TABLES:
+def layout_faults(database: Database, version: int = len(VERSIONS)) -> list[str]:
+    """What is missing of the tables of a version, or was added to them and changes what is kept."""
+    later = _expected(len(VERSIONS)).keys() - _expected(version).keys()
+    faults = [
+        f"it is of version {version}, which has no table {table}, and has one"
+        for table in sorted(later)
+        if database.layout(table)
+    ]
+    for table, expected in _expected(version).items():
         found = database.layout(table)
-        lacking = _expected()[table] - found if database.has_rules else _columns(_expected()[table]) - found
+        lacking = (expected if database.has_rules else _columns(expected)) - found
         added = {one for one in found if one.startswith("trigger")}
         if not _columns(found):
             faults.append(f"it has no table {table}")
@@ -39,10 +41,11 @@ def _columns(layout: frozenset[str]) -> frozenset[str]:
 
 
 @cache
-def _expected() -> dict[str, frozenset[str]]:
-    """The layout of a database that was just made."""
+def _expected(version: int) -> dict[str, frozenset[str]]:
+    """The layout of each table of a database that was just made, by the statements of a version."""
     from coombs.storage.sqlite import MemoryDatabase
 
     made = MemoryDatabase()
-    migrate(made)
-    return {table: made.layout(table) for table in TABLES}
+    run_versions(made, 0, version)
+    tables = made.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    return {table: made.layout(table) for (table,) in tables}

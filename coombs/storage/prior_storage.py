@@ -6,7 +6,9 @@ from datetime import datetime
 
 from coombs.data.tables import InputError
 from coombs.storage import rows, validation
+from coombs.storage import stored_values as read
 from coombs.storage.records import PriorRecord
+from coombs.storage.stored_values import RowReading
 from coombs.storage.study_storage import StudyStorage
 from coombs.storage.timestamps import utc
 from coombs.storage.validation import UnknownStudyError
@@ -149,7 +151,15 @@ class PriorStorage(StudyStorage):
 
     def _used_prior(self, respondent_id: int) -> int | None:
         """The version that was fixed, if one was."""
-        select = "SELECT prior_version FROM respondents WHERE id = ?"
-        for (found,) in self.database.rows(select, respondent_id):
-            return None if found is None else int(found)
+        select = (
+            "SELECT prior_version, (SELECT COUNT(*) FROM priors WHERE priors.study_id = respondents.study_id"
+            " AND priors.version = respondents.prior_version) FROM respondents WHERE id = ?"
+        )
+        for found, is_there in self.database.rows(select, respondent_id):
+            if found is None:
+                return None
+            with RowReading(f"Respondent {respondent_id}"):
+                if read.number(found, "the version of the prior") != NO_PRIOR and not is_there:
+                    raise ValueError(f"there is no version {found} of the prior")
+                return int(found)
         raise UnknownStudyError(f"There is no respondent with the id {respondent_id}.")

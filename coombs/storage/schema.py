@@ -233,12 +233,17 @@ def _upgrade(database: Database) -> None:
             f"{database.place} is of version {there}, made by a newer coombs, and this one knows versions "
             f"up to {len(VERSIONS)}; install a newer coombs."
         )
-    for version in VERSIONS[there:]:
-        for statement in in_dialect(version, type(database)).split(";"):
-            database.change(statement)
+    run_versions(database, there, len(VERSIONS))
     database.change("CREATE TABLE IF NOT EXISTS coombs_schema (version INTEGER NOT NULL)")
     database.change("DELETE FROM coombs_schema")
     database.change("INSERT INTO coombs_schema (version) VALUES (?)", len(VERSIONS))
+
+
+def run_versions(database: Database, before: int, after: int) -> None:
+    """The statements that bring a database from one version to another."""
+    for version in VERSIONS[before:after]:
+        for statement in in_dialect(version, type(database)).split(";"):
+            database.change(statement)
 
 
 def in_dialect(version: str, kind: type[Database]) -> str:

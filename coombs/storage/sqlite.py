@@ -49,6 +49,8 @@ _AWAY = {
 
 LARGEST_CHECKED = 2**24
 """Bytes of a file that is checked whenever it is opened: 16 MB take about 50 ms."""
+LARGEST_COPIED = 2**29
+"""Bytes of a file of which a copy in memory is looked at, in place of the file itself."""
 _NO_ANSWER = (0, 0, "")
 """Before the first one is stored."""
 
@@ -74,7 +76,8 @@ class SqliteDatabase(Database):
     """A database file."""
 
     needs = "it must be a database that coombs made, or a new file in a folder that can be written to"
-    errors = (sqlite3.Error,)
+    # The text of an error about damaged text may be no text itself.
+    errors = (sqlite3.Error, UnicodeDecodeError)
     identity = "INTEGER PRIMARY KEY AUTOINCREMENT"
     continue_ids = (
         "DELETE FROM sqlite_sequence WHERE name = '{new}'; INSERT INTO sqlite_sequence (name, seq)"
@@ -192,7 +195,8 @@ class SqliteDatabase(Database):
         if reason is None and isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
             reason = "another thread has closed it"
         if reason is None:
-            return damaged(self.place, str(error))
+            reason = "it holds text that is none" if isinstance(error, UnicodeDecodeError) else str(error)
+            return damaged(self.place, " ".join(reason.split()))
         return StorageUnavailableError(
             f"{self.place} cannot be used at the moment, as {reason} ({error}); "
             "try again once that is mended."
@@ -241,7 +245,18 @@ class ReadOnlyDatabase(SqliteDatabase):
     def _connect(self) -> Connection:
         # Whoever uses it keeps a log beside it. Without one, SQLite need not make any, either.
         is_used = wal_path(self.path).exists() or self._may_be_used
-        return Connection(_connected(f"{self.path.as_uri()}?mode=ro{'' if is_used else '&immutable=1'}"))
+        found = _connected(f"{self.path.as_uri()}?mode=ro{'' if is_used else '&immutable=1'}")
+        if self._may_be_used or self.path.stat().st_size > LARGEST_COPIED:
+            return Connection(found)
+        # SQLite does not look at all rules of a database that it may only read.
+        copy = _connected(":memory:")
+        try:
+            found.backup(copy)
+        except sqlite3.Error:
+            copy.close()
+            return Connection(found)
+        found.close()
+        return Connection(copy)
 
     def _check_files(self) -> None:
         """It is looked at only for a moment."""

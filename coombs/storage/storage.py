@@ -369,7 +369,8 @@ class Storage(PriorStorage):
             f" WHERE items.study_id = respondents.study_id), -1) FROM respondents LEFT JOIN {table}"
             f" ON {table}.respondent_id = respondents.id AND {table}.id > ?"
             f" WHERE respondents.id = ? ORDER BY {table}.id DESC LIMIT ?",
-            after,
+            # Below 1 there is none, unless it is damaged.
+            after or -LARGEST,
             respondent_id,
             LARGEST if latest is None else max(latest, 0),
         )

@@ -23,6 +23,7 @@ from coombs.inference.people.people_prior import (
 )
 from coombs.storage.prior_storage import NO_PRIOR
 from coombs.storage.records import PriorRecord, RespondentRecord
+from coombs.storage.stored_values import RowReading
 from coombs.study.everybody import everybody_answers
 
 if TYPE_CHECKING:
@@ -165,7 +166,8 @@ class StudyPriors:
         with self._lock:
             if record.version not in self._read:
                 text = self._study.storage.prior_text(self._study.record.id, record.version)
-                self._read[record.version] = self._about_items(people_prior_of(text))
+                with RowReading(f"Version {record.version} of the prior of the study {self._study.name!r}"):
+                    self._read[record.version] = self._about_items(people_prior_of(text))
             return self._read[record.version]
 
     def _about_items(self, prior: PeoplePrior) -> ItemsPrior:

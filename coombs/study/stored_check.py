@@ -10,7 +10,7 @@ from typing import Any
 
 from coombs.data.tables import InputError
 from coombs.inference.people.people_prior import people_prior_of
-from coombs.storage import Storage, StorageDamagedError, open_unchanged
+from coombs.storage import Storage, StorageDamagedError, open_unchanged, stored_values
 from coombs.storage.database import Database
 from coombs.storage.failures import REMEDY
 from coombs.storage.layout import layout_faults
@@ -129,14 +129,18 @@ class Inspection:
     def run(self) -> StorageCheck:
         """All of it."""
         database, version = self._database, 0
-        self._look("file", lambda: [f"A page: {one}" for one in database.page_faults(MOST_PAGES, True)])
+        self._look(
+            "file",
+            lambda: [f"SQLite's own check says: {one}" for one in database.page_faults(MOST_PAGES, True)],
+        )
         with self._noted("schema"):
             version = version_of(database)
         if not self._faults and not 0 < version <= len(VERSIONS):
             made = "is no database of coombs" if not version else "was made by a newer coombs"
             raise InputError(f"{database.place} {made}; give one that this coombs knows.")
+        if version:
+            self._look("schema", lambda: layout_faults(database, version))
         if version == len(VERSIONS):
-            self._look("schema", lambda: layout_faults(database))
             for link in LINKS:
                 self._look("orphans", partial(orphan_faults, database, link))
             with self._noted("row"):
@@ -154,6 +158,8 @@ class Inspection:
         for number, name in self._database.rows("SELECT id, name FROM studies ORDER BY id"):
             self._counts[0] += 1
             with self._noted("row"):
+                with RowReading(f"The study with the id {number!r}"):
+                    stored_values.text(name, "its name")
                 load_study(name, storage=storage)
             with self._noted("row"):
                 for prior in storage.priors(number):

@@ -19,6 +19,7 @@ from coombs.progress import ProgressBar
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.judgement import judgement_of
 from coombs.storage.records import Item, JudgementRecord, StudyRecord, UndoRecord, new_token
+from coombs.storage.stored_values import RowReading
 from coombs.storage.timestamps import read_time, time_text
 from coombs.study.history import History
 from coombs.study.settings import Settings
@@ -147,7 +148,9 @@ def _entries(study: Study) -> Iterator[Entry]:
         yield _entry("item", item, name=naming.for_json(called))
     for prior in storage.priors(record.id):
         text = storage.prior_text(record.id, prior.version)
-        yield _entry("prior", prior, prior=json.loads(text))
+        with RowReading(f"Version {prior.version} of the prior of the study {study.name!r}"):
+            plain = json.loads(text)
+        yield _entry("prior", prior, prior=plain)
     # Numbers of the file's own, so that it is the same whichever storage it comes from.
     question_numbers, answer_numbers = count(1), count(1)
     for number, (respondent, _) in enumerate(storage.respondents(record.id), 1):
