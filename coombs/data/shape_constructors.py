@@ -372,8 +372,9 @@ def without(given: list[Any], *taken: Any) -> list[Any]:
 
 def _tier(place: Any) -> list[Any]:
     """What shares a place of a ranking."""
-    is_several = isinstance(place, list | tuple | set | frozenset | np.ndarray) and np.shape(place) != ()
-    return list(place) if is_several else [place]
+    if isinstance(place, np.ndarray) and place.ndim == 0:
+        return [place.item()]
+    return list(place) if isinstance(place, list | tuple | set | frozenset | np.ndarray) else [place]
 
 
 def _key(one: Any) -> str:
