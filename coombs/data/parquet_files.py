@@ -215,11 +215,11 @@ def _decoded(parquet: Any, source: str | BytesIO, name: str, most: int, rows: in
         plain, texts = file.schema_arrow, _text_columns(file)
     nested = tuple(field.name for field in plain if arrow.types.is_nested(field.type))
     kept = [field.name for field in plain if field.name not in nested]
-    if not kept:
+    if nested and not kept:
         raise InputError(f"{name} has no columns but lists or objects; it needs texts, numbers or dates.")
     total, batches = 0, []
     with parquet.ParquetFile(source, read_dictionary=texts) as file:
-        for batch in file.iter_batches(rows, columns=kept, use_threads=False):
+        for batch in file.iter_batches(rows, columns=kept, use_threads=False) if kept else ():
             total += sum(_decoded_bytes(column, name) for column in batch.columns)
             _refuse(total, name, most)
             columns = [
