@@ -24,10 +24,10 @@ from coombs import Study, create_study
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")]
 PEOPLE = size(30, 200)
-SECONDS = size(12, 60)
+SECONDS = size(9, 60)
 PACE = 2.0
 """Seconds between two answers of a person."""
-LONG = size(1_000, 50_000)
+LONG = size(600, 50_000)
 """Answers in one process: in full, those of a day."""
 EACH = size(10, 50)
 """Answers of a person, who then leaves."""
@@ -203,7 +203,7 @@ async def long_run(study: Study, page: RunningPage, seen: Seen) -> list[Use]:
         async with turns:
             await one.answer_some(EACH)
 
-    for part in np.array_split(np.arange(len(people)), size(4, 10)):
+    for part in np.array_split(np.arange(len(people)), size(3, 10)):
         await asyncio.gather(*(stay(people[number]) for number in part))
         await asyncio.sleep(size(5, 12))
         uses.append(Use.of(page.process.pid))
