@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from coombs.data.tables import FloatArray, ItemTable
     from coombs.inference.mixture import Mixture
     from coombs.insights import Explanation
+    from coombs.insights.item_comparison import ItemComparison
 
 OUTSIDE = 1e6
 """What an item outside declared limits is farther away by, in logits: no taste makes up for it."""
@@ -235,6 +236,28 @@ class TasteEstimator(PairEstimator):
         from coombs.insights import explain
 
         return explain(self, **options)
+
+    def compare(self, first: Any, second: Any) -> ItemComparison:
+        """Return which of two items is better, how sure that is, and which features speak for either.
+
+        Parameters
+        ----------
+        first, second : fitted items, by name or position
+
+        Returns
+        -------
+        ItemComparison, whose `text` is a sentence
+
+        Examples
+        --------
+        >>> from coombs import IdealPoint
+        >>> est = IdealPoint([[0.0], [1.0], [2.0]], metric="none").fit([[2, 1], [1, 0], [2, 0]] * 5)
+        >>> est.compare(2, 0).probability > 0.9
+        True
+        """
+        from coombs.insights.item_comparison import compare_items
+
+        return compare_items(self, first, second)
 
     def kinds(self) -> tuple[KindScore, ...]:
         """Return how well each kind of preference predicts answers that it has not seen, simplest first.

@@ -1,8 +1,8 @@
 """What somebody may want, by their own answers and by what others answered, each as far as it predicts.
 
-Before any answer the two are as likely. Then Bayes' rule weighs them: by how likely each makes the answers of
-this person. Who is like others is soon known from few answers; of who is unlike anybody, what others answered
-is soon forgotten, and what is left is the belief that there would be without them.
+Before any answer, one's own belief is the likelier. Then Bayes' rule weighs them, by how likely each makes
+the answers of this person. Who is like others is soon known from few answers; of who is unlike anybody, what
+others answered is soon forgotten, and what is left is the belief that there would be without them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,12 @@ if TYPE_CHECKING:
     from coombs.inference.people.people_prior import ItemsPrior
     from coombs.inference.people.tastes import Seen, Taste
 
-LOG_ODDS = 0.0
-"""Log odds, before any answer, that what others answered tells of somebody."""
+LOG_ODDS = -2.0
+"""Log odds, before any answer, that what others answered tells of somebody.
+
+With 0 somebody unlike anybody needs more questions than without others, with -4 somebody like others saves
+fewer than half (benchmarks/prior.md).
+"""
 LEAST_SHARE = 1e-3
 """Share of the draws below which a part has none."""
 FEW = 100

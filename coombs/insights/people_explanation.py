@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 from coombs.blas import serial
 from coombs.data import naming
+from coombs.inference.people.tastes import MOST_TOLD
 from coombs.inference.posterior import LEVEL
 from coombs.insights.people_covariates import CovariateFinding, covariate_findings, without_findings
 from coombs.insights.people_curves import curve_along, verdict_along
@@ -36,7 +37,7 @@ DIFFER = 3.0
 MOSTLY = 0.5
 """Weight in the average that kinds with weights of features must have for that."""
 MOST_EVIDENCE = 1_000_000
-"""Answers times features up to which that is computed."""
+"""Answers of those who tell it, times features, up to which that is computed."""
 SPLIT = 0.3
 """Share of people that must want the opposite of the others for them to be divided."""
 LISTED = 2
@@ -340,7 +341,9 @@ def _differences(population: Population) -> list[bool]:
     average, columns = population._average, population._scaler.columns
     plain = [k for k, part in enumerate(average.parts) if part.coordinates.kind != "smooth"]
     share = float(average.weights[plain].sum())
-    if share < MOSTLY or len(population._data) * len(columns) > MOST_EVIDENCE:
+    # Of many people, some tell it.
+    answers = len(population._data) * min(1.0, MOST_TOLD / len(population.people_))
+    if share < MOSTLY or answers * len(columns) > MOST_EVIDENCE:
         return [False] * len(columns)
     best = max(plain, key=lambda k: average.weights[k])
     part, phi = average.parts[best], population._phis[best]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +13,15 @@ import numpy as np
 from coombs.data import naming
 from coombs.data.catalogue import shown_cells
 from coombs.data.tables import FloatArray
+from coombs.insights.item_comparison import ItemComparison, compare_positions
 from coombs.insights.selection import item_names
 from coombs.insights.statements import BY_LEVEL, NOT_KNOWN, SWEET_SPOT, decide_most
 from coombs.insights.what_matters import what_matters_data
 from coombs.study import Answer, Respondent
 from coombs.words import grouped, listed, number, percent, plain, with_unit, within
 
+N_REASONS = 2
+"""Items before which it is said why the best one comes."""
 N_BEST = 4
 """Best items that are shown beside the ideal."""
 FITS = 0.9
@@ -163,6 +167,15 @@ class FittedResult:
         shares = decide_most([(one.feature, one.share) for one in self.matters], self.explanation.ideal)
         return self.matters[: len(shares)]
 
+    @cached_property
+    def reasons(self) -> list[ItemComparison]:
+        """Why the best item comes before the next two; nothing without a pattern."""
+        if not self.has_pattern:
+            return []
+        best, *others = (place.position for place in self.ranking[: 1 + N_REASONS])
+        known = self.explanation.ideal
+        return [compare_positions(self.result.model, best, other, known) for other in others]
+
     @property
     def is_more(self) -> bool:
         """Whether there are pairs left to ask about."""
@@ -266,6 +279,7 @@ class FittedResult:
                 }
                 for place in self.ranking
             ],
+            "why": [{**asdict(one), "text": one.text} for one in self.reasons],
             "ideal_point": ideal if result.has_pattern else None,
             "what_matters": [matter._asdict() for matter in self.matters] if result.has_pattern else [],
             "with_others": self._with_others(),

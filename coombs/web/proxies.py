@@ -44,11 +44,11 @@ class ProxyMiddleware:
         if scope["type"] == "http":
             is_forwarded = any(name in _HEADERS for name, _ in scope["headers"])
             # An app that mounts this one, or the server, knows the root better.
-            root = scope.get("root_path") or self.root
+            root = str(scope.get("root_path") or self.root).rstrip("/")
             scope = {**scope, "root_path": root, FORWARDED: is_forwarded}
             if scope[FORWARDED]:
                 self._apply(scope)
-            scope[ROOT] = str(scope.get("root_path", "")).rstrip("/")
+            scope[ROOT] = scope["root_path"]
             _put_below_root(scope)
         await self.app(scope, receive, send)
 

@@ -1,4 +1,4 @@
-"""Many people at once while the worker and the server are killed: what was confirmed is there, once."""
+"""Many people: while worker and server are killed what was confirmed is there, once; and for a long time."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ PEOPLE = size(30, 200)
 SECONDS = size(12, 60)
 PACE = 2.0
 """Seconds between two answers of a person."""
+LONG = size(1_500, 50_000)
+"""Answers in one process: in full, those of a day."""
+AT_ONCE = 20
+"""People who answer at the same time in the long run, as fast as they can; the others wait for their turn."""
 
 
 @dataclass
@@ -51,12 +55,24 @@ class Person:
         await asyncio.sleep(begin)
         turn = await self._fetch("GET", "question")
         while turn.get("question") and time.monotonic() < until:
-            number, started = turn["question"]["id"], time.monotonic()
-            turn = await self._fetch("POST", "tell", {"question": number, "choice": "left"})
-            self.seen.seconds.append(time.monotonic() - started)
-            self.seen.confirmed.append((self.name, number))
+            started = time.monotonic()
+            turn = await self._tell(turn["question"]["id"])
             await asyncio.sleep(max(0.0, PACE - (time.monotonic() - started)))
         self._close()
+
+    async def answer_some(self, count: int) -> None:
+        """Answers one after another."""
+        turn = await self._fetch("GET", "question")
+        for _ in range(count):
+            turn = await self._tell(turn["question"]["id"])
+        self._close()
+
+    async def _tell(self, number: int) -> Any:
+        started = time.monotonic()
+        turn = await self._fetch("POST", "tell", {"question": number, "choice": "left"})
+        self.seen.seconds.append(time.monotonic() - started)
+        self.seen.confirmed.append((self.name, number))
+        return turn
 
     async def _fetch(self, method: str, what: str, said: Any = None) -> Any:
         while True:
@@ -109,13 +125,26 @@ async def crowd(study: Study, page: RunningPage, restart: Any) -> Seen:
     return seen
 
 
-def test_what_a_crowd_was_told_is_stored_when_worker_and_server_are_killed(tmp_path: Path) -> None:
-    url, port = f"sqlite:///{tmp_path / 'crowd.db'}", free_port()
+def made(url: str, people: int) -> Study:
+    """A study of 100 items with 5 features, and its people."""
     items = np.random.default_rng(0).normal(size=(100, 5)).round(2)
     study = create_study(items, "crowd", storage=url)
-    for number in range(PEOPLE):
+    for number in range(people):
         study.respondent(f"person {number}")
-    after = []
+    return study
+
+
+def lost_and_twice(study: Study, seen: Seen) -> tuple[int, int]:
+    """Answers that were confirmed and are not there, and questions with two."""
+    stored = Counter[tuple[str, int | None]]()
+    for name in study.respondents():
+        stored.update((name, one.question) for one in study.respondent(name).history())
+    return sum(one not in stored for one in seen.confirmed), sum(count > 1 for count in stored.values())
+
+
+def test_what_a_crowd_was_told_is_stored_when_worker_and_server_are_killed(tmp_path: Path) -> None:
+    url, port = f"sqlite:///{tmp_path / 'crowd.db'}", free_port()
+    study, after = made(url, PEOPLE), []
     with running_page(tmp_path, "--storage", url, port=port) as page:
 
         def restart() -> None:
@@ -127,9 +156,6 @@ def test_what_a_crowd_was_told_is_stored_when_worker_and_server_are_killed(tmp_p
         finally:
             for again, _ in after:
                 again.__exit__(None, None, None)
-    stored = Counter[tuple[str, int | None]]()
-    for name in study.respondents():
-        stored.update((name, one.question) for one in study.respondent(name).history())
     told = np.array(seen.seconds) * 1e3
     print(
         f"{PEOPLE} people, {SECONDS} s: {len(told)} answers, median {np.median(told):.0f} ms, 95 % under "
@@ -137,7 +163,56 @@ def test_what_a_crowd_was_told_is_stored_when_worker_and_server_are_killed(tmp_p
         f"refused {dict(seen.refused)}"
     )
     assert len(seen.confirmed) > PEOPLE
-    assert [one for one in seen.confirmed if one not in stored] == []
-    assert [one for one, count in stored.items() if count > 1] == []
+    assert lost_and_twice(study, seen) == (0, 0)
     # Only in full: other machines and other work on them are slower.
     assert not FULL or np.quantile(told, 0.95) < 300
+
+
+@dataclass(frozen=True)
+class Use:
+    """What the server takes: bytes of memory, open files, threads."""
+
+    memory: float
+    files: int
+    threads: int
+
+    @classmethod
+    def of(cls, pid: int) -> Use:
+        """Of a process, on Linux."""
+        status = Path(f"/proc/{pid}/status").read_text()
+        memory, threads = (status.partition(f"{name}:")[2].split()[0] for name in ("VmRSS", "Threads"))
+        return cls(1024 * float(memory), len(list(Path(f"/proc/{pid}/fd").iterdir())), int(threads))
+
+
+async def long_run(study: Study, page: RunningPage, seen: Seen) -> list[Use]:
+    """Everybody twenty answers at a time; what the server takes after each round of everybody."""
+    people = [Person(name, token, page.port, seen) for name, token in study.links().items()]
+    turns, uses = asyncio.Semaphore(AT_ONCE), list[Use]()
+
+    async def some(one: Person, count: int) -> None:
+        async with turns:
+            await one.answer_some(count)
+
+    each = LONG // len(people)
+    rounds = size(5, 25)
+    for _ in range(rounds):
+        await asyncio.gather(*(some(one, each // rounds) for one in people))
+        await asyncio.sleep(1)
+        uses.append(Use.of(page.process.pid))
+        print(len(seen.confirmed), uses[-1], flush=True)
+    return uses
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="what a process takes is read as Linux has it"
+)
+def test_a_days_answers_in_one_process_take_no_more_and_more(tmp_path: Path) -> None:
+    """Compared with the first round of everybody, after which all models are in memory."""
+    url, seen = f"sqlite:///{tmp_path / 'day.db'}", Seen()
+    study = made(url, PEOPLE)
+    with running_page(tmp_path, "--storage", url) as page:
+        first, *_, last = asyncio.run(long_run(study, page, seen))
+        assert page.log.read_text().count("\n") <= 4
+    assert len(seen.confirmed) == LONG and lost_and_twice(study, seen) == (0, 0)
+    assert last.memory < 1.2 * first.memory
+    assert last.files <= first.files + 10 and last.threads <= first.threads + 5

@@ -11,6 +11,7 @@ import pytest
 from scipy.special import expit
 
 from coombs import InputError, Population, plots, report
+from coombs.insights import people_explanation
 from coombs.insights.people_groups import SURELY
 
 N_ITEMS = 16
@@ -213,3 +214,16 @@ def test_the_report_is_one_file_with_words_and_pictures(camps: Any, tmp_path: Pa
 def test_a_saved_population_tells_the_same_groups(camps: Any, tmp_path: Path) -> None:
     camps[0].save(tmp_path / "p.json")
     assert Population.load(tmp_path / "p.json").groups_ == camps[0].groups_
+
+
+def test_that_people_differ_is_told_of_very_many_by_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not all answers need be looked at."""
+    rng = np.random.default_rng(0)
+    items, tastes = rng.normal(size=(20, 2)), rng.normal([1.0, 0.0], 1.0, size=(400, 2))
+    users = np.repeat(np.arange(400), 10)
+    pairs = rng.permuted(np.tile(np.arange(20), (4000, 1)), axis=1)[:, :2]
+    utility = (items[pairs] * tastes[users][:, None]).sum(axis=2)
+    y = np.where(rng.logistic(size=4000) < utility[:, 0] - utility[:, 1], 1, -1)
+    population = Population(items, metric="none").fit(pairs, y, users=users)
+    monkeypatch.setattr(people_explanation, "MOST_EVIDENCE", 5_000)
+    assert all(one.deviation is not None for one in population.explain().features)

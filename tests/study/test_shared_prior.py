@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from coombs import IdealPoint, Population, create_study, import_study, load_study
 from coombs.data.tables import InputError
-from coombs.inference.population_belief import PopulationBelief
+from coombs.inference.population_belief import LOG_ODDS, PopulationBelief
 from coombs.study import Study
 from coombs.study.shared_prior import LEAST_ANSWERS, LEAST_PEOPLE, LearnedPrior, learn_prior
 
@@ -51,9 +52,11 @@ def fill(study: Study, people: range, each: int = LEAST_ANSWERS) -> None:
 def test_a_population_is_what_is_known_before_the_first_answer() -> None:
     study = create_study(FLATS, storage="memory:", prior=crowd())
     belief = study.respondent("new").think().belief
-    assert isinstance(belief, PopulationBelief) and belief.share == pytest.approx(0.5)
-    best = FLATS[study.respondent("new").think().top(5).positions[0]]
-    assert best @ WANTED > np.quantile(FLATS @ WANTED, 0.75)
+    assert isinstance(belief, PopulationBelief) and belief.share == pytest.approx(expit(LOG_ODDS))
+    with_others, alone = (
+        np.corrcoef(-one.mean_scores(), FLATS @ WANTED)[0, 1] for one in (belief, belief.own)
+    )
+    assert with_others > alone + 0.05
     known = study.respondent("new").prior()
     assert known is not None and (known.version, known.n_people, known.source) == (1, 20, "given")
 

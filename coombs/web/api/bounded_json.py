@@ -17,6 +17,8 @@ DEEPEST = 10
 """Lists and objects inside of each other."""
 MOST_PARTS = 50_000
 """Strings, brackets and commas: twice what a list of 100 levels for each of 100 columns takes."""
+SMALL = 2**12
+"""Bytes of JSON that is parsed at once."""
 _PART = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},]', re.DOTALL)
 """A string, also one without an end, or what opens, parts or closes lists and objects; in linear time."""
 
@@ -35,11 +37,15 @@ class BoundedRoute(APIRoute):
 
 
 class _BoundedRequest(Request):
-    """A request whose JSON is parsed in a thread."""
+    """A request whose JSON is parsed in a thread, unless it is small."""
 
     async def json(self) -> Any:
         """What the body says, or an HTTPException with a sentence."""
-        return await anyio.to_thread.run_sync(bounded_json, await self.body())
+        body = await self.body()
+        # An answer is parsed in less time than a thread takes to begin.
+        return (
+            bounded_json(body) if len(body) <= SMALL else await anyio.to_thread.run_sync(bounded_json, body)
+        )
 
 
 def bounded_json(body: bytes) -> Any:
