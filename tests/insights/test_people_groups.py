@@ -251,3 +251,16 @@ def test_people_who_want_the_same_are_not_said_to_differ() -> None:
     told = Population(items, metric="none").fit(pairs, y, users=users).explain()
     assert told.best and not told.differ and "deviation" not in str(told).split("Best for all")[1]
     assert "It is not borne out that people differ" in str(told)
+
+
+def test_an_opposite_is_named_however_much_they_say() -> None:
+    rng = np.random.default_rng(0)
+    items, users = rng.standard_normal((40, 4)), np.repeat(np.arange(15), 20)
+    mean = np.array([1.2, -1.0, 0.9, 0.8])
+    weights = mean + rng.normal(0, 0.4, (15, 4))
+    weights[0] = -mean
+    pairs = np.array([rng.choice(40, 2, replace=False) for _ in users])
+    margins = ((items[pairs[:, 0]] - items[pairs[:, 1]]) * weights[users]).sum(axis=1)
+    y = np.where(rng.logistic(size=len(users)) < margins, 1, -1)
+    unlike = Population(items, metric="none").fit(pairs, y, users=users).unlike()
+    assert [one.name for one in unlike] == [0]
