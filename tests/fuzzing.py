@@ -293,7 +293,10 @@ def mutated_bytes(rng: random.Random, content: bytes, others: Sequence[bytes] = 
 
 def mutated_table(rng: random.Random, content: bytes) -> bytes:
     """A CSV file with other cells, rows or columns, that is still one."""
-    rows = [row for row in csv.reader(io.StringIO(content.decode(errors="replace"))) if row]
+    try:
+        rows = [row for row in csv.reader(io.StringIO(content.decode(errors="replace"), newline="")) if row]
+    except csv.Error:
+        return mutated_bytes(rng, content)
     for _ in range(rng.choice((1, 1, 2, 5))):
         if not rows or not rows[0]:
             break

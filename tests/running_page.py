@@ -72,7 +72,7 @@ def running_page(
     """`coombs serve` with some options."""
     at = free_port() if port is None else port
     command = [sys.executable, "-m", "coombs", "serve", "--port", str(at), "--no-browser", *options]
-    with _running(command, at, cwd, environment) as page:
+    with running(command, at, cwd, environment) as page:
         yield page
 
 
@@ -81,14 +81,15 @@ def running_uvicorn(cwd: Path, app: str, *options: str, **environment: str) -> I
     """uvicorn with an app of a module in a folder."""
     port = free_port()
     command = [sys.executable, "-m", "uvicorn", app, "--port", str(port), *options]
-    with _running(command, port, cwd, environment) as page:
+    with running(command, port, cwd, environment) as page:
         yield page
 
 
 @contextmanager
-def _running(
+def running(
     command: Sequence[str], port: int, cwd: Path, environment: dict[str, str]
 ) -> Iterator[RunningPage]:
+    """A server by its command, once it answers."""
     page = RunningPage(command, port, cwd, environment)
     try:
         page.wait()

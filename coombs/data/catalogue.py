@@ -378,5 +378,11 @@ def _learned(column: ItemColumn, cells: NDArray[Any], unit: str, where: Where) -
         return found
     if gaps == len(cells):
         raise InputError(f"No cell of column {column.name!r} is known; leave it out.")
-    known = replace(found, fill=math.nan).encode(cells, where)
-    return replace(found, fill=float(np.nanmean(known)))
+    encoded = replace(found, fill=math.nan).encode(cells, where)
+    known = encoded[~np.isnan(encoded)]
+    if not len(known):
+        raise InputError(f"No cell of column {column.name!r} is known; leave it out.")
+    with np.errstate(over="ignore"):
+        middle = float(known.mean())
+    # The sum of huge numbers overflows where their mean does not.
+    return replace(found, fill=middle if math.isfinite(middle) else float((known / len(known)).sum()))

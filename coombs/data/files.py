@@ -124,6 +124,8 @@ class NamedColumns:
             return self.answers
         if not 0 < naming.as_float(half_life) < math.inf:
             raise InputError(f"The half-life is {half_life!r}; it must be a number of days above zero.")
+        if not self.n_rows:
+            raise InputError("There are no answers; at least one is needed.")
         columns = {name.strip().lower(): name for name in self.columns}
         name = next((columns[one] for one in TIMES if one in columns), None)
         times = None if name is None else self.typed[name]

@@ -85,7 +85,7 @@ class Person:
         >>> population.person(1).predict_proba([[0, 2]]).shape
         (1, 2)
         """
-        data = self._population._comparisons(X, None, None)
+        data = self._population._comparisons(X, None, None, None, self._population._items_of_fit())
         table = self._population._table(data.item_table)
         first = self._population._probability(self._tastes, table, data.pairs)
         return np.column_stack([1 - first, first])

@@ -21,7 +21,7 @@ class PopulationGroups:
     def groups_(self) -> tuple[PeopleGroup, ...]:
         """The groups with their members: size, share, what each wants on average, its best items.
 
-        What a group wants is said where it holds with a probability of .975 of the group's mean, and nothing
+        What a group wants is said where it holds with a probability of .99 of the group's mean, and nothing
         where the answers have no pattern.
 
         Returns

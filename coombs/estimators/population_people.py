@@ -331,7 +331,8 @@ class PopulationPeople:
         Returns
         -------
         pandas.DataFrame with the columns item, mean, borda, regret, disagreement (deviation of people's
-            places, as a share of the number of items), best first by the method
+            places, as a share of the number of items, with what is not known of people in it), best first by
+            the method
 
         Examples
         --------

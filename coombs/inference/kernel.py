@@ -161,7 +161,7 @@ class Bumps:
             raise ValueError("numbers must be finite")
         blocks = tuple(tuple(map(int, block)) for block in data.get("blocks", ()))
         places = [j for block in blocks for j in block]
-        if len(set(places)) < len(places) or not all(0 <= j < d for j in places):
+        if not all(blocks) or len(set(places)) < len(places) or not all(0 <= j < d for j in places):
             raise ValueError("blocks must be different columns")
         return cls(Kernel(support, *sizes, relevances, own, blocks), weights)
 

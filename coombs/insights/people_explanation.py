@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from coombs.blas import serial
 from coombs.data import naming
@@ -34,6 +33,8 @@ LIKELY = 0.5
 """Probability from which on somebody is counted as tossing a coin."""
 DIFFER = 3.0
 """Nats by which the answers must be likelier with differences along a feature for them to be told."""
+DIVIDED = 8.0
+"""Nats by which that must be so for people to be divided about it."""
 MOSTLY = 0.5
 """Weight in the average that kinds with weights of features must have for that."""
 MOST_EVIDENCE = 1_000_000
@@ -89,6 +90,12 @@ class PeopleExplanation:
     unlike: tuple[UnlikePerson, ...] = ()
     covariates: tuple[CovariateFinding, ...] = ()
     untold: tuple[str, ...] = ()
+
+    @property
+    def differ(self) -> bool:
+        """Whether the answers bear out that people differ, along a feature, by groups or about items."""
+        by_feature = any(one.deviation is not None for one in self.features)
+        return by_feature or len(self.groups) > 1 or bool(self.contested)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it in plain types, for JSON.
@@ -291,15 +298,17 @@ def _features(population: Population) -> tuple[SharedFeature, ...]:
     differ, found = _differences(population), []
     for k, j in enumerate(columns):
         mean, deviation = float(slopes[:, k].mean()), float(own[:, k].std())
-        share = float(ndtr(mean / max(deviation, 1e-9)))
+        share = float((own[:, k] > 0).mean())
         one = SharedFeature(names[j], mean, float(low[k]), float(high[k]), deviation, share, "not known")
         one = with_verdict(population, tastes, slopes[:, k], j, one)
-        if differ[k] and SPLIT < share < 1 - SPLIT and one.best is None:
+        if differ[k] > DIVIDED and SPLIT < share < 1 - SPLIT and one.best is None:
             one = replace(one, verdict="divided")
         # Where a value inside is best, wanting more of it tells little.
-        has_share = differ[k] and one.best is None
+        has_share = differ[k] > DIFFER and one.best is None
         found.append(
-            replace(one, share=share if has_share else None, deviation=deviation if differ[k] else None)
+            replace(
+                one, share=share if has_share else None, deviation=deviation if differ[k] > DIFFER else None
+            )
         )
     return tuple(sorted(found, key=lambda one: -abs(one.mean) - (one.deviation or 0.0)))
 
@@ -336,19 +345,19 @@ def with_verdict(
     return replace(one, verdict=found, is_level=is_level)
 
 
-def _differences(population: Population) -> list[bool]:
-    """Whether the answers bear out that people differ along each feature; not told of a smooth taste."""
+def _differences(population: Population) -> list[float]:
+    """Nats by which the answers bear out that people differ along each feature; 0 where that is not told."""
     average, columns = population._average, population._scaler.columns
     plain = [k for k, part in enumerate(average.parts) if part.coordinates.kind != "smooth"]
     share = float(average.weights[plain].sum())
     # Of many people, some tell it.
     answers = len(population._data) * min(1.0, MOST_TOLD / len(population.people_))
     if share < MOSTLY or answers * len(columns) > MOST_EVIDENCE:
-        return [False] * len(columns)
+        return [0.0] * len(columns)
     best = max(plain, key=lambda k: average.weights[k])
     part, phi = average.parts[best], population._phis[best]
     about = [part.coordinates.about(j) for j in range(len(columns))]
-    return [gain > DIFFER for gain in part.evidence_of_differences(phi, about)]
+    return part.evidence_of_differences(phi, about)
 
 
 def mean_tastes(population: Population) -> tuple[Taste, ...]:
@@ -356,6 +365,9 @@ def mean_tastes(population: Population) -> tuple[Taste, ...]:
     found = []
     for taste, part in zip(population._anybody, population._average.parts, strict=True):
         doubt = np.tensordot(taste.shares**2, part.doubts, 1)
+        # How many are of each group is not known exactly either.
+        away = part.kind_prior.prior.means - taste.mean
+        doubt = doubt + (away * taste.shares[:, None]).T @ away / max(len(population.people_), 1)
         found.append(
             replace(
                 taste,

@@ -12,7 +12,7 @@ from coombs.data import checking, naming, tables
 from coombs.data.tables import InputError
 from coombs.data.user_columns import nobody_called
 from coombs.inference.people.tastes import NO_ITEMS, Seen, Taste
-from coombs.inference.people.unlikely_people import unlikely_people
+from coombs.inference.people.unlikely_people import share_without, unlikely_people
 from coombs.inference.posterior import LEVEL
 from coombs.insights.people_explanation import (
     MOST_SHOWN,
@@ -47,6 +47,12 @@ MOST_ASKED = 200
 """People of whom that is computed, at most."""
 UNLIKELY = 0.01
 """Share of people drawn from the population whose answers may be as unlikely as those of somebody unlike."""
+PERHAPS = 0.1
+"""The same, from which on somebody is looked at in a population without them,"""
+MOST_PERHAPS = 8
+"""so many people at most,"""
+MOST_LEFT_OUT = 300
+"""of no more people than this, among whom one person changes little."""
 OWN_TASTE = 1.0
 """Nats by which such a person's answers must be likelier with a taste of their own than by a coin."""
 LEAST_ANSWERS = 5
@@ -152,7 +158,12 @@ def unlike_anybody(population: Population) -> tuple[UnlikePerson, ...]:
     main, counts = population._average.main, population.n_answers_
     part, phi = population._average.parts[main], population._phis[main]
     found = unlikely_people(part, phi, len(population.people_))
-    unlike = np.flatnonzero((found.share <= UNLIKELY) & (found.own >= OWN_TASTE) & (counts >= LEAST_ANSWERS))
+    able = (found.own >= OWN_TASTE) & (counts >= LEAST_ANSWERS)
+    if len(population.people_) <= MOST_LEFT_OUT:
+        perhaps = np.flatnonzero(able & (found.share > UNLIKELY) & (found.share <= PERHAPS))
+        for k in perhaps[np.argsort(found.share[perhaps], kind="stable")][:MOST_PERHAPS].tolist():
+            found.share[k] = share_without(part, phi, k)
+    unlike = np.flatnonzero((found.share <= UNLIKELY) & able)
     order = unlike[np.lexsort((-found.own[unlike].round(6), found.share[unlike]))]
     return tuple(
         UnlikePerson(naming.plain(population.people_[k]), int(counts[k]), float(found.share[k]))

@@ -76,7 +76,7 @@ class SharedItem:
     Parameters
     ----------
     item : its name
-    place, deviation : from 1, and the deviation of people's places
+    place, deviation : from 1, and the deviation of people's places, with what is not known of them in it
     liked, disliked : shares of people of whom it is 90 % sure that they like it more, or less, than they like
         items on average; None where that is not computed
 

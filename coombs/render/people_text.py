@@ -11,7 +11,7 @@ from coombs.words import NO_PATTERN, count, listed, percent
 if TYPE_CHECKING:
     from coombs.insights.people_covariates import CovariateFinding
     from coombs.insights.people_explanation import PeopleExplanation, PersonExplanation
-    from coombs.insights.people_records import GroupSummary, SharedFeature, SharedItem
+    from coombs.insights.people_records import GroupSummary, SharedFeature
 
 MOST_UNTOLD = 6
 """Columns about people that are named though they tell nothing."""
@@ -59,10 +59,7 @@ def people_sections(told: PeopleExplanation) -> list[Section]:
         sections.append(
             Section(
                 "Best for all",
-                [
-                    _items(told.best),
-                    "Places are in everybody's ranking (Borda's method); people differ by the deviation.",
-                ],
+                [_items(told), f"{PLACES_NOTE} {DIFFER_NOTE if told.differ else ALIKE_NOTE}"],
             )
         )
         sections.append(Section("Items that divide people", contested_blocks(told)))
@@ -71,6 +68,10 @@ def people_sections(told: PeopleExplanation) -> list[Section]:
     sections.append(Section("How far to trust this", [Points(_trust(told))]))
     return sections
 
+
+PLACES_NOTE = "Places are in everybody's ranking (Borda's method)."
+DIFFER_NOTE = "The deviation is of people's places, with what is not known of them in it."
+ALIKE_NOTE = "It is not borne out that people differ; what is not known of them draws places to the middle."
 
 COVARIATES_NOTE = (
     "The numbers are by how much more a deviation of the feature is worth to them, in logits: to people one "
@@ -211,9 +212,11 @@ def _features(features: tuple[SharedFeature, ...]) -> TableBlock:
     return TableBlock("lrrrl", ["feature", "mean weight (90 %)", "deviation", "want more", ""], rows)
 
 
-def _items(items: tuple[SharedItem, ...]) -> TableBlock:
-    """A row an item."""
-    rows = [[one.item, f"{one.place:.1f}", f"{one.deviation:.1f}"] for one in items]
+def _items(told: PeopleExplanation) -> TableBlock:
+    """A row for each of the best items; how much people differ where that is borne out."""
+    rows = [[one.item, f"{one.place:.1f}", f"{one.deviation:.1f}"] for one in told.best]
+    if not told.differ:
+        return TableBlock("lr", ["item", "mean place"], [row[:2] for row in rows])
     return TableBlock("lrr", ["item", "mean place", "deviation"], rows)
 
 

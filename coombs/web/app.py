@@ -26,6 +26,7 @@ from coombs.web.learning.learning_queue import LearningQueue
 from coombs.web.middleware import SafetyMiddleware
 from coombs.web.owner_access import OwnerAccess
 from coombs.web.pages import answering, api_reference, differences, home, result_page, study_page
+from coombs.web.process_memory import free_memory
 from coombs.web.proxies import ProxyMiddleware, checked_root, networks
 from coombs.web.study_cache import StudyCache
 
@@ -123,17 +124,22 @@ def _add_routes(app: FastAPI, policy: Policy) -> None:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Until the server stops."""
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
-    storage: Storage = app.state.cache.storage
-    tidying = asyncio.create_task(_tidy(storage))
+    cache: StudyCache = app.state.cache
+    tidying = asyncio.create_task(_tidy(cache))
     yield
     tidying.cancel()
     app.state.queue.close()
     app.state.groups.close()
-    storage.close_all()
+    cache.storage.close_all()
 
 
-async def _tidy(storage: Storage) -> None:
-    """At calm moments the database file is whole by itself, whatever happens to the server then."""
+async def _tidy(cache: StudyCache) -> None:
+    """At calm moments the database file is whole by itself, whatever happens to the server then.
+
+    Who is idle is forgotten, and what was freed goes back to the system.
+    """
     while True:
         await asyncio.sleep(CALM)
-        await anyio.to_thread.run_sync(storage.checkpoint, CALM)
+        await anyio.to_thread.run_sync(cache.storage.checkpoint, CALM)
+        cache.forget_idle()
+        await anyio.to_thread.run_sync(free_memory)

@@ -86,7 +86,7 @@ def serve(
     >>> serve(host="0.0.0.0", token="secret")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    coombs.data.tables.InputError: The owner's token has 6 characters, which can be guessed; give 16 or more.
+    coombs.data.input_error.InputError: The owner's token has 6 characters, which can be guessed; ...
     """
     given = given_token(token, token_file)
     is_open = not is_loopback(host) or bool(root_path or allowed_hosts or proxies)

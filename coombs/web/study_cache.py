@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
@@ -22,6 +23,8 @@ MOST_PEOPLE = 500
 """People in memory; the model of one takes 0.5 to 3 MB."""
 MOST_RESULTS = 100
 """Fitted results in memory."""
+IDLE_SECONDS = 600.0
+"""Seconds after which people and results that nobody asked for are dropped from memory."""
 
 Value = TypeVar("Value")
 
@@ -32,6 +35,7 @@ class LRUCache(Generic[Value]):
     def __init__(self, most: int) -> None:
         self.most = most
         self._values: OrderedDict[str, Value] = OrderedDict()
+        self._used: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def get(self, key: str) -> Value | None:
@@ -39,6 +43,7 @@ class LRUCache(Generic[Value]):
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
+                self._used[key] = time.monotonic()
             return self._values.get(key)
 
     def put(self, key: str, value: Value) -> Value:
@@ -46,15 +51,26 @@ class LRUCache(Generic[Value]):
         with self._lock:
             self._values[key] = value
             self._values.move_to_end(key)
+            self._used[key] = time.monotonic()
             while len(self._values) > self.most:
-                self._values.popitem(last=False)
+                self._drop(next(iter(self._values)))
         return value
 
     def drop(self, matches: Callable[[Value], bool]) -> None:
         """Forget some."""
         with self._lock:
             for key in [key for key, value in self._values.items() if matches(value)]:
-                del self._values[key]
+                self._drop(key)
+
+    def drop_unused(self, seconds: float) -> None:
+        """Forget what nobody has used for so long."""
+        before = time.monotonic() - seconds
+        with self._lock:
+            for key in [key for key, used in self._used.items() if used < before]:
+                self._drop(key)
+
+    def _drop(self, key: str) -> None:
+        del self._values[key], self._used[key]
 
 
 class StudyWithCards(NamedTuple):
@@ -130,6 +146,11 @@ class StudyCache:
         if kept is not None and [one.id for one in kept.answers] == [one.id for one in answers]:
             return kept
         return self._results.put(respondent.record.token, FittedResult(respondent, answers))
+
+    def forget_idle(self) -> None:
+        """Drop who has not answered for a while: who comes back waits a moment for the first question."""
+        self._people.drop_unused(IDLE_SECONDS)
+        self._results.drop_unused(IDLE_SECONDS)
 
     def forget(self, study: Study) -> None:
         """After it was deleted."""

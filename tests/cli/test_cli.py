@@ -661,7 +661,8 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, dict[str
 def test_serve_opens_the_page(run: Run, served: list[tuple[Any, dict[str, Any]]]) -> None:
     """With what was given; only this machine by default."""
     assert run("serve")[0] == 0
-    assert run("serve", "f.csv", "--host", "0.0.0.0", "--port", "9", "--token", "t", "--no-browser")[0] == 0
+    shown = run("serve", "f.csv", "--host", "0.0.0.0", "--port", "9", "--token", "t", "--no-browser")
+    assert shown[0] == 0 and "everybody on this machine sees a token on the command line" in shown[2]
     assert run("demo", "--serve")[0] == 0
     (first, plain), (second, other), (third, demo) = served
     assert first is None and plain["host"] == "127.0.0.1" and plain["open_browser"] and plain["token"] is None

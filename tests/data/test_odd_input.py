@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coombs import Comparisons, EuclideanCompass, InputError, SingleStep, create_study, import_study
+from coombs import (
+    Comparisons,
+    EuclideanCompass,
+    IdealPoint,
+    InputError,
+    Model,
+    SingleStep,
+    create_study,
+    import_study,
+)
 from coombs.data.catalogue import catalogue
 from coombs.data.files import content_table
 from coombs.evaluation import interpolated_median, ur_error, wer_error
@@ -86,6 +95,24 @@ def test_numbers_of_other_types_are_parameters_too() -> None:
             EuclideanCompass(ITEMS, gamma=float(gamma)).fit([[0, 1], [1, 2]]).ideal_point_.tolist()
         )
     assert wer_error([[1e308, 0.0], [0.0, 1.0]], [[1e308, 0.0], [0.0, 1.0]]) == 0.0
+
+
+def test_gaps_are_filled_by_the_mean_of_huge_numbers_too() -> None:
+    """The sum of these overflows; of numbers none of which is one, there is no mean."""
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": [1e308, 1e308, 1e308, None]}, index=list("abcd"))
+    found = catalogue(frame, features=["x", "y"]).table
+    assert found.encoding is not None and np.isfinite(found.matrix).all()
+    with pytest.raises(InputError, match="There are no answers"):
+        Comparisons.from_frame(ITEMS, pd.DataFrame({"left": [], "right": [], "winner": []}), half_life=3)
+
+
+def test_a_model_with_a_feature_of_no_columns_is_refused() -> None:
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "town": list("abab")}, index=list("uvwx"))
+    data = Comparisons(frame, [["u", "v"], ["w", "x"], ["v", "w"]], roles={"town": "category"})
+    content = json.loads(IdealPoint(metric="smooth", random_state=0).fit(data).model_.to_json())
+    content["bumps"]["blocks"] = [[]]
+    with pytest.raises(InputError, match="blocks must be different columns"):
+        Model.from_json(json.dumps(content))
 
 
 def test_times_beside_numbers_are_no_items(tmp_path: Path) -> None:

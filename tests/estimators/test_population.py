@@ -408,3 +408,20 @@ def test_differences_do_not_run_away_where_two_camps_want_the_opposite(seed: int
 def test_more_groups_than_people_are_refused_in_a_sentence() -> None:
     with pytest.raises(InputError, match=r"groups is 5 for 2 people; there cannot be more\."):
         Population([[0.0], [1.0], [2.0]], groups=5).fit([[1, 0], [2, 1]], users=[1, 2])
+
+
+def test_what_is_predicted_of_weighted_answers_is_that_of_repeated_ones() -> None:
+    items, pairs, y, users, _ = people(15, 6)
+    one = Population(items, metric="none").fit(pairs, y, users=users, sample_weight=np.full(len(y), 2.0))
+    twice = (np.concatenate([part, part]) for part in (pairs, y, users))
+    pairs_twice, y_twice, users_twice = twice
+    other = Population(items, metric="none").fit(pairs_twice, y_twice, users=users_twice)
+    assert one.log_loss_ == pytest.approx(other.log_loss_, abs=1e-4)
+    assert one.accuracy_ == pytest.approx(other.accuracy_, abs=1e-9)
+
+
+def test_a_person_predicts_where_items_came_with_the_answers() -> None:
+    items, pairs, y, users, _ = people(6, 6)
+    whole = Population(items, metric="none").fit(pairs, y, users=users)
+    given = Population(metric="none").fit(Comparisons(items, pairs, y, users=users))
+    np.testing.assert_allclose(given.person(3).predict_proba(pairs), whole.person(3).predict_proba(pairs))

@@ -83,13 +83,13 @@ def files(page: RunningPage) -> int:
 
 HEADERS = "POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://127.0.0.1\r\nContent-Length: 200\r\n"
 REQUESTS = {
-    "nothing": "",
     "half of the headers": HEADERS,
+    "nothing": "",
     "half of a body": f"{HEADERS}Content-Type: application/x-www-form-urlencoded\r\n\r\ntoken=",
 }
 
 
-@pytest.mark.parametrize("kind", list(REQUESTS)[: size(2, 3)])
+@pytest.mark.parametrize("kind", list(REQUESTS)[: size(1, 3)])
 def test_half_open_requests_do_not_fill_the_server(page: RunningPage, kind: str) -> None:
     clients = begun(page, HALF_OPEN, REQUESTS[kind])
     try:

@@ -68,3 +68,17 @@ def test_people_without_answers_are_drawn_as_anybody():
     own = part.anybody().draws(Seen(phi, np.arange(20)), 20_000)
     own -= own.mean(axis=1, keepdims=True)
     assert 0.8 < np.mean(drawn.std(axis=0) / own.std(axis=0)) < 1.1
+
+
+@pytest.mark.parametrize("n_answers", [5, 30])
+def test_the_order_of_items_and_of_features_changes_nothing(n_answers: int):
+    items, _, pairs, y, users = answered(12, n_answers)
+    one = Population(items, metric="none").fit(pairs, y, users=users).consensus("borda")
+    order = np.random.default_rng(1).permutation(20)
+    places = np.argsort(order)
+    moved = Population(items[order][:, [2, 0, 1]], metric="none").fit(places[pairs], y, users=users)
+    other = moved.consensus("borda")
+    other["item"] = order[other["item"]]
+    for column in ("borda", "regret", "disagreement"):
+        first, second = (found.sort_values("item")[column] for found in (one, other))
+        np.testing.assert_allclose(first, second, atol=1e-4)

@@ -227,3 +227,40 @@ def test_that_people_differ_is_told_of_very_many_by_some_of_them(monkeypatch: py
     population = Population(items, metric="none").fit(pairs, y, users=users)
     monkeypatch.setattr(people_explanation, "MOST_EVIDENCE", 5_000)
     assert all(one.deviation is not None for one in population.explain().features)
+
+
+def test_camps_are_told_as_divided_also_where_groups_were_found() -> None:
+    rng = np.random.default_rng(3)
+    items, users = rng.standard_normal((25, 3)), np.repeat(np.arange(40), 20)
+    weights = np.column_stack([np.where(np.arange(40) % 2, 2.0, -2.0), np.full(40, 1.0), np.zeros(40)])
+    pairs = np.array([rng.choice(25, 2, replace=False) for _ in users])
+    margins = ((items[pairs[:, 0]] - items[pairs[:, 1]]) * weights[users]).sum(axis=1)
+    y = np.where(rng.logistic(size=len(users)) < margins, 1, -1)
+    told = Population(items, metric="none", groups=2).fit(pairs, y, users=users).explain()
+    first = next(one for one in told.features if one.feature == "feature 0")
+    assert first.verdict == "divided" and first.deviation is not None and 0.3 < (first.share or 0.0) < 0.7
+    assert told.differ
+
+
+def test_people_who_want_the_same_are_not_said_to_differ() -> None:
+    rng = np.random.default_rng(4)
+    items, users = rng.standard_normal((20, 3)), np.repeat(np.arange(30), 10)
+    pairs = np.array([rng.choice(20, 2, replace=False) for _ in users])
+    margins = (items[pairs[:, 0]] - items[pairs[:, 1]]) @ [1.5, -1.0, 0.5]
+    y = np.where(rng.logistic(size=len(users)) < margins, 1, -1)
+    told = Population(items, metric="none").fit(pairs, y, users=users).explain()
+    assert told.best and not told.differ and "deviation" not in str(told).split("Best for all")[1]
+    assert "It is not borne out that people differ" in str(told)
+
+
+def test_an_opposite_is_named_however_much_they_say() -> None:
+    rng = np.random.default_rng(0)
+    items, users = rng.standard_normal((40, 4)), np.repeat(np.arange(15), 20)
+    mean = np.array([1.2, -1.0, 0.9, 0.8])
+    weights = mean + rng.normal(0, 0.4, (15, 4))
+    weights[0] = -mean
+    pairs = np.array([rng.choice(40, 2, replace=False) for _ in users])
+    margins = ((items[pairs[:, 0]] - items[pairs[:, 1]]) * weights[users]).sum(axis=1)
+    y = np.where(rng.logistic(size=len(users)) < margins, 1, -1)
+    unlike = Population(items, metric="none").fit(pairs, y, users=users).unlike()
+    assert [one.name for one in unlike] == [0]

@@ -30,7 +30,7 @@ from fastapi.testclient import TestClient
 from coombs import Comparisons, IdealPoint, InputError, Model, create_study, load_study, web
 from coombs.storage import open_storage
 from coombs.study import Study
-from coombs.web import middleware, upload_validation
+from coombs.web import middleware, study_cache, upload_validation
 from coombs.web.fitted_result import Column, FittedResult
 from coombs.web.item_cards import Cards, is_image_file, web_address
 from coombs.web.pages import home
@@ -639,7 +639,7 @@ def test_parquet_has_the_limits_of_csv(client: TestClient) -> None:
             "more than 1000000 cells",
         ),
         (_parquet(pandas.DataFrame({"a": []})), "has no rows"),
-        (_parquet(pandas.DataFrame(index=range(3))), "has no rows"),
+        (_parquet(pandas.DataFrame(index=range(3))), "has no columns"),
         (_parquet(wide)[:-9], "cannot be read"),
     ):
         reply = client.post("/drafts", files={"file": ("bad.parquet", content)})
@@ -1410,6 +1410,22 @@ def test_people_that_fell_out_come_back_as_they_were(
     tokens = [answered(study, name, 2) for name in ("Ann", "Bob")]
     for token in tokens * 2:
         assert client.get(f"/api/respondents/{token}/progress").json()["n_answers"] == 2
+
+
+def test_who_is_idle_is_dropped_from_memory_and_comes_back_as_they_were(
+    client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app: Any = client.app
+    cache, token = app.state.cache, answered(study, "Ann", 2)
+    base = f"/api/respondents/{token}"
+    asked = client.get(f"{base}/question").json()["question"]
+    cache.forget_idle()
+    assert cache._people.get(token) is not None
+    monkeypatch.setattr(study_cache, "IDLE_SECONDS", -1.0)
+    cache.forget_idle()
+    assert cache._people.get(token) is None
+    again = client.get(f"{base}/question").json()
+    assert again["progress"]["n_answers"] == 2 and again["question"] == asked
 
 
 def test_a_study_made_anew_elsewhere_is_seen(client: TestClient, study: Study) -> None:

@@ -61,6 +61,16 @@ class AnswerBlock:
         np.put_along_axis(place, order, np.cumsum(is_new, axis=1) - 1, axis=1)
         return place
 
+    def of_question(self, values: Matrix) -> Matrix:
+        """(..., K, A) sums over all that the person said about the same two items, in place of each."""
+        if self.questions is None:
+            return values
+        k, a = self.weights.shape
+        place = (self.questions + a * np.arange(k)[:, None]).ravel()
+        flat = values.reshape(-1, k * a)
+        sums = np.array([np.bincount(place, row, k * a)[place] for row in flat])
+        return sums.reshape(values.shape)
+
     @cached_property
     def local(self) -> LocalItems:
         """The items that each person's answers are about."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 TABLE = 256
 """Normal vectors from which draws are taken."""
-JITTER = 1e-10
-"""What is added to variances of z, which are 1 before any answer, for roots of covariances."""
 
 
 class Way(NamedTuple):
@@ -43,10 +41,15 @@ class Noise(NamedTuple):
     ways: Vector
 
     @classmethod
-    def table(cls, d: int, n: int) -> Noise:
-        """Always the same."""
-        values = np.random.default_rng(0).standard_normal((TABLE, 1 + d + n))
-        return cls(values[:, 1 : 1 + d], values[:, 1 + d :], values[:, 0])
+    def table(cls, phi: Matrix, with_items: bool) -> Noise:
+        """Always the same, in whatever order coordinates and items are."""
+        n, d = phi.shape
+        values = np.random.default_rng(0).standard_normal((TABLE, 1 + d + (n if with_items else 0)))
+        # Ranks of what coordinates and items are like.
+        coordinates = np.argsort(np.argsort(np.sin(1.3 * phi).sum(axis=0).round(9), kind="stable"))
+        items = np.argsort(np.argsort(_likeness(phi).round(9), kind="stable"))
+        own = values[:, 1 + d :][:, items] if with_items else values[:, :0]
+        return cls(values[:, 1 : 1 + d][:, coordinates], own, values[:, 0])
 
     def rows(self, at: Index, sign: float) -> Noise:
         """Those of some people, or on the other side of the mean."""
@@ -60,7 +63,7 @@ def drawn_utilities(part: Tastes, phi: Matrix, people: Index, count: int) -> Mat
     """
     result = np.empty((count, len(people), len(phi)))
     effect = part.fit.prior.effect
-    noise = Noise.table(phi.shape[1], len(phi) if effect else 0)
+    noise = Noise.table(phi, bool(effect))
     of_block, row = part.place
     known = people < len(of_block)
     numbers = np.where(known, of_block[np.where(known, people, 0)], -1)
@@ -82,16 +85,30 @@ def drawn_utilities(part: Tastes, phi: Matrix, people: Index, count: int) -> Mat
 
 def _starts(block: AnswerBlock, phi: Matrix) -> Index:
     """(K,) where in the table the draws of each person begin, by their answers and not by their order."""
-    items = np.sin(9.1 * (np.sin(1.7 * phi) + np.cos(2.9 * phi)).sum(axis=1))
+    items = _likeness(phi)
     keys = (block.weights * (items[block.winners] - items[block.losers] / 3)).sum(axis=1)
     result: Index = (np.abs(keys.round(6)) * 9973).astype(np.intp) % TABLE
+    return result
+
+
+def _likeness(phi: Matrix) -> Vector:
+    """(n,) a number of each item that does not hang on the order of its coordinates."""
+    result: Vector = np.sin(9.1 * (np.sin(1.7 * phi) + np.cos(2.9 * phi)).sum(axis=1))
+    return result
+
+
+def _roots(covariances: Matrix) -> Matrix:
+    """(K, n, n) symmetric ones, which do not hang on the order of the weights."""
+    values, vectors = np.linalg.eigh(covariances)
+    scaled = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    result: Matrix = np.matmul(scaled, vectors.transpose(0, 2, 1))
     return result
 
 
 def _of_anybody(part: Tastes, count: int) -> list[Way]:
     """Of people who have not said anything."""
     prior = part.fit.prior
-    root = np.broadcast_to(prior.root, (count, *prior.root.shape))
+    root = np.broadcast_to(_roots(prior.covariance[None]), (count, *prior.root.shape))
     return [
         Way(np.full(count, share), np.tile(mean, (count, 1)), root)
         for share, mean in zip(prior.shares, prior.means, strict=True)
@@ -125,13 +142,11 @@ def _ways(part: Tastes, number: int, rows: Index, block: AnswerBlock, phi: Matri
 def _way(share: Vector, found: Posteriors, mean: Matrix, prior: PopulationPrior) -> Way:
     """From a posterior of z."""
     (k, size), d = found.mean.shape, len(prior.root)
-    covariances = found.all_covariances()
-    covariances[:, np.arange(size), np.arange(size)] += JITTER
     scale = np.diag(np.append(np.zeros(d), np.full(size - d, prior.effect)))
     scale[:d, :d] = prior.root
     middle = np.zeros((k, size))
     middle[:, :d] = mean
-    return Way(share, middle + found.mean @ scale.T, np.matmul(scale, np.linalg.cholesky(covariances)))
+    return Way(share, middle + found.mean @ scale.T, _roots(scale @ found.all_covariances() @ scale.T))
 
 
 def _spread(way: Way, rows: Index, like: Way) -> Way:

@@ -285,7 +285,7 @@ def _wrong_bumps(bumps: Bumps) -> str | None:
     fits = len(bumps.weights) == len(bumps.kernel.support) and len(bumps.weights) > 0
     places = [j for block in bumps.kernel.blocks for j in block]
     inside = all(0 <= j < len(bumps.kernel.relevances) for j in places) and len(set(places)) == len(places)
-    return None if fits and inside else "of weights that are not the bumps'"
+    return None if fits and inside and all(bumps.kernel.blocks) else "of weights that are not the bumps'"
 
 
 def _wrong_scaler(scaler: Scaler) -> str | None:

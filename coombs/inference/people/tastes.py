@@ -304,7 +304,7 @@ class Tastes:
         return replace(taste, members=members, means=means, covariances=covariances)
 
     def evidence_of_differences(self, coordinates: Matrix, about: Sequence[NDArray[np.bool_]]) -> list[float]:
-        """How much likelier the answers are than if nobody had anything of their own there, in nats.
+        """How much likelier the answers are than if neither people nor groups differed there, in nats.
 
         `about` (D,) says which weights are meant, each time; what people share stays as it is. Some of many
         people tell it.
@@ -315,7 +315,9 @@ class Tastes:
         here, found = _evidence(prior, coordinates, blocks), []
         for some in about:
             sizes = np.where(some, ALIKE, 1.0)
-            alike = replace(prior, root=np.linalg.cholesky(prior.covariance * np.outer(sizes, sizes)))
+            means = np.where(some, prior.shares @ prior.means, prior.means)
+            root = np.linalg.cholesky(prior.covariance * np.outer(sizes, sizes))
+            alike = replace(prior, means=means, root=root)
             found.append(here - _evidence(alike, coordinates, blocks))
         return found
 
@@ -402,7 +404,8 @@ def _left_out(block: AnswerBlock, sites: tuple[Sites, ...], prior: PopulationPri
         updates.append(update(found, one, block.weights, prior.lapse))
     chances = np.stack([*p, np.full(block.weights.shape, 0.5)])
     # Without an answer, a group is likelier by as much as it made the answer unlikely.
-    logs = log_members(updates, prior, block.totals).T[:, :, None] - block.weights * np.log(chances)
+    said = block.of_question(block.weights * np.log(chances))
+    logs = log_members(updates, prior, block.totals).T[:, :, None] - said
     shares = np.exp(logs - logs.max(axis=0))
     result: Matrix = (shares * chances).sum(axis=0) / shares.sum(axis=0)
     return result

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from coombs.inference.people.population_fit import View
+from coombs.inference.people.population_fit import View, fit_population
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 DRAWS = 128
 """People drawn from the population, for each person."""
+PASSES = 15
+"""Passes over everybody else, at most, where one person is left out."""
 AT_ONCE = 32
 """People of whom that is computed at once."""
 
@@ -56,6 +58,21 @@ def unlikely_people(part: Tastes, coordinates: Matrix, n_people: int) -> Unlikel
             evidence = _log_sum(logs.sum(axis=2)) - np.log(DRAWS)
             found.own[some.people] = evidence + some.totals * np.log(2)
     return found
+
+
+def share_without(part: Tastes, coordinates: Matrix, person: int) -> float:
+    """The share of drawn people whose answers are as unlikely, in a population learned without the person.
+
+    Otherwise their own answers make such people likelier, the more of them there are.
+    """
+    (number,), (row,) = (one[[person]] for one in part.place)
+    blocks = list(part.fit.blocks)
+    own, others = blocks[number], np.flatnonzero(np.arange(len(blocks[number].people)) != row)
+    rest = [*blocks[:number], own.only(others), *blocks[number + 1 :]]
+    kept = tuple(block for block in rest if len(block.people))
+    prior = fit_population(coordinates, kept, part.fit.prior, max_iter=PASSES).prior
+    some = _in_order(own.only(np.array([row])))
+    return float(_shares(some, prior, View.of(prior, coordinates))[0])
 
 
 def _in_order(block: AnswerBlock) -> AnswerBlock:
