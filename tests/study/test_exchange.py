@@ -260,6 +260,7 @@ def test_a_study_without_answers_gives_a_header_only(tmp_path: Path) -> None:
             study.import_answers(tmp_path / name)
 
 
+@pytest.mark.filterwarnings("ignore:The column .user. is blank")
 @pytest.mark.parametrize(
     "text",
     [
