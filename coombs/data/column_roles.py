@@ -33,6 +33,7 @@ from coombs.data.encoding import (
 )
 from coombs.data.files import NAME_HEADERS, NamedColumns
 from coombs.data.known_orders import known_order
+from coombs.data.scaling import LARGEST
 from coombs.data.tables import InputError, holds_text
 
 Kind: TypeAlias = Literal["number", "text", "mixed"]
@@ -60,8 +61,6 @@ LONGEST_LEVEL = 60
 """Characters of each, at most."""
 DECADES = 100.0
 """The largest of positive numbers over the smallest, from which on a log scale is thought of."""
-MOST_ON_LOG = 1e50
-"""A number beyond this is a slip, which no log scale should hide."""
 FEWEST_ON_LOG = 8
 """Numbers of which it is thought of, at least."""
 DECADE = 10.0
@@ -239,7 +238,8 @@ def _repeats(column: NDArray[Any]) -> bool:
 def _spans_decades(column: NDArray[Any]) -> bool:
     """Whether numbers are positive, over two decades or more, and less lopsided on a log scale."""
     values = _numbers(column)
-    if len(values) < FEWEST_ON_LOG or not _spans(values, DECADES) or values.max() > MOST_ON_LOG:
+    # Numbers too large to be features are refused as they are, not hidden behind their logarithms.
+    if len(values) < FEWEST_ON_LOG or not _spans(values, DECADES) or values.max() > LARGEST:
         return False
     return abs(_skewness(np.log(values))) < abs(_skewness(values))
 

@@ -639,7 +639,7 @@ def test_parquet_has_the_limits_of_csv(client: TestClient) -> None:
             "more than 1000000 cells",
         ),
         (_parquet(pandas.DataFrame({"a": []})), "has no rows"),
-        (_parquet(pandas.DataFrame(index=range(3))), "has no columns"),
+        (_parquet(pandas.DataFrame(index=range(3))), "has no rows"),
         (_parquet(wide)[:-9], "cannot be read"),
     ):
         reply = client.post("/drafts", files={"file": ("bad.parquet", content)})
