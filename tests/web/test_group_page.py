@@ -206,8 +206,7 @@ def test_a_process_beside_the_page_tells_the_same_and_one_that_dies_is_made_up_f
     state = learner.state(study, 120)
     assert state.is_current and state.result is not None and state.result.told.n_people == here
     assert learner._pool is not None
-    for process in learner._pool._processes.values():
-        process.kill()
+    learner._pool.end_processes()
     study.respondent("person 3").tell(("flat 3", "flat 4"))
     assert learner.state(study, 120).is_current
     learner.close()
