@@ -11,9 +11,9 @@ demo: .venv/installed
 test: .venv/installed-dev
 	$(BIN)/python -m pytest
 
-# What `make test` leaves out: slow tests, and those that need Chromium.
+# What `make test` leaves out: slow tests, and those that need Chromium. Many of them wait for others.
 test-slow: .venv/installed-dev
-	$(BIN)/python -m pytest -m 'slow or browser'
+	$(BIN)/python -m pytest -n 3 -m '(slow or browser) and not long'
 
 test-all: .venv/installed-dev
 	$(BIN)/python -m pytest -m ''

@@ -252,7 +252,7 @@ def test_answers_of_several_people_are_told_apart_when_asked(run: Run) -> None:
         assert told["ideal_point"] in (None, {"size": None})
     assert best == {"Ann": "flat 8", "Ben": "flat 1"}
     assert "The answers of Ann.\n" in run("fit", "items.csv", "answers.csv", "--user", "Ann")[1]
-    refused(run("fit", "items.csv", "answers.csv", "--user", "Cy"), "no user 'Cy'", "Ann, Ben")
+    refused(run("fit", "items.csv", "answers.csv", "--user", "Cy"), "Nobody is called 'Cy'", "'Ann', 'Ben'")
 
 
 def test_a_model_of_several_people_is_named_as_such_everywhere(run: Run) -> None:

@@ -163,6 +163,7 @@ def test_plots_are_drawn_from_the_same_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_many_answers_of_which_the_posterior_is_a_gaussian(tmp_path: Path) -> None:
     """Beyond what is sampled, and with support points."""
     person = make_preferences(n_items=700, n_features=2, n_comparisons=3500, noise=0.1, random_state=0)

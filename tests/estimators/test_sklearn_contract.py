@@ -715,6 +715,7 @@ def test_scikit_learns_checks_with_rows_as_questions(
     expected_failed_checks=expected(CANNOT_BE_ASKED, IDEAL_POINT_CANNOT_BE_ASKED),
     **STRICT,
 )
+@pytest.mark.long
 def test_scikit_learns_checks_with_rows_as_questions_to_the_average(
     estimator: Any, check: Callable[[Any], None], request: pytest.FixtureRequest
 ) -> None:

@@ -212,6 +212,7 @@ async def long_run(study: Study, page: RunningPage, seen: Seen) -> list[Use]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux says what a process takes")
+@pytest.mark.long
 def test_a_days_answers_in_one_process_take_no_more_and_more(tmp_path: Path) -> None:
     """Compared with the first part of them, after which all that is needed is in memory."""
     url, seen, port = f"sqlite:///{tmp_path / 'day.db'}", Seen(), free_port()

@@ -310,6 +310,7 @@ def exact_left_out(answers: Answers) -> FloatArray:
     "sizes",
     [((2, 20, 10), (3, 24, 12)), pytest.param(((3, 40, 20), (4, 50, 30)) * 3, marks=pytest.mark.slow)],
 )
+@pytest.mark.long
 def test_answers_left_out_are_predicted_as_by_fits_without_them(sizes: tuple[tuple[int, int, int]]) -> None:
     """Each nearly (sizes and relevances are averaged over, a fit takes the best), on average no better."""
     gains = []
@@ -554,6 +555,7 @@ def test_items_beyond_the_support_are_learned_too() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_more_answers_than_are_learned_from_are_averaged() -> None:
     data = crowd(700, 3, 25_000)
     est = IdealPoint().fit(data)
@@ -574,6 +576,7 @@ def test_a_large_table_with_few_answers_takes_fewer_draws(monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_very_many_items_and_answers_are_learned_from_and_explained() -> None:
     data = crowd(20_000, 6, 60_000)
     est = IdealPoint().fit(data)

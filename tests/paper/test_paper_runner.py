@@ -143,6 +143,7 @@ def test_without_matplotlib_it_says_so_before_it_runs(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_quick_run_of_everything_ends_in_a_report(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

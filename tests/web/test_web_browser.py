@@ -317,6 +317,7 @@ def bottom(page: Any, of: str) -> float:
     return max(box["y"] + box["height"] for box in (one.bounding_box() for one in page.locator(of).all()))
 
 
+@pytest.mark.long
 def test_nothing_on_a_card_is_covered_and_pictures_give_way(
     new_page: Callable[..., Any], tmp_path: Path
 ) -> None:
