@@ -25,12 +25,7 @@ def make_file(path: Path, place: str, needs: str) -> None:
         raise InputError(f"{place} has no place to be, as there is no folder {folder!r}; make it first.")
     if path.exists() and not (path.is_file() and os.access(path, os.W_OK)):
         raise InputError(f"{place} is not a file that can be written to; {needs}.")
-    if (
-        path.exists()
-        and not path.stat().st_size
-        and wal_path(path).exists()
-        and wal_path(path).stat().st_size
-    ):
+    if path.exists() and not _size(path) and _size(wal_path(path)):
         raise damaged(place, "it is empty, while the log (-wal) beside it is not")
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

@@ -134,7 +134,7 @@ def sent(page: RunningPage, path: str, **headers: str) -> int:
 def test_a_body_of_brackets_holds_up_nobody(page: RunningPage, owner: bool) -> None:
     """Before, one such request stopped all others for five seconds, and twenty took 5 GB."""
     known = {"Authorization": f"Bearer {TOKEN}"} if owner else {}
-    waits, statuses = list[float](), list[int]()
+    before, served, statuses = cpu_seconds(page), 0, list[int]()
     threads = [
         threading.Thread(target=lambda: statuses.append(sent(page, "/api/studies", **known)))
         for _ in range(20)
@@ -142,13 +142,18 @@ def test_a_body_of_brackets_holds_up_nobody(page: RunningPage, owner: bool) -> N
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
-        begin = time.monotonic()
         urlopen(f"{page.address}/static/icon.svg", timeout=60).close()
-        waits.append(time.monotonic() - begin)
+        served += 1
     assert statuses == [422 if owner else 401] * 20
-    # No time is asserted elsewhere; here it is the point. One parse in the event loop took longer.
-    assert max(waits) < 5
+    # Of the server's processor, which no busy machine changes much: parsing them all would take 100 s.
+    assert served and cpu_seconds(page) - before < 20
     assert memory(page) < 1.5e9
+
+
+def cpu_seconds(page: RunningPage) -> float:
+    """What the server's process took of a processor."""
+    user, system = Path(f"/proc/{page.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def memory(page: RunningPage) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import softmax
 
 from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of
+from coombs.inference.people.content_keys import answer_keys, item_keys
 from coombs.inference.people.coordinates import KINDS, Coordinates, coordinates_of
 from coombs.inference.people.covariate_slopes import Covariates, CovariateSlopes
 from coombs.inference.people.groups import fit_groups
@@ -100,10 +101,8 @@ class PeopleAnswers(NamedTuple):
 
     def order(self) -> Index:
         """The people in an order that depends neither on that of the answers nor on that of the items."""
-        # The same for items that are alike, whatever they are called, and in any order of features.
-        items = (np.sin(1.7 * self.items) + np.cos(2.9 * self.items)).sum(axis=1)
-        items = np.sin(9.1 * items) if self.items.shape[1] else np.arange(len(self.items)) / 2.0
-        key = self.weights * (items[self.winners] - items[self.losers] / 3)
+        items = item_keys(self.items)
+        key = answer_keys(items[self.winners], items[self.losers], self.weights)
         keys = np.bincount(self.people, key, self.n_people)
         counts = np.bincount(self.people, self.weights, self.n_people)
         return np.lexsort((keys.round(9), counts.round(9)))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
+from coombs.inference.people.content_keys import answer_keys, item_keys
 from coombs.inference.people.own_tastes import may_be_own, read_as_own, with_own
 from coombs.inference.people.population_fit import View
 from coombs.inference.people.posteriors import Sites, posteriors
@@ -47,7 +48,7 @@ class Noise(NamedTuple):
         values = np.random.default_rng(0).standard_normal((TABLE, 1 + d + (n if with_items else 0)))
         # Ranks of what coordinates and items are like.
         coordinates = np.argsort(np.argsort(np.sin(1.3 * phi).sum(axis=0).round(9), kind="stable"))
-        items = np.argsort(np.argsort(_likeness(phi).round(9), kind="stable"))
+        items = np.argsort(np.argsort(item_keys(phi).round(9), kind="stable"))
         own = values[:, 1 + d :][:, items] if with_items else values[:, :0]
         return cls(values[:, 1 : 1 + d][:, coordinates], own, values[:, 0])
 
@@ -85,15 +86,9 @@ def drawn_utilities(part: Tastes, phi: Matrix, people: Index, count: int) -> Mat
 
 def _starts(block: AnswerBlock, phi: Matrix) -> Index:
     """(K,) where in the table the draws of each person begin, by their answers and not by their order."""
-    items = _likeness(phi)
-    keys = (block.weights * (items[block.winners] - items[block.losers] / 3)).sum(axis=1)
+    items = item_keys(phi)
+    keys = answer_keys(items[block.winners], items[block.losers], block.weights).sum(axis=1)
     result: Index = (np.abs(keys.round(6)) * 9973).astype(np.intp) % TABLE
-    return result
-
-
-def _likeness(phi: Matrix) -> Vector:
-    """(n,) a number of each item that does not hang on the order of its coordinates."""
-    result: Vector = np.sin(9.1 * (np.sin(1.7 * phi) + np.cos(2.9 * phi)).sum(axis=1))
     return result
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from coombs.inference.people.own_tastes import read_as_own
 from coombs.inference.people.population_fit import View, fit_population
 
 if TYPE_CHECKING:
@@ -47,16 +48,12 @@ def unlikely_people(part: Tastes, coordinates: Matrix, n_people: int) -> Unlikel
     """Of everybody in a population of one kind of preference; `coordinates` are of all items."""
     prior, found = part.fit.prior, Unlikely(np.ones(n_people), np.zeros(n_people))
     view = View.of(prior, coordinates)
-    # A taste as strong as people's, in any direction.
-    spread = prior.covariance + (prior.means * prior.shares[:, None]).T @ prior.means
-    wide = coordinates @ np.linalg.cholesky(spread)
     for block in part.fit.blocks:
+        evidence = read_as_own(block, part.kind_prior.own.prior, coordinates)[1]
+        found.own[block.people] = evidence + block.totals * np.log(2)
         for begin in range(0, len(block.people), AT_ONCE):
             some = _in_order(block.only(np.arange(begin, min(begin + AT_ONCE, len(block.people)))))
             found.share[some.people] = _shares(some, prior, view)
-            logs = _log_probabilities(some, _drawn(some, wide, view.effect), prior.lapse)[0]
-            evidence = _log_sum(logs.sum(axis=2)) - np.log(DRAWS)
-            found.own[some.people] = evidence + some.totals * np.log(2)
     return found
 
 
