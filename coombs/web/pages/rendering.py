@@ -7,10 +7,12 @@ from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 import coombs
+from coombs.language import Language, best_language
 from coombs.web.owner_access import OwnerAccess, visitor_of
 from coombs.web.proxies import root_of
 from coombs.web.routing import study_path
@@ -33,9 +35,16 @@ def templates() -> Environment:
 
 
 def render(request: Request, template: str, status: int = 200, **data: Any) -> HTMLResponse:
-    """A page; every template knows whether the owner looks at it."""
+    """A page in the reader's language; every template knows whether the owner looks at it.
+
+    `t("{n} answer|{n} answers", n=3)` in a template is a text in that language; its values are escaped.
+    A `language` among the data settles which, instead of what the browser asks for.
+    """
     owner: OwnerAccess = request.app.state.owner
+    spoken: Language = data.get("language") or best_language(request.headers.get("accept-language", ""))
     data = {
+        "t": lambda english, **values: Markup(spoken.form(english, values.get("n"))).format(**values),
+        "language": spoken,
         "is_owner": visitor_of(request.scope).is_owner,
         "has_token": owner.has_token,
         "root": root_of(request.scope),
