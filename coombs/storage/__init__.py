@@ -19,6 +19,7 @@ from coombs.storage.records import (
     Event,
     Item,
     JudgementRecord,
+    LogRecord,
     PriorRecord,
     QuestionRecord,
     RespondentRecord,
@@ -26,12 +27,14 @@ from coombs.storage.records import (
     StudySummary,
     UndoRecord,
 )
+from coombs.storage.rights_storage import Activity
 from coombs.storage.storage import Storage
 from coombs.storage.timestamps import now
 from coombs.storage.validation import AnsweredError, StudyExistsError, UnknownStudyError
 
 __all__ = [
     "CHOICES",
+    "Activity",
     "AnswerRecord",
     "AnsweredError",
     "AnyAnswer",
@@ -40,6 +43,7 @@ __all__ = [
     "Item",
     "Judgement",
     "JudgementRecord",
+    "LogRecord",
     "PriorRecord",
     "QuestionRecord",
     "RespondentRecord",

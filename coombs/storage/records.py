@@ -14,9 +14,20 @@ Choice: TypeAlias = Literal["left", "right", "tie", "skip"]
 CHOICES: tuple[str, ...] = get_args(Choice)
 
 
+ANONYMOUS = "Anonymous"
+"""What people are called, with a number, once their names were taken away."""
+REVOKED = "revoked:"
+"""What the token of a link that was revoked begins with; no address holds it."""
+
+
 def new_token() -> str:
     """What a respondent's link holds, and nobody can guess."""
     return secrets.token_urlsafe(16)
+
+
+def revoked_token() -> str:
+    """What is stored of a respondent whose link was revoked: tokens differ, and this one opens nothing."""
+    return f"{REVOKED}{new_token()}"
 
 
 @dataclass(frozen=True)
@@ -117,6 +128,35 @@ class RespondentRecord:
     name: str
     token: str
     created: datetime
+
+    @property
+    def is_revoked(self) -> bool:
+        """Whether the link was revoked, so that nobody can answer by it."""
+        return self.token.startswith(REVOKED)
+
+
+@dataclass(frozen=True)
+class LogRecord:
+    """Something that happened to a study, or to somebody in it.
+
+    Parameters
+    ----------
+    id, study_id : numbers
+    what : a sentence without anybody's name
+    happened : when
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from coombs.storage import LogRecord
+    >>> LogRecord(1, 1, "1 person was deleted.", datetime(2026, 1, 31, tzinfo=UTC)).what
+    '1 person was deleted.'
+    """
+
+    id: int
+    study_id: int
+    what: str
+    happened: datetime
 
 
 @dataclass(frozen=True)

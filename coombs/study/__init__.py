@@ -1,6 +1,7 @@
 """Ask, tell, undo, result: studies in which people answer questions that are chosen for them."""
 
 from coombs.storage import StudyExistsError, UnknownStudyError
+from coombs.study.person_rights import Retention, RetentionDone, apply_retention
 from coombs.study.respondent import Respondent
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
@@ -24,12 +25,15 @@ __all__ = [
     "Respondent",
     "ResponseStyle",
     "Result",
+    "Retention",
+    "RetentionDone",
     "Settings",
     "StorageCheck",
     "Study",
     "StudyExistsError",
     "StudyProgress",
     "UnknownStudyError",
+    "apply_retention",
     "check_storage",
     "create_study",
     "delete_study",

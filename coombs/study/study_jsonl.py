@@ -18,7 +18,7 @@ from coombs.inference.people.people_prior import people_prior_of
 from coombs.progress import ProgressBar
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.judgement import judgement_of
-from coombs.storage.records import Item, JudgementRecord, StudyRecord, UndoRecord, new_token
+from coombs.storage.records import Item, JudgementRecord, StudyRecord, UndoRecord, new_token, revoked_token
 from coombs.storage.stored_values import RowReading
 from coombs.storage.timestamps import read_time, time_text
 from coombs.study.history import History
@@ -28,13 +28,15 @@ from coombs.study.study import Study
 
 FORMAT = "coombs study"
 """What the first line of such a file says that it is."""
-VERSION = 4
+VERSION = 5
 """Of the format; in version 1, `predicted` was called `foretold`; up to 2, all answers were about pairs; up
-to 3, there were no priors."""
+to 3, there were no priors; up to 4, there were no logs and no revoked links."""
 OF_PAIRS = 2
 """The version of a file without judgements and priors, which an older coombs reads as well."""
 WITHOUT_PRIORS = 3
 """The version of a file without priors."""
+WITHOUT_LOGS = 4
+"""The version of a file without logs and revoked links."""
 
 Entry: TypeAlias = dict[str, Any]
 """A line, read."""
@@ -46,7 +48,8 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "item": {"name": Name, "features": list[float], "details": dict[str, str]},
     "prior": {"version": int, "prior": dict, "n_people": int, "n_answers": int}
     | {"source": str, "created": datetime},
-    "respondent": {"id": int, "name": str, "created": datetime, "prior_version": int | None},
+    "respondent": {"id": int, "name": str, "created": datetime, "prior_version": int | None}
+    | {"revoked": bool},
     "question": dict.fromkeys(["id", "respondent", "left", "right"], int)
     | {"purpose": str, "predicted": float | None, "asked": datetime},
     "answer": dict.fromkeys(["id", "respondent", "left", "right"], int)
@@ -54,6 +57,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "judgement": dict.fromkeys(["id", "respondent"], int)
     | {"judgement": dict, "weight": float, "told": datetime},
     "undo": {"answer": int, "told": datetime},
+    "log": {"what": str, "happened": datetime},
 }
 """The fields of each kind of line, and their types."""
 _CALLED = {
@@ -63,6 +67,7 @@ _CALLED = {
     float: "a finite number",
     list: "a list",
     dict: "an object",
+    bool: "true or false",
 }
 """What messages call a type."""
 
@@ -84,9 +89,7 @@ def export_study(study: Study, path: files.PathType) -> None:
     ['study', 'item', 'item', 'respondent', 'answer']
     """
     header, *entries = _entries(study)
-    kinds = {entry["kind"] for entry in entries}
-    if "prior" not in kinds:
-        header["version"] = WITHOUT_PRIORS if "judgement" in kinds else OF_PAIRS
+    header["version"] = _least_version(entries)
     with files.replacing(path) as part, part.open("w", encoding="utf-8") as file:
         file.writelines(f"{json.dumps(entry, allow_nan=False)}\n" for entry in (header, *entries))
 
@@ -140,6 +143,16 @@ def holds_study(path: files.PathType) -> bool:
     return not isinstance(entry, dict) or "kind" in entry
 
 
+def _least_version(entries: list[Entry]) -> int:
+    """The lowest version that has all of these lines, which an older coombs may read."""
+    kinds = {entry["kind"] for entry in entries}
+    if "log" in kinds or any(entry.get("revoked") for entry in entries):
+        return VERSION
+    if "prior" in kinds:
+        return WITHOUT_LOGS
+    return WITHOUT_PRIORS if "judgement" in kinds else OF_PAIRS
+
+
 def _entries(study: Study) -> Iterator[Entry]:
     """The lines of a study, in an order in which a storage can be told them."""
     record, storage = study.record, study.storage
@@ -153,8 +166,11 @@ def _entries(study: Study) -> Iterator[Entry]:
         yield _entry("prior", prior, prior=plain)
     # Numbers of the file's own, so that it is the same whichever storage it comes from.
     question_numbers, answer_numbers = count(1), count(1)
+    for line in storage.log(record.id):
+        yield _entry("log", line)
     for number, (respondent, _) in enumerate(storage.respondents(record.id), 1):
-        yield _entry("respondent", respondent, id=number, prior_version=storage.use_prior(respondent.id))
+        version, revoked = storage.use_prior(respondent.id), respondent.is_revoked
+        yield _entry("respondent", respondent, id=number, prior_version=version, revoked=revoked)
         questions: dict[int | None, int | None] = {None: None}
         answers: dict[int, int] = {}
         events = storage.events(respondent.id)
@@ -237,17 +253,23 @@ class Replay:
         people_prior_of(text).for_features(None, len(features))
         made = self._storage.add_prior(self.study.id, text, **counts, source=source, at=created)
         self._keep("prior", version, made)
-        if made.version != version:
-            raise InputError(f"The prior has the version {version}; it must be {made.version}.")
+        # Versions may be missing, as what was learned goes when somebody is deleted.
+        if made.version > version:
+            raise InputError(f"The prior has the version {version}; it must be at least {made.version}.")
 
-    def _respondent(self, id: int, name: str, created: datetime, prior_version: int | None) -> None:
+    def _log(self, what: str, happened: datetime) -> None:
+        self._storage.add_log(self.study.id, what, at=happened)
+
+    def _respondent(
+        self, id: int, name: str, created: datetime, prior_version: int | None, revoked: bool
+    ) -> None:
         study = self.study
         self._keep("respondent", name, None)
-        made = self._storage.add_respondent(study.id, name, new_token(), at=created).id
+        token = revoked_token() if revoked else new_token()
+        made = self._storage.add_respondent(study.id, name, token, at=created).id
         self._keep("respondent", id, made)
-        if prior_version:
-            self._find("prior", prior_version)
-        self._storage.use_prior(made, prior_version)
+        version = self._find("prior", prior_version).version if prior_version else prior_version
+        self._storage.use_prior(made, version)
 
     def _question(self, id: int, respondent: int, asked: datetime, **about: Any) -> None:
         who = self._find("respondent", respondent)
@@ -303,6 +325,7 @@ def _parsed(line: str) -> tuple[str, Entry]:
         entry.setdefault("predicted", entry["foretold"])
     if kind == "respondent":
         entry.setdefault("prior_version", None)
+        entry.setdefault("revoked", False)
     return kind, {name: _field(kind, entry, name) for name in _FIELDS[kind]}
 
 
