@@ -2,6 +2,7 @@
 
 from coombs.storage import StudyExistsError, UnknownStudyError
 from coombs.study.person_rights import Retention, RetentionDone, apply_retention
+from coombs.study.quality_flags import QualityFlags
 from coombs.study.respondent import Respondent
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
@@ -20,6 +21,7 @@ __all__ = [
     "Answer",
     "Fault",
     "Progress",
+    "QualityFlags",
     "Question",
     "RankingWithOthers",
     "Respondent",
