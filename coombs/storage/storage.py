@@ -9,7 +9,7 @@ from coombs.data.tables import InputError
 from coombs.storage import rows, validation
 from coombs.storage.database import LARGEST
 from coombs.storage.judgement import Judgement, judgement_text
-from coombs.storage.prior_storage import PriorStorage
+from coombs.storage.presentation_storage import PresentationStorage
 from coombs.storage.records import (
     AnswerRecord,
     Choice,
@@ -30,7 +30,7 @@ _STANDS = (
 _PAIR = "respondent_id = ? AND left_item IN (?, ?) AND right_item IN (?, ?)"
 
 
-class Storage(PriorStorage):
+class Storage(PresentationStorage):
     """Studies, their items, and everything that respondents were asked and said, in a database.
 
     Every method is one transaction, unless inside of `batch`: when it returns, what it added is kept,

@@ -1,6 +1,8 @@
 """Ask, tell, undo, result: studies in which people answer questions that are chosen for them."""
 
 from coombs.storage import StudyExistsError, UnknownStudyError
+from coombs.study.person_fields import PersonField
+from coombs.study.presentation import Presentation
 from coombs.study.respondent import Respondent
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
@@ -18,6 +20,8 @@ Progress = StudyProgress
 __all__ = [
     "Answer",
     "Fault",
+    "PersonField",
+    "Presentation",
     "Progress",
     "Question",
     "RankingWithOthers",

@@ -19,8 +19,10 @@ from coombs.storage.records import AnswerRecord, AnyAnswer, Choice, QuestionReco
 from coombs.study.ask_tell import AskTell
 from coombs.study.history import StoredHistory, unordered
 from coombs.study.judgements import comparisons_of, keep, told_in
+from coombs.study.known_taste import lacking_evidence
 from coombs.study.online_model import Learn, OnlineModel, RemainingQuestions, Snapshot, learn
 from coombs.study.question_choice import new_question
+from coombs.study.question_count import by_number
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
 from coombs.study.study_records import Answer, Question, StudyProgress, answer_of
@@ -29,17 +31,6 @@ if TYPE_CHECKING:
     from coombs.storage import PriorRecord, Storage
     from coombs.study.study import Study
 
-EVIDENT = 1.5
-"""Log odds from which on the best items may be named."""
-UNPREDICTED = (
-    "Your answers could hardly be predicted better than those of a coin, so no favourites can be told yet."
-)
-"""What is said in their place before."""
-UNASKED = (
-    "Your answers were not given to questions asked here, so none was predicted before it was given; a few "
-    "questions will show how well your favourites are known."
-)
-"""The same where no answer is to a question, as after an import."""
 REFUSED = 20
 """So many pairs that turn out to have been asked long ago, and all of those are read."""
 
@@ -136,8 +127,16 @@ class Respondent(AskTell):
 
     def _ask(self, snapshot: Snapshot) -> Question | None:
         with self._lock:
-            record = self._history.reopened or self._ask_new(snapshot) or self._history.unanswered
+            record = self._history.reopened
+            if record is None and not self._is_complete(snapshot):
+                record = self._ask_new(snapshot) or self._history.unanswered
             return None if record is None else self._question(record)
+
+    def _is_complete(self, snapshot: Snapshot | None) -> bool:
+        """Whether as many questions were answered as the study is about to ask."""
+        settings = self.study.settings
+        is_far = settings.ends and self._far(snapshot, *settings.goal(self.study.n_items))[1] == 1
+        return (is_far or self.record.finished is not None) and self._history.reopened is None
 
     def turn(self) -> tuple[Question | None, StudyProgress]:
         """Return `current` and `progress` at once, by the latest snapshot.
@@ -156,8 +155,9 @@ class Respondent(AskTell):
         """
         with self._lock:
             self._history.sync()
-            snapshot = self._snapshot
-            record = self._history.open or self._ask_new(snapshot, again=False) or self._history.unanswered
+            history, snapshot, record = self._history, self._snapshot, None
+            if not self._is_complete(snapshot):
+                record = history.open or self._ask_new(snapshot, again=False) or history.unanswered
             found = self._progress(snapshot, *self.study.settings.goal(self.study.n_items))
             if record is None:
                 return None, replace(found, fraction=1.0)
@@ -204,7 +204,7 @@ class Respondent(AskTell):
         with self._lock:
             self._history.sync()
             waiting = self._history.open
-            if waiting is not None:
+            if waiting is not None and not self._is_complete(self._snapshot):
                 return self._question(waiting)
         return self._ask(self._update())
 
@@ -300,8 +300,9 @@ class Respondent(AskTell):
     def _progress(self, snapshot: Snapshot | None, k: int, goal: float) -> StudyProgress:
         count = self._history.n_earlier + sum(one.choice != "skip" for one in self._history.answers.values())
         left, far = self._far(snapshot, k, goal)
+        number = self._history.n_answered, self.study.settings.questions
         if snapshot is None:
-            return StudyProgress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1)
+            return StudyProgress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1, *number)
         top, names = snapshot.top(k), self.study.catalogue.labels
         gain = self._next_gain(snapshot)
         return StudyProgress(
@@ -314,6 +315,7 @@ class Respondent(AskTell):
             goal,
             far if gain is not None else 1.0,
             far == 1,
+            *number,
         )
 
     def _far(self, snapshot: Snapshot | None, k: int, goal: float) -> tuple[int | None, float]:
@@ -329,10 +331,13 @@ class Respondent(AskTell):
             left, far = self._remaining.setdefault((k, goal), new).update(
                 snapshot.n_heard, snapshot.top(k), goal
             )
-        if (k, goal) != self.study.stored_goal:
+        if (k, goal) == self.study.stored_goal:
+            shown = self._history.open_progress
+            far = max(far if shown is None else shown, self._history.progress)
+        settings = self.study.settings
+        if (k, goal) != settings.goal(self.study.n_items):
             return left, far
-        shown = self._history.open_progress
-        return left, max(far if shown is None else shown, self._history.progress)
+        return by_number(settings, self._history.n_answered, left, far)
 
     def _next_gain(self, snapshot: Snapshot) -> float | None:
         """What the question that waits would tell, or else the next one; None where there is none."""
@@ -393,14 +398,7 @@ class Respondent(AskTell):
         """
         with self._lock:
             self._history.refresh()
-            style = ResponseStyle.of_answers(self._standing())
-            if style.is_mechanical:
-                return style.sentences()
-            if self._history.log_odds >= EVIDENT:
-                return ()
-            answers = self._history.answers.values()
-            is_unasked = len(answers) > 0 and all(one.question_id is None for one in answers)
-            return (UNASKED if is_unasked else UNPREDICTED,)
+            return lacking_evidence(self._history, self._standing())
 
     def result(self) -> Result:
         return Result.of(self)
