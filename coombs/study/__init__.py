@@ -3,6 +3,7 @@
 from coombs.storage import StudyExistsError, UnknownStudyError
 from coombs.study.person_fields import PersonField
 from coombs.study.presentation import Presentation
+from coombs.study.quality_flags import QualityFlags
 from coombs.study.respondent import Respondent
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
@@ -23,6 +24,7 @@ __all__ = [
     "PersonField",
     "Presentation",
     "Progress",
+    "QualityFlags",
     "Question",
     "RankingWithOthers",
     "Respondent",
