@@ -179,6 +179,11 @@ class QuestionRecord:
     progress: float | None
     asked: datetime
 
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """Of the items, in the order in which they were shown."""
+        return self.left, self.right
+
 
 @dataclass(frozen=True)
 class AnswerRecord:

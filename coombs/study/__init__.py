@@ -1,6 +1,7 @@
 """Ask, tell, undo, result: studies in which people answer questions that are chosen for them."""
 
 from coombs.storage import StudyExistsError, UnknownStudyError
+from coombs.study.quality_flags import QualityFlags
 from coombs.study.respondent import Respondent
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
@@ -19,6 +20,7 @@ __all__ = [
     "Answer",
     "Fault",
     "Progress",
+    "QualityFlags",
     "Question",
     "RankingWithOthers",
     "Respondent",

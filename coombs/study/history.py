@@ -18,6 +18,10 @@ from coombs.storage.records import (
     UndoRecord,
 )
 
+ATTENTION = "attention"
+"""The purpose of a question with a known right answer; its prediction is 1 where that is left, else 0."""
+REPEAT = "repeat"
+"""The purpose of a question that was asked before, the sides swapped."""
 MOST_ANSWERS = 2_000
 """Questions are chosen by the latest answers, of which so many say enough."""
 FIRST_CONFIRMATION = 6
@@ -154,6 +158,8 @@ class History:
         for number, answer_id in self._answer_of.items():
             question, answer = self.questions.get(number), self.answers.get(answer_id)
             if question is None or answer is None or question.predicted is None:
+                continue
+            if question.purpose == ATTENTION:
                 continue
             if answer.choice in ("left", "right"):
                 p = question.predicted if answer.choice == "left" else 1 - question.predicted
