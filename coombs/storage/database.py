@@ -15,6 +15,7 @@ from weakref import WeakSet
 
 from coombs.storage.failures import StorageError
 from coombs.storage.rows import Row
+from coombs.storage.tally import Tally
 from coombs.storage.timestamps import time_text
 
 LARGEST = 2**63 - 1
@@ -81,6 +82,7 @@ class Database(ABC):
         self._listing = threading.Lock()
         self.turn = self._new_turn()
         self.is_to_erase = False
+        self.tally = Tally()
         _DATABASES.add(self)
 
     @abstractmethod
@@ -134,6 +136,7 @@ class Database(ABC):
         try:
             yield
         except self.errors as error:
+            self.tally.add("errors")
             raise self.failure(error) from error
 
     def execute(self, statement: str, values: Row = ()) -> Any:

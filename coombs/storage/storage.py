@@ -211,6 +211,7 @@ class Storage(RightsStorage):
                 validation.check_repeat(standing, *told)
                 return standing
             number = self.database.insert("events", rows.ANSWER, row)
+        self.database.tally.add("answers")
         return AnswerRecord(number, *row)
 
     def add_judgement(
@@ -243,6 +244,7 @@ class Storage(RightsStorage):
             self._lock_items(respondent_id, judgement)
             row = respondent_id, judgement_text(judgement), counts, told
             number = self.database.insert("events", rows.JUDGEMENT, row)
+        self.database.tally.add("answers")
         return JudgementRecord(number, respondent_id, judgement, counts, told)
 
     def add_undo(self, respondent_id: int, answer_id: int, *, at: datetime | None = None) -> UndoRecord:

@@ -12,7 +12,6 @@ from coombs.storage.database import Database
 from coombs.storage.layout import check_layout
 from coombs.storage.records import Item, RespondentRecord, StudyRecord, StudySummary
 from coombs.storage.schema import migrate
-from coombs.storage.timestamps import utc
 from coombs.storage.validation import StudyExistsError, UnknownStudyError
 
 # An undo is an event, and because of it another does not stand.
@@ -165,7 +164,15 @@ class StudyStorage:
         return rows.items(study_id, found)
 
     def add_respondent(
-        self, study_id: int, name: str, token: str, *, at: datetime | None = None
+        self,
+        study_id: int,
+        name: str,
+        token: str,
+        *,
+        source: str | None = None,
+        external_id: str | None = None,
+        fields: Mapping[str, str] | None = None,
+        at: datetime | None = None,
     ) -> RespondentRecord:
         """Return the respondent of that name, made with this token unless there is one already.
 
@@ -174,6 +181,7 @@ class StudyStorage:
         study_id : of the study
         name : of the person
         token : what their link holds
+        source, external_id, fields : as in `RespondentRecord`, of somebody new
         at : when it happened, with a time zone (default: now)
 
         Returns
@@ -188,15 +196,15 @@ class StudyStorage:
         >>> storage.add_respondent(study.record.id, "Ann", token="other") == ann
         True
         """
-        row = validation.text(name, "respondent's name"), validation.text(token, "token"), utc(at)
+        row = rows.respondent_row(study_id, name, token, at, source, external_id, fields)
         with self.database.transaction():
             self._check_study(study_id, self.database.for_update)
-            self.database.insert_new("respondents", rows.RESPONDENT, (study_id, *row))
+            self.database.insert_new("respondents", rows.NEW_RESPONDENT, row)
             select = f"SELECT id, {rows.RESPONDENT} FROM respondents WHERE study_id = ? AND name = ?"
             found = self.database.rows(select, study_id, name)
         if not found:
             raise InputError(
-                "Another respondent has this token; every respondent needs a token of their own."
+                "Another respondent has this token or id; everybody needs an id and a token of their own."
             )
         return rows.respondent(found[0])
 

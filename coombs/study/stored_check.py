@@ -20,6 +20,7 @@ from coombs.storage.stored_values import RowReading
 from coombs.study.history import History
 from coombs.study.person_rights import retention_of
 from coombs.study.stored_studies import load_study
+from coombs.study.study_presentations import presentation_of
 from coombs.words import count
 
 MOST_PAGES = 20
@@ -169,6 +170,9 @@ class Inspection:
             with self._noted("row"):
                 storage.log(number)
                 retention_of(storage.study(name))
+            with self._noted("row"):
+                for shown in storage.presentations(number):
+                    presentation_of(shown, name)
             with self._noted("row"):
                 for person, _ in storage.respondents(number):
                     self._respondent(storage, person.id)

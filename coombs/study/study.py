@@ -24,6 +24,7 @@ from coombs.study.person_rights import PersonRights
 from coombs.study.respondent import Respondent
 from coombs.study.settings import Settings
 from coombs.study.shared_prior import StudyPriors
+from coombs.study.study_presentations import PresentedStudy
 from coombs.study.study_records import Answer, Question
 from coombs.terminal_text import terminal_safe
 from coombs.words import count
@@ -48,7 +49,7 @@ def _of_respondent(method: Callable[Concatenate[Respondent, P], T]) -> Callable[
     return call
 
 
-class Study(PersonRights, AskTell):
+class Study(PresentedStudy, PersonRights, AskTell):
     """Questions, answers and results about one table of items, kept in a storage.
 
     `create_study` and `load_study` make it. `ask`, `tell`, `undo`, `history`, `progress`, `done` and
@@ -120,7 +121,7 @@ class Study(PersonRights, AskTell):
         """What is known of somebody before their first answer, by versions."""
         return StudyPriors(self)
 
-    @cached_property
+    @property
     def stored_goal(self) -> tuple[int, float]:
         """k and certainty as the study was made, whatever holds for this time."""
         return Settings.of(self.record.settings).goal(self.n_items)

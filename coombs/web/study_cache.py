@@ -121,7 +121,7 @@ class StudyCache:
         name, record = self.storage.by_token(token)
         with self._lock:
             kept = self._alive.get(token)
-            if kept is not None and kept.record != record:
+            if kept is not None and (kept.record.id, kept.record.name) != (record.id, record.name):
                 kept = None
                 del self._alive[token]
         if kept is None:
