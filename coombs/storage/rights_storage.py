@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import count
-from typing import Any, NamedTuple
 
 from coombs.storage import stored_values as read
 from coombs.storage import validation
@@ -14,28 +13,6 @@ from coombs.storage.log_storage import LogStorage
 from coombs.storage.records import ANONYMOUS, RespondentRecord, new_token, revoked_token
 from coombs.storage.stored_values import RowReading
 from coombs.storage.validation import UnknownStudyError
-
-
-class Activity(NamedTuple):
-    """What somebody did in a study.
-
-    Parameters
-    ----------
-    n_questions : that were put to them
-    first, last : when they were asked or answered first and last
-
-    Examples
-    --------
-    >>> from datetime import UTC, datetime
-    >>> from coombs.storage import Activity
-    >>> noon = datetime(2026, 1, 31, 12, tzinfo=UTC)
-    >>> Activity(3, noon, noon).n_questions
-    3
-    """
-
-    n_questions: int
-    first: datetime
-    last: datetime
 
 
 class RightsStorage(LogStorage):
@@ -158,36 +135,6 @@ class RightsStorage(LogStorage):
                 raise UnknownStudyError(f"There is no respondent with the id {respondent_id}.")
         return stored
 
-    def activity(self, study_id: int) -> dict[int, Activity]:
-        """Return what everybody did so far, by the ids of the people who did anything.
-
-        Parameters
-        ----------
-        study_id : of the study
-
-        Returns
-        -------
-        dict of id to Activity
-
-        Examples
-        --------
-        >>> from coombs import create_study
-        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
-        >>> _ = study.tell((1, 0))
-        >>> [one.n_questions for one in study.storage.activity(study.record.id).values()]
-        [0]
-        """
-        found: dict[int, list[Any]] = {}
-        for table, what, when in (("questions", "COUNT(*)", "asked"), ("events", "0", "told")):
-            for number, *row in self.database.rows(
-                f"SELECT respondents.id, {what}, MIN({when}), MAX({when}) FROM respondents"
-                f" JOIN {table} ON {table}.respondent_id = respondents.id"
-                " WHERE study_id = ? GROUP BY respondents.id",
-                study_id,
-            ):
-                found.setdefault(number, []).append(row)
-        return {number: _activity(number, parts) for number, parts in found.items()}
-
     def set_retention(self, study_id: int, until: str | None, action: str | None) -> None:
         """Keep until when people's data is kept, and what happens to it then, among the study's settings.
 
@@ -262,10 +209,3 @@ class RightsStorage(LogStorage):
         for number, body in found:
             if any(secret in body for secret in secrets):
                 self.database.change("DELETE FROM deliveries WHERE id = ?", number)
-
-
-def _activity(number: int, parts: list[Any]) -> Activity:
-    """What somebody did, out of a row about their questions, one about their answers, or both."""
-    with RowReading(f"Respondent {number}"):
-        times = [read.moment(time, "a time") for _, *span in parts for time in span]
-        return Activity(sum(n for n, *_ in parts), min(times), max(times))
