@@ -203,8 +203,9 @@ class PresentationStorage(PriorStorage):
         )
         for row in found:
             width = 1 + len(rows.RESPONDENT.split(", "))
-            study = rows.study(row[width + 1 :])
-            return Participant(study.name, rows.respondent(row[:width]), study.settings, row[width])
+            study, person = rows.study(row[width + 1 :]), rows.respondent(row[:width])
+            if not person.is_revoked:
+                return Participant(study.name, person, study.settings, row[width])
         raise UnknownStudyError("This link is nobody's; ask whoever made the study for a new one.")
 
     def by_external_id(self, study_id: int, external_id: str) -> RespondentRecord | None:

@@ -14,9 +14,20 @@ Choice: TypeAlias = Literal["left", "right", "tie", "skip"]
 CHOICES: tuple[str, ...] = get_args(Choice)
 
 
+ANONYMOUS = "Anonymous"
+"""What people are called, with a number, once their names were taken away."""
+REVOKED = "revoked:"
+"""What the token of a link that was revoked begins with; no address holds it."""
+
+
 def new_token() -> str:
     """What a respondent's link holds, and nobody can guess."""
     return secrets.token_urlsafe(16)
+
+
+def revoked_token() -> str:
+    """What is stored of a respondent whose link was revoked: tokens differ, and this one opens nothing."""
+    return f"{REVOKED}{new_token()}"
 
 
 @dataclass(frozen=True)
@@ -134,6 +145,11 @@ class RespondentRecord:
     consented: datetime | None = None
     finished: datetime | None = None
 
+    @property
+    def is_revoked(self) -> bool:
+        """Whether the link was revoked, so that nobody can answer by it."""
+        return self.token.startswith(REVOKED)
+
 
 @dataclass(frozen=True)
 class PresentationRecord:
@@ -184,6 +200,30 @@ class Participant:
     record: RespondentRecord
     settings: Mapping[str, Any] = field(hash=False)
     presentation_version: int
+
+
+@dataclass(frozen=True)
+class LogRecord:
+    """Something that happened to a study, or to somebody in it.
+
+    Parameters
+    ----------
+    id, study_id : numbers
+    what : a sentence without anybody's name
+    happened : when
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from coombs.storage import LogRecord
+    >>> LogRecord(1, 1, "1 person was deleted.", datetime(2026, 1, 31, tzinfo=UTC)).what
+    '1 person was deleted.'
+    """
+
+    id: int
+    study_id: int
+    what: str
+    happened: datetime
 
 
 @dataclass(frozen=True)

@@ -237,8 +237,8 @@ class StudyStorage:
             self._check_study(study_id)
         return [(rows.respondent(row[:-1]), row[-1]) for row in found]
 
-    def last_event(self, study_id: int) -> int:
-        """Return a number that rises with every answer or undoing in a study: while it stays, so do all.
+    def state(self, study_id: int) -> tuple[int, int]:
+        """Return two numbers that stay as long as everybody's answers, and who gave them, do; else they rise.
 
         Parameters
         ----------
@@ -246,21 +246,23 @@ class StudyStorage:
 
         Returns
         -------
-        int, 0 before the first
+        int that rises with every line of the log, and int that else rises with every answer or undoing
 
         Examples
         --------
         >>> from coombs import create_study
         >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
-        >>> study.storage.last_event(study.record.id)
-        0
+        >>> study.storage.state(study.record.id)
+        (0, 0)
         """
-        found = self.database.rows(
-            "SELECT SUM((SELECT MAX(id) FROM events WHERE events.respondent_id = respondents.id))"
-            " FROM respondents WHERE study_id = ?",
+        ((lines, events),) = self.database.rows(
+            "SELECT (SELECT COUNT(*) FROM study_log WHERE study_id = ?),"
+            " (SELECT SUM((SELECT MAX(id) FROM events WHERE events.respondent_id = respondents.id))"
+            " FROM respondents WHERE study_id = ?)",
+            study_id,
             study_id,
         )
-        return int(found[0][0] or 0)
+        return int(lines), int(events or 0)
 
     def by_token(self, token: str) -> tuple[str, RespondentRecord]:
         """Return whose link holds the token, or raise UnknownStudyError.
@@ -286,7 +288,9 @@ class StudyStorage:
             " FROM respondents WHERE token = ?",
             validation.text(token, "token"),
         ):
-            return row[-1], rows.respondent(row[:-1])
+            found = rows.respondent(row[:-1])
+            if not found.is_revoked:
+                return row[-1], found
         raise UnknownStudyError("This link is nobody's; ask whoever made the study for a new one.")
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from coombs.storage import StudyExistsError, UnknownStudyError
 from coombs.study.person_fields import PersonField
+from coombs.study.person_rights import Retention, RetentionDone, apply_retention
 from coombs.study.presentation import Presentation
 from coombs.study.quality_flags import QualityFlags
 from coombs.study.respondent import Respondent
@@ -30,12 +31,15 @@ __all__ = [
     "Respondent",
     "ResponseStyle",
     "Result",
+    "Retention",
+    "RetentionDone",
     "Settings",
     "StorageCheck",
     "Study",
     "StudyExistsError",
     "StudyProgress",
     "UnknownStudyError",
+    "apply_retention",
     "check_storage",
     "create_study",
     "delete_study",

@@ -20,6 +20,7 @@ from coombs.storage import Storage
 from coombs.storage.records import StudyRecord, new_token
 from coombs.study.ask_tell import AskTell
 from coombs.study.judgements import keep, told_in
+from coombs.study.person_rights import PersonRights
 from coombs.study.respondent import Respondent
 from coombs.study.settings import Settings
 from coombs.study.shared_prior import StudyPriors
@@ -48,7 +49,7 @@ def _of_respondent(method: Callable[Concatenate[Respondent, P], T]) -> Callable[
     return call
 
 
-class Study(PresentedStudy, AskTell):
+class Study(PresentedStudy, PersonRights, AskTell):
     """Questions, answers and results about one table of items, kept in a storage.
 
     `create_study` and `load_study` make it. `ask`, `tell`, `undo`, `history`, `progress`, `done` and
@@ -151,7 +152,7 @@ class Study(PresentedStudy, AskTell):
             return self._respondents[name]
 
     def links(self) -> dict[str, str]:
-        """Return the token of each respondent's link: whoever has it can answer as them.
+        """Return the token of each respondent's link, but for revoked ones: who has it can answer as them.
 
         Returns
         -------
@@ -165,7 +166,8 @@ class Study(PresentedStudy, AskTell):
         >>> list(study.links())
         ['ann']
         """
-        return {record.name: record.token for record, _ in self.storage.respondents(self.record.id)}
+        people = self.storage.respondents(self.record.id)
+        return {record.name: record.token for record, _ in people if not record.is_revoked}
 
     def respondents(self) -> dict[str, int]:
         """Return the respondents in the order they came, each with the number of their answers.

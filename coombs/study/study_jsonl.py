@@ -18,7 +18,7 @@ from coombs.inference.people.people_prior import people_prior_of
 from coombs.progress import ProgressBar
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.judgement import judgement_of
-from coombs.storage.records import Item, JudgementRecord, StudyRecord, UndoRecord, new_token
+from coombs.storage.records import Item, JudgementRecord, StudyRecord, UndoRecord, new_token, revoked_token
 from coombs.storage.stored_values import RowReading
 from coombs.storage.timestamps import read_time, time_text
 from coombs.study.history import History
@@ -32,8 +32,9 @@ FORMAT = "coombs study"
 """What the first line of such a file says that it is."""
 VERSION = 5
 """Of the format; in version 1, `predicted` was called `foretold`; up to 2, all answers were about pairs; up
-to 3, there were no priors; up to 4, no presentations, and nothing was known of people but their names."""
-NEEDED_VERSIONS = {"judgement": 3, "prior": 4, "presentation": 5}
+to 3, there were no priors; up to 4, no presentations and logs, and nothing was known of people but
+their names."""
+NEEDED_VERSIONS = {"judgement": 3, "prior": 4, "presentation": 5, "log": 5}
 """The lowest version of a file that has such lines."""
 LOWEST_VERSION = 2
 """The version of a file without any of them, which an older coombs reads as well."""
@@ -57,6 +58,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "judgement": dict.fromkeys(["id", "respondent"], int)
     | {"judgement": dict, "weight": float, "told": datetime},
     "undo": {"answer": int, "told": datetime},
+    "log": {"what": str, "happened": datetime},
 }
 """The fields of each kind of line, and their types."""
 _KNOWN: dict[str, Any] = {
@@ -68,6 +70,7 @@ _KNOWN: dict[str, Any] = {
     "consent_version": int | None,
     "consented": datetime | None,
     "finished": datetime | None,
+    "revoked": bool | None,
 }
 """What a respondent's line has where it is known."""
 _OPTIONAL = {"respondent": _KNOWN}
@@ -79,6 +82,7 @@ _CALLED = {
     float: "a finite number",
     list: "a list",
     dict: "an object",
+    bool: "true or false",
 }
 """What messages call a type."""
 
@@ -170,8 +174,11 @@ def _entries(study: Study) -> Iterator[Entry]:
         yield _entry("presentation", shown)
     # Numbers of the file's own, so that it is the same whichever storage it comes from.
     question_numbers, answer_numbers = count(1), count(1)
+    for line in storage.log(record.id):
+        yield _entry("log", line)
     for number, (respondent, _) in enumerate(storage.respondents(record.id), 1):
-        yield _entry("respondent", respondent, id=number, prior_version=storage.use_prior(respondent.id))
+        version, revoked = storage.use_prior(respondent.id), respondent.is_revoked or None
+        yield _entry("respondent", respondent, id=number, prior_version=version, revoked=revoked)
         questions: dict[int | None, int | None] = {None: None}
         answers: dict[int, int] = {}
         events = storage.events(respondent.id)
@@ -262,8 +269,12 @@ class Replay:
         people_prior_of(text).for_features(None, len(features))
         made = self._storage.add_prior(self.study.id, text, **counts, source=source, at=created)
         self._keep("prior", version, made)
-        if made.version != version:
-            raise InputError(f"The prior has the version {version}; it must be {made.version}.")
+        # Versions may be missing, as what was learned goes when somebody is deleted.
+        if made.version > version:
+            raise InputError(f"The prior has the version {version}; it must be at least {made.version}.")
+
+    def _log(self, what: str, happened: datetime) -> None:
+        self._storage.add_log(self.study.id, what, at=happened)
 
     def _presentation(self, version: int, content: Entry, created: datetime) -> None:
         made = self._storage.add_presentation(self.study.id, Presentation.of(content).to_dict(), at=created)
@@ -276,14 +287,14 @@ class Replay:
     ) -> None:
         study, came = self.study, {key: known.get(key) for key in ("source", "external_id", "fields")}
         self._keep("respondent", name, None)
-        made = self._storage.add_respondent(study.id, name, new_token(), **came, at=created).id
+        token = revoked_token() if known.pop("revoked", None) else new_token()
+        made = self._storage.add_respondent(study.id, name, token, **came, at=created).id
         self._keep("respondent", id, made)
         if known.get("consent_version") is not None:
             self._find("presentation", known["consent_version"])
         self._storage.restore_respondent(made, {key: known[key] for key in known.keys() - came.keys()})
-        if prior_version:
-            self._find("prior", prior_version)
-        self._storage.use_prior(made, prior_version)
+        version = self._find("prior", prior_version).version if prior_version else prior_version
+        self._storage.use_prior(made, version)
 
     def _question(self, id: int, respondent: int, asked: datetime, **about: Any) -> None:
         who = self._find("respondent", respondent)

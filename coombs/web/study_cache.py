@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
-from coombs.storage import Storage, UnknownStudyError
+from coombs.storage import RespondentRecord, Storage, UnknownStudyError
 from coombs.study import Respondent, Study, load_study
 from coombs.study.online_model import Learn, learn
 from coombs.web.fitted_result import FittedResult
@@ -118,11 +118,15 @@ class StudyCache:
         )
 
     def respondent(self, token: str) -> Respondent:
-        """Whose link that is, with what holds for them now, or UnknownStudyError."""
+        """Whose link that is, with what holds for them now; UnknownStudyError also of a revoked one."""
         found = self.storage.participant(token)
         with self._lock:
             kept = self._alive.get(token)
-        if kept is None or kept.record.id != found.record.id:
+            same = (found.record.id, found.record.name)
+            if kept is not None and (kept.record.id, kept.record.name) != same:
+                kept = None
+                del self._alive[token]
+        if kept is None:
             study = self.study(found.study_name)
             if study.record.id != found.record.study_id:
                 raise UnknownStudyError("This study was deleted while it was opened; ask for a new link.")
@@ -156,6 +160,15 @@ class StudyCache:
         """Drop who has not answered for a while: who comes back waits a moment for the first question."""
         self._people.drop_unused(IDLE_SECONDS)
         self._results.drop_unused(IDLE_SECONDS)
+
+    def forget_person(self, record: RespondentRecord) -> None:
+        """After they were deleted or changed; other processes come upon it with the next request."""
+        self._people.drop(lambda person: person.record.id == record.id)
+        self._results.drop(lambda result: result.respondent.record.id == record.id)
+        self._studies.drop(lambda kept: kept.study.record.id == record.study_id)
+        with self._lock:
+            for one in [one for one in self._alive.values() if one.record.id == record.id]:
+                del self._alive[one.record.token]
 
     def forget(self, study: Study) -> None:
         """After it was deleted."""
