@@ -77,4 +77,4 @@ def test_a_translation_has_the_values_and_the_forms_of_the_english(code: str) ->
     for english, text in language(code).texts.items():
         assert values_in(text) == values_in(english), english
         assert text.count(FORMS) == english.count(FORMS), english
-        assert text.strip() and text == text.strip() or english != english.strip(), english
+        assert text.strip() == text and text, english
