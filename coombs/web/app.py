@@ -26,7 +26,7 @@ from coombs.web.learning.learning_queue import LearningQueue
 from coombs.web.metrics import Metrics
 from coombs.web.middleware import SafetyMiddleware
 from coombs.web.owner_access import OwnerAccess
-from coombs.web.pages import answering, api_reference, differences, home, result_page, study_page
+from coombs.web.pages import answering, api_reference, differences, home, people_page, result_page, study_page
 from coombs.web.process_memory import free_memory
 from coombs.web.proxies import ProxyMiddleware, checked_root, networks
 from coombs.web.request_log import RequestLogMiddleware
@@ -44,6 +44,7 @@ ABOUT = "Ask and tell: which of two things does a person prefer? See docs/page.m
 ROUTERS = (
     home.router,
     study_page.router,
+    people_page.router,
     differences.router,
     answering.router,
     result_page.router,
