@@ -81,6 +81,7 @@ class Database(ABC):
         self._connections: WeakSet[Connection] = WeakSet()
         self._listing = threading.Lock()
         self.turn = self._new_turn()
+        self.is_to_erase = False
         self.tally = Tally()
         _DATABASES.add(self)
 
@@ -231,6 +232,11 @@ class Database(ABC):
     @abstractmethod
     def checkpoint(self, calm: float = 0.0) -> None:
         """Tidy up, if nothing was written within so many seconds."""
+
+    def erase(self) -> None:
+        """Overwrite what was deleted, so that files do not hold it any more: now, or when others let it."""
+        self.is_to_erase = True
+        self.checkpoint()
 
     def finish(self) -> None:
         """Tidy up and close the connections of all threads but those at work: before the process ends."""

@@ -64,7 +64,9 @@ class Respondent(RespondentModel):
 
     def _ask(self, snapshot: Snapshot) -> Question | None:
         with self._lock:
-            record = self._history.reopened or self._ask_new(snapshot) or self._history.unanswered
+            record = self._history.reopened
+            if record is None and not self._is_complete(snapshot):
+                record = self._ask_new(snapshot) or self._history.unanswered
             return None if record is None else self._question(record)
 
     def turn(self) -> tuple[Question | None, StudyProgress]:
@@ -84,8 +86,9 @@ class Respondent(RespondentModel):
         """
         with self._lock:
             self._history.sync()
-            snapshot = self._snapshot
-            record = self._history.open or self._ask_new(snapshot, again=False) or self._history.unanswered
+            history, snapshot, record = self._history, self._snapshot, None
+            if not self._is_complete(snapshot):
+                record = history.open or self._ask_new(snapshot, again=False) or history.unanswered
             found = self._progress(snapshot, *self.study.settings.goal(self.study.n_items))
             if record is None:
                 return None, replace(found, fraction=1.0)
@@ -132,7 +135,7 @@ class Respondent(RespondentModel):
         with self._lock:
             self._history.sync()
             waiting = self._history.open
-            if waiting is not None:
+            if waiting is not None and not self._is_complete(self._snapshot):
                 return self._question(waiting)
         return self._ask(self._update())
 

@@ -15,6 +15,7 @@ from coombs.storage.records import RespondentRecord
 from coombs.study.ask_tell import AskTell
 from coombs.study.history import StoredHistory, unordered
 from coombs.study.online_model import Learn, OnlineModel, RemainingQuestions, Snapshot, learn
+from coombs.study.question_count import by_number
 from coombs.study.study_records import StudyProgress
 
 if TYPE_CHECKING:
@@ -105,8 +106,9 @@ class RespondentModel(AskTell):
     def _progress(self, snapshot: Snapshot | None, k: int, goal: float) -> StudyProgress:
         count = self._history.n_earlier + sum(one.choice != "skip" for one in self._history.answers.values())
         left, far = self._far(snapshot, k, goal)
+        number = self._history.n_answered, self.study.settings.questions
         if snapshot is None:
-            return StudyProgress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1)
+            return StudyProgress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1, *number)
         top, names = snapshot.top(k), self.study.catalogue.labels
         gain = self._next_gain(snapshot)
         return StudyProgress(
@@ -119,6 +121,7 @@ class RespondentModel(AskTell):
             goal,
             far if gain is not None else 1.0,
             far == 1,
+            *number,
         )
 
     def _far(self, snapshot: Snapshot | None, k: int, goal: float) -> tuple[int | None, float]:
@@ -134,10 +137,19 @@ class RespondentModel(AskTell):
             left, far = self._remaining.setdefault((k, goal), new).update(
                 snapshot.n_heard, snapshot.top(k), goal
             )
-        if (k, goal) != self.study.stored_goal:
+        if (k, goal) == self.study.stored_goal:
+            shown = self._history.open_progress
+            far = max(far if shown is None else shown, self._history.progress)
+        settings = self.study.settings
+        if (k, goal) != settings.goal(self.study.n_items):
             return left, far
-        shown = self._history.open_progress
-        return left, max(far if shown is None else shown, self._history.progress)
+        return by_number(settings, self._history.n_answered, left, far)
+
+    def _is_complete(self, snapshot: Snapshot | None) -> bool:
+        """Whether as many questions were answered as the study is about to ask."""
+        settings = self.study.settings
+        is_far = settings.ends and self._far(snapshot, *settings.goal(self.study.n_items))[1] == 1
+        return (is_far or self.record.finished is not None) and self._history.reopened is None
 
     def _next_gain(self, snapshot: Snapshot) -> float | None:
         """What the question that waits would tell, or else the next one; None where there is none."""

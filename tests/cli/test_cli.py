@@ -685,6 +685,7 @@ def test_serve_without_its_extra_says_what_to_install(run: Run, monkeypatch: pyt
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_bench_is_a_table_or_json(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without CVXPY it says what to install."""
     monkeypatch.setattr("coombs.cli.bench.QUICK", ((2, 20),))
