@@ -52,7 +52,7 @@ class RightsStorage(LogStorage):
         delete = "DELETE FROM respondents WHERE study_id = ? AND id = ?"
         with self.database.batch():
             self._check_study(study_id, self.database.for_update)
-            self._forget_deliveries(study_id, people)
+            self._forget_messages(study_id, people)
             if any(self._has_answered(one.id) for one in people):
                 self._forget_learned(study_id)
             gone = sum(self.database.change(delete, study_id, one.id) for one in people)
@@ -92,7 +92,7 @@ class RightsStorage(LogStorage):
         given = []
         with self.database.batch():
             self._check_study(study_id, self.database.for_update)
-            self._forget_deliveries(study_id, people)
+            self._forget_messages(study_id, people)
             taken = {
                 str(name)
                 for (name,) in self.database.rows("SELECT name FROM respondents WHERE study_id = ?", study_id)
@@ -197,15 +197,25 @@ class RightsStorage(LogStorage):
         )
         self.database.change("DELETE FROM priors WHERE study_id = ? AND source = 'study'", study_id)
 
-    def _forget_deliveries(self, study_id: int, people: Sequence[RespondentRecord]) -> None:
-        """Delete messages to webhooks that name one of these people or hold their link."""
-        secrets = {text for one in people for text in (json.dumps(one.name), json.dumps(one.token))}
-        secrets |= {json.dumps(one.name, ensure_ascii=False) for one in people}
-        found = self.database.rows(
+    def _forget_messages(self, study_id: int, people: Sequence[RespondentRecord]) -> None:
+        """Delete messages to webhooks, and replies kept for programs, that name people or links."""
+        texts = _in_json([said for one in people for said in (one.name, one.token)])
+        deliveries = self.database.rows(
             "SELECT deliveries.id, deliveries.body FROM deliveries"
             " JOIN webhooks ON webhooks.id = deliveries.webhook_id WHERE webhooks.study_id = ?",
             study_id,
         )
-        for number, body in found:
-            if any(secret in body for secret in secrets):
+        for number, body in deliveries:
+            if any(text in body for text in texts):
                 self.database.change("DELETE FROM deliveries WHERE id = ?", number)
+        # A reply is JSON inside of JSON.
+        inside = [text[1:-1] for text in _in_json(texts)]
+        replies = self.database.rows("SELECT name, content FROM temporary WHERE purpose = 'reply'")
+        for name, content in replies:
+            if any(text in content for text in inside):
+                self.database.change("DELETE FROM temporary WHERE purpose = 'reply' AND name = ?", name)
+
+
+def _in_json(texts: Sequence[str]) -> list[str]:
+    """Texts as JSON may have them."""
+    return [json.dumps(one, ensure_ascii=is_ascii) for one in texts for is_ascii in (True, False)]

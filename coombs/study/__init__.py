@@ -1,7 +1,7 @@
 """Ask, tell, undo, result: studies in which people answer questions that are chosen for them."""
 
 from coombs.storage import StudyExistsError, UnknownStudyError
-from coombs.study.monitoring import Monitor, MonitoredPerson
+from coombs.study.monitoring import MonitoredPerson, StudyMonitor
 from coombs.study.person_fields import PersonField
 from coombs.study.person_rights import Retention, RetentionDone, apply_retention
 from coombs.study.presentation import Presentation
@@ -23,7 +23,7 @@ Progress = StudyProgress
 __all__ = [
     "Answer",
     "Fault",
-    "Monitor",
+    "StudyMonitor",
     "MonitoredPerson",
     "PersonField",
     "Presentation",

@@ -91,7 +91,7 @@ class MonitoredPerson:
 
 
 @dataclass(frozen=True)
-class Monitor:
+class StudyMonitor:
     """How far a study is.
 
     Parameters
@@ -202,12 +202,12 @@ class MonitoredStudy:
         """The flags of people by their ids, and what they had done by then."""
         return {}
 
-    def monitor(self) -> Monitor:
+    def monitor(self) -> StudyMonitor:
         """Return who is invited, has started and is done, when they were last seen, and what is noticeable.
 
         Returns
         -------
-        Monitor
+        StudyMonitor
 
         Examples
         --------
@@ -219,7 +219,7 @@ class MonitoredStudy:
         """
         activity = self.storage.activity(self.record.id)
         flags = self._flags(activity)
-        return Monitor(
+        return StudyMonitor(
             tuple(
                 _monitored(record, n_answers, activity.get(record.id), flags.get(record.id, ()))
                 for record, n_answers in self.storage.respondents(self.record.id)

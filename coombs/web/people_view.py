@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from coombs.study import Monitor, MonitoredPerson
+from coombs.study import MonitoredPerson, StudyMonitor
 from coombs.study.monitoring import STATUSES
 
 PAGE_SIZE = 50
@@ -31,13 +31,13 @@ SORTS: dict[str, Callable[[MonitoredPerson], Any]] = {
 class PeopleView:
     """Of a monitor: whom to show, sorted by what (with a minus: the largest first), and which page."""
 
-    monitor: Monitor
+    monitor: StudyMonitor
     show: str = "all"
     sort: str = ""
     page: int = 1
 
     @classmethod
-    def of(cls, monitor: Monitor, show: str, sort: str, page: str) -> PeopleView:
+    def of(cls, monitor: StudyMonitor, show: str, sort: str, page: str) -> PeopleView:
         """As an address has it; what is unknown there is as if it were not there."""
         known = sort if sort.removeprefix("-") in SORTS else ""
         number = int(page) if page.isdecimal() and len(page) < 7 else 1
