@@ -13,6 +13,7 @@ import anyio.to_thread
 from starlette.requests import Request
 
 from coombs.study import Question, Respondent, Study, StudyProgress
+from coombs.study.online_model import Snapshot
 from coombs.web.fitted_result import FittedResult
 from coombs.web.item_cards import Card
 from coombs.web.learning.group_learning import GroupLearner, GroupState
@@ -95,6 +96,17 @@ def next_turn(
 async def slowly(request: Request, work: Callable[..., Done], *args: Any) -> Done:
     """Work of seconds, a few at a time, so that answers do not wait for it."""
     return await anyio.to_thread.run_sync(partial(work, *args), limiter=request.app.state.slow_work)
+
+
+PATIENCE_FOR_RESULT = 0.4
+"""Seconds that a first look at a result waits for the model to read the answers, as after a restart."""
+
+
+def latest_snapshot(request: Request, respondent: Respondent) -> Snapshot | None:
+    """What the live model says of the answers; None where it takes longer than anybody should wait."""
+    queue: LearningQueue = request.app.state.queue
+    queue.update(respondent, PATIENCE_FOR_RESULT)
+    return respondent._snapshot
 
 
 def group_state(request: Request, study: Study, patience: float = 0.0) -> GroupState:
