@@ -89,7 +89,8 @@ def what_if(
     distance = float(est.model_.distance(moved)[0]) + effect + outside
     is_same = np.array_equal(changed, table.matrix[position])
     before = _rank(now, others, now[position], position)
-    better = here[:, position] - there
+    # Rounding apart, what does not change is as good as before.
+    better = 0.0 * there if is_same else here[:, position] - there
     return WhatIf(
         position,
         _changes(est.model_, table, position, changed),

@@ -9,7 +9,6 @@ from coombs.data.tables import InputError
 from coombs.storage import rows, validation
 from coombs.storage.database import LARGEST
 from coombs.storage.judgement import Judgement, judgement_text
-from coombs.storage.prior_storage import PriorStorage
 from coombs.storage.records import (
     AnswerRecord,
     Choice,
@@ -18,6 +17,7 @@ from coombs.storage.records import (
     QuestionRecord,
     UndoRecord,
 )
+from coombs.storage.rights_storage import RightsStorage
 from coombs.storage.timestamps import utc
 from coombs.storage.validation import AnsweredError, UnknownStudyError
 
@@ -30,7 +30,7 @@ _STANDS = (
 _PAIR = "respondent_id = ? AND left_item IN (?, ?) AND right_item IN (?, ?)"
 
 
-class Storage(PriorStorage):
+class Storage(RightsStorage):
     """Studies, their items, and everything that respondents were asked and said, in a database.
 
     Every method is one transaction, unless inside of `batch`: when it returns, what it added is kept,
@@ -211,6 +211,7 @@ class Storage(PriorStorage):
                 validation.check_repeat(standing, *told)
                 return standing
             number = self.database.insert("events", rows.ANSWER, row)
+        self.database.tally.add("answers")
         return AnswerRecord(number, *row)
 
     def add_judgement(
@@ -243,6 +244,7 @@ class Storage(PriorStorage):
             self._lock_items(respondent_id, judgement)
             row = respondent_id, judgement_text(judgement), counts, told
             number = self.database.insert("events", rows.JUDGEMENT, row)
+        self.database.tally.add("answers")
         return JudgementRecord(number, respondent_id, judgement, counts, told)
 
     def add_undo(self, respondent_id: int, answer_id: int, *, at: datetime | None = None) -> UndoRecord:

@@ -1,6 +1,10 @@
 """Ask, tell, undo, result: studies in which people answer questions that are chosen for them."""
 
 from coombs.storage import StudyExistsError, UnknownStudyError
+from coombs.study.person_fields import PersonField
+from coombs.study.person_rights import Retention, RetentionDone, apply_retention
+from coombs.study.presentation import Presentation
+from coombs.study.quality_flags import QualityFlags
 from coombs.study.respondent import Respondent
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
@@ -18,18 +22,24 @@ Progress = StudyProgress
 __all__ = [
     "Answer",
     "Fault",
+    "PersonField",
+    "Presentation",
     "Progress",
+    "QualityFlags",
     "Question",
     "RankingWithOthers",
     "Respondent",
     "ResponseStyle",
     "Result",
+    "Retention",
+    "RetentionDone",
     "Settings",
     "StorageCheck",
     "Study",
     "StudyExistsError",
     "StudyProgress",
     "UnknownStudyError",
+    "apply_retention",
     "check_storage",
     "create_study",
     "delete_study",

@@ -18,6 +18,10 @@ from coombs.storage.records import (
     UndoRecord,
 )
 
+ATTENTION = "attention"
+"""The purpose of a question with a known right answer; its prediction is 1 where that is left, else 0."""
+REPEAT = "repeat"
+"""The purpose of a question that was asked before, the sides swapped."""
 MOST_ANSWERS = 2_000
 """Questions are chosen by the latest answers, of which so many say enough."""
 FIRST_CONFIRMATION = 6
@@ -155,6 +159,8 @@ class History:
             question, answer = self.questions.get(number), self.answers.get(answer_id)
             if question is None or answer is None or question.predicted is None:
                 continue
+            if question.purpose == ATTENTION:
+                continue
             if answer.choice in ("left", "right"):
                 p = question.predicted if answer.choice == "left" else 1 - question.predicted
                 total += math.log(2 * max(p, 1e-9))
@@ -169,6 +175,11 @@ class History:
         """
         count = len(self.answers)
         return count >= FIRST_CONFIRMATION and count % CONFIRM_EVERY == 0 and self.log_odds < CONFIRMED
+
+    @property
+    def n_answered(self) -> int:
+        """Questions that have a standing answer; a skip is one."""
+        return len(self._answer_of)
 
     @property
     def last_answer(self) -> AnyAnswer | None:
@@ -189,6 +200,11 @@ class StoredHistory(History):
         self._read = False
         self.is_stale, self.n_earlier = True, 0
 
+    @property
+    def n_answered(self) -> int:
+        """Questions that have a standing answer; earlier answers than were read count as such."""
+        return self.n_earlier + super().n_answered
+
     def sync(self) -> None:
         """Read what came since, from this process or others."""
         latest = None if self._read else MOST_ANSWERS
@@ -202,8 +218,9 @@ class StoredHistory(History):
         if not self._read:
             self._read = True
             if not self.is_whole:
-                stored = dict(self._storage.respondents(self._respondent.study_id))[self._respondent]
-                self.n_earlier = stored - len(self.answers)
+                stored = self._storage.respondents(self._respondent.study_id)
+                number = next(n for one, n in stored if one.id == self._respondent.id)
+                self.n_earlier = number - len(self.answers)
 
     def refresh(self) -> None:
         """Read what came since, if something was added here: one read serves a whole turn."""

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import threading
-import zlib
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from coombs.data import tables
 from coombs.data.comparisons import Comparisons
 from coombs.data.tables import InputError
-from coombs.storage.records import AnswerRecord, AnyAnswer, Choice, QuestionRecord, RespondentRecord
-from coombs.study.ask_tell import AskTell
-from coombs.study.history import StoredHistory, unordered
+from coombs.storage.records import AnswerRecord, AnyAnswer, Choice, QuestionRecord
+from coombs.study.history import unordered
 from coombs.study.judgements import comparisons_of, keep, told_in
-from coombs.study.online_model import Learn, OnlineModel, RemainingQuestions, Snapshot, learn
+from coombs.study.online_model import Snapshot
+from coombs.study.quality_flags import QualityFlags
 from coombs.study.question_choice import new_question
+from coombs.study.respondent_model import RespondentModel
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
 from coombs.study.study_records import Answer, Question, StudyProgress, answer_of
-
-if TYPE_CHECKING:
-    from coombs.storage import PriorRecord, Storage
-    from coombs.study.study import Study
 
 EVIDENT = 1.5
 """Log odds from which on the best items may be named."""
@@ -44,7 +38,7 @@ REFUSED = 20
 """So many pairs that turn out to have been asked long ago, and all of those are read."""
 
 
-class Respondent(AskTell):
+class Respondent(RespondentModel):
     """A person in a study, with a model of their own; safe to use from several threads and processes.
 
     Made by `Study.respondent`. Learning from answers and choosing questions takes tens of milliseconds: where
@@ -65,78 +59,14 @@ class Respondent(AskTell):
     'ann'
     """
 
-    def __init__(self, study: Study, record: RespondentRecord, learn: Learn = learn) -> None:
-        self.study, self.record = study, record
-        self._seed = (study.settings.seed, zlib.crc32(record.name.encode()))
-        self._learn = learn
-        # Whoever learns may take the other lock, not the other way around: answers do not wait for learning.
-        self._learning, self._lock = threading.Lock(), threading.RLock()
-        self._history = StoredHistory(study.storage, record)
-        self._snapshot: Snapshot | None = None
-        self._prior: PriorRecord | None = None
-        self._heard: list[int] = []
-        self._remaining: dict[tuple[int, float], RemainingQuestions] = {}
-
-    @property
-    def name(self) -> str:
-        """What the respondent is called."""
-        return self.record.name
-
-    @cached_property
-    def _model(self) -> OnlineModel:
-        """Made when it is first needed: those who are only listed need none."""
-        study = self.study
-        known = (study.scaled_items, study.settings.asked_by, self._seed, self._learn)
-        self._prior = study.priors.fixed(self.record)
-        people = study.priors.items_prior(self._prior)
-        return OnlineModel(*known, study.scaler.levels, study.directions, people)
-
-    @cached_property
-    def _rng(self) -> np.random.Generator:
-        """Another process draws other numbers; the same process with the same answers draws the same."""
-        return np.random.default_rng([*self._seed, self._history.last_question])
-
-    @property
-    def _storage(self) -> Storage:
-        return self.study.storage
-
-    def think(self) -> Snapshot:
-        """Return what all answers say; at once if nothing is new.
-
-        Returns
-        -------
-        Snapshot: the next questions and the best items
-
-        Examples
-        --------
-        >>> from coombs import create_study
-        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
-        >>> len(study.respondent("ann").think().choices) > 0
-        True
-        """
-        with self._lock:
-            self._history.sync()
-        return self._update()
-
-    def _update(self) -> Snapshot:
-        """The same of what was read last."""
-        settings = self.study.settings
-        with self._learning:
-            with self._lock:
-                answers, asked = list(self._history.answers.values()), self._history.pairs
-            heard = [answer.id for answer in answers]
-            if self._snapshot is None or heard != self._heard:
-                k, _ = settings.goal(self.study.n_items)
-                self._snapshot = self._model.update(answers, asked, settings.strategy, k)
-                self._heard = heard
-            return self._snapshot
-
     def ask(self) -> Question | None:
         return self._ask(self.think())
 
     def _ask(self, snapshot: Snapshot) -> Question | None:
         with self._lock:
-            record = self._history.reopened or self._ask_new(snapshot) or self._history.unanswered
+            record = self._history.reopened
+            if record is None and not self._is_complete(snapshot):
+                record = self._ask_new(snapshot) or self._history.unanswered
             return None if record is None else self._question(record)
 
     def turn(self) -> tuple[Question | None, StudyProgress]:
@@ -156,8 +86,9 @@ class Respondent(AskTell):
         """
         with self._lock:
             self._history.sync()
-            snapshot = self._snapshot
-            record = self._history.open or self._ask_new(snapshot, again=False) or self._history.unanswered
+            history, snapshot, record = self._history, self._snapshot, None
+            if not self._is_complete(snapshot):
+                record = history.open or self._ask_new(snapshot, again=False) or history.unanswered
             found = self._progress(snapshot, *self.study.settings.goal(self.study.n_items))
             if record is None:
                 return None, replace(found, fraction=1.0)
@@ -204,7 +135,7 @@ class Respondent(AskTell):
         with self._lock:
             self._history.sync()
             waiting = self._history.open
-            if waiting is not None:
+            if waiting is not None and not self._is_complete(self._snapshot):
                 return self._question(waiting)
         return self._ask(self._update())
 
@@ -282,73 +213,9 @@ class Respondent(AskTell):
             self._history.sync()
             return self._standing()
 
-    def prior(self) -> PriorRecord | None:
-        if self._snapshot is None:
-            self._prior = self.study.priors.record(self._storage.use_prior(self.record.id) or 0)
-        return self._prior
-
     def _standing(self) -> tuple[Answer, ...]:
         self._history.read_all()
         return tuple(map(self._answer, self._history.answers.values()))
-
-    def progress(self, k: int | None = None, certainty: float | None = None) -> StudyProgress:
-        goal = self.study.settings.goal(self.study.n_items, k, certainty)
-        snapshot = self.think()
-        with self._lock:
-            return self._progress(snapshot, *goal)
-
-    def _progress(self, snapshot: Snapshot | None, k: int, goal: float) -> StudyProgress:
-        count = self._history.n_earlier + sum(one.choice != "skip" for one in self._history.answers.values())
-        left, far = self._far(snapshot, k, goal)
-        if snapshot is None:
-            return StudyProgress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1)
-        top, names = snapshot.top(k), self.study.catalogue.labels
-        gain = self._next_gain(snapshot)
-        return StudyProgress(
-            count,
-            tuple(names[i] for i in top.positions),
-            top.probability,
-            top.share,
-            gain or 0.0,
-            0 if gain is None else left,
-            goal,
-            far if gain is not None else 1.0,
-            far == 1,
-        )
-
-    def _far(self, snapshot: Snapshot | None, k: int, goal: float) -> tuple[int | None, float]:
-        """About how many questions are left, and how far it is: 1 where the goal was reached.
-
-        Towards the study's own goal it is what was stored with the question that waits, and no less than what
-        was stored with those answered before, so that no process shows less than another did; what was stored
-        with more answers than stand now does not count.
-        """
-        left, far = None, 0.0
-        if snapshot is not None:
-            new = RemainingQuestions(len(self.study.catalogue.features), self.study.n_items)
-            left, far = self._remaining.setdefault((k, goal), new).update(
-                snapshot.n_heard, snapshot.top(k), goal
-            )
-        if (k, goal) != self.study.stored_goal:
-            return left, far
-        shown = self._history.open_progress
-        return left, max(far if shown is None else shown, self._history.progress)
-
-    def _next_gain(self, snapshot: Snapshot) -> float | None:
-        """What the question that waits would tell, or else the next one; None where there is none."""
-        waiting, history = self._history.open, self._history
-        if waiting is not None:
-            return snapshot.gain(waiting.left, waiting.right)
-        new = (one.gain for one in snapshot.choices if unordered(*one[:2]) not in history.pairs)
-        return next(new, None if history.unanswered is None else 0.0)
-
-    def done(
-        self, k: int | None = None, certainty: float | None = None, *, questions: int | None = None
-    ) -> bool:
-        if questions is not None and (not isinstance(questions, Integral) or isinstance(questions, bool)):
-            raise InputError(f"questions is {questions!r}; it must be a whole number.")
-        found = self.progress(k, certainty)
-        return found.questions_left == 0 or (questions is not None and found.n_answers >= questions)
 
     def comparisons(self) -> Comparisons:
         with self._lock:
@@ -374,6 +241,27 @@ class Respondent(AskTell):
         0
         """
         return ResponseStyle.of_answers(self.history())
+
+    def flags(self) -> QualityFlags:
+        """Return what speaks against the answers: sides, haste, failed checks, repeats that differ.
+
+        Returns
+        -------
+        QualityFlags
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:", seed=1)
+        >>> for _ in range(3):
+        ...     _ = study.tell(study.ask(), "left")
+        >>> study.respondent("me").flags().n_answers
+        3
+        """
+        with self._lock:
+            self._history.sync()
+            self._history.read_all()
+            return QualityFlags.of(self._history)
 
     def doubts(self) -> tuple[str, ...]:
         """Return why no best items can be named, in sentences.

@@ -14,6 +14,8 @@ from coombs.questions import STRATEGIES
 
 SUREST = 0.99
 """The largest certainty that 240 draws can tell from being sure."""
+MOST_QUESTIONS = 100_000
+"""The largest number of questions that everybody may get."""
 AVERAGES = ("auto", "smooth")
 """Kinds that are not a metric: questions are chosen by an average."""
 
@@ -33,6 +35,9 @@ class Settings:
         are not in the study
     shared_prior : True learns from the study's people what is known of the next before their first answer
         (from three people on), "auto" does so from ten people on, unless a prior was given; False never does
+    questions : everybody gets so many questions, and is done then; None leaves the number open
+    most_questions : everybody is done when the best items are certain, or after so many questions; None goes
+        on as long as people like
 
     Examples
     --------
@@ -49,6 +54,8 @@ class Settings:
     seed: int = 0
     wishes: tuple[str, ...] = ()
     shared_prior: bool | str = "auto"
+    questions: int | None = None
+    most_questions: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.strategy, str) or self.strategy not in STRATEGIES:
@@ -67,6 +74,7 @@ class Settings:
         words = isinstance(self.shared_prior, str) and self.shared_prior == "auto"
         if not isinstance(self.shared_prior, bool) and not words:
             raise InputError(f"shared_prior is {self.shared_prior!r}; it must be True, False or 'auto'.")
+        self._check_numbers()
         self.goal(2)
         # Numbers of numpy are not plain for JSON.
         for name, kind in (
@@ -77,6 +85,25 @@ class Settings:
             ("wishes", tuple),
         ):
             object.__setattr__(self, name, kind(getattr(self, name)))
+
+    def _check_numbers(self) -> None:
+        """That questions, where they are counted, are counted in one way."""
+        for name in ("questions", "most_questions"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if not _is_whole(value) or not 1 <= value <= MOST_QUESTIONS:
+                raise InputError(
+                    f"{name} is {value!r}; it must be a whole number from 1 to {MOST_QUESTIONS:,}, or None."
+                )
+            object.__setattr__(self, name, int(value))
+        if self.questions is not None and self.most_questions is not None:
+            raise InputError("questions and most_questions are both given; give one of the two.")
+
+    @property
+    def ends(self) -> bool:
+        """Whether people are done at some time, and not when they like."""
+        return self.questions is not None or self.most_questions is not None
 
     @property
     def asked_by(self) -> str:

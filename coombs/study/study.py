@@ -20,9 +20,11 @@ from coombs.storage import Storage
 from coombs.storage.records import StudyRecord, new_token
 from coombs.study.ask_tell import AskTell
 from coombs.study.judgements import keep, told_in
+from coombs.study.person_rights import PersonRights
 from coombs.study.respondent import Respondent
 from coombs.study.settings import Settings
 from coombs.study.shared_prior import StudyPriors
+from coombs.study.study_presentations import PresentedStudy
 from coombs.study.study_records import Answer, Question
 from coombs.terminal_text import terminal_safe
 from coombs.words import count
@@ -47,7 +49,7 @@ def _of_respondent(method: Callable[Concatenate[Respondent, P], T]) -> Callable[
     return call
 
 
-class Study(AskTell):
+class Study(PresentedStudy, PersonRights, AskTell):
     """Questions, answers and results about one table of items, kept in a storage.
 
     `create_study` and `load_study` make it. `ask`, `tell`, `undo`, `history`, `progress`, `done` and
@@ -119,7 +121,7 @@ class Study(AskTell):
         """What is known of somebody before their first answer, by versions."""
         return StudyPriors(self)
 
-    @cached_property
+    @property
     def stored_goal(self) -> tuple[int, float]:
         """k and certainty as the study was made, whatever holds for this time."""
         return Settings.of(self.record.settings).goal(self.n_items)
@@ -150,7 +152,7 @@ class Study(AskTell):
             return self._respondents[name]
 
     def links(self) -> dict[str, str]:
-        """Return the token of each respondent's link: whoever has it can answer as them.
+        """Return the token of each respondent's link, but for revoked ones: who has it can answer as them.
 
         Returns
         -------
@@ -164,7 +166,8 @@ class Study(AskTell):
         >>> list(study.links())
         ['ann']
         """
-        return {record.name: record.token for record, _ in self.storage.respondents(self.record.id)}
+        people = self.storage.respondents(self.record.id)
+        return {record.name: record.token for record, _ in people if not record.is_revoked}
 
     def respondents(self) -> dict[str, int]:
         """Return the respondents in the order they came, each with the number of their answers.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
-from coombs.storage import Storage, UnknownStudyError
+from coombs.storage import RespondentRecord, Storage, UnknownStudyError
 from coombs.study import Answer, Respondent, Study, load_study
 from coombs.study.online_model import Learn, learn
 from coombs.web.fitted_result import FittedResult
@@ -117,11 +117,14 @@ class StudyCache:
         )
 
     def respondent(self, token: str) -> Respondent:
-        """Whose link that is, or UnknownStudyError."""
+        """Whose link that is, or UnknownStudyError, also of a link that was good a moment ago."""
+        name, record = self.storage.by_token(token)
         with self._lock:
             kept = self._alive.get(token)
+            if kept is not None and (kept.record.id, kept.record.name) != (record.id, record.name):
+                kept = None
+                del self._alive[token]
         if kept is None:
-            name, record = self.storage.by_token(token)
             study = self.study(name)
             if study.record.id != record.study_id:
                 raise UnknownStudyError("This study was deleted while it was opened; ask for a new link.")
@@ -165,6 +168,15 @@ class StudyCache:
         """Drop who has not answered for a while: who comes back waits a moment for the first question."""
         self._people.drop_unused(IDLE_SECONDS)
         self._results.drop_unused(IDLE_SECONDS)
+
+    def forget_person(self, record: RespondentRecord) -> None:
+        """After they were deleted or changed; other processes come upon it with the next request."""
+        self._people.drop(lambda person: person.record.id == record.id)
+        self._results.drop(lambda result: result.respondent.record.id == record.id)
+        self._studies.drop(lambda kept: kept.study.record.id == record.study_id)
+        with self._lock:
+            for one in [one for one in self._alive.values() if one.record.id == record.id]:
+                del self._alive[one.record.token]
 
     def forget(self, study: Study) -> None:
         """After it was deleted."""

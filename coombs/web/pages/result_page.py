@@ -21,7 +21,7 @@ from coombs.web.pages import downloads
 from coombs.web.pages.level_map import HEIGHT, WIDTH, level_map
 from coombs.web.pages.rendering import download, render
 from coombs.web.result_view import ResultView, ViewChoices
-from coombs.web.routing import cache_of, fitted_result, latest_snapshot, slowly
+from coombs.web.routing import cache_of, fitted_result, latest_snapshot, slowly, whose_result
 from coombs.web.what_if_form import changed_item
 
 MOST_ROWS = 200
@@ -85,8 +85,7 @@ async def result_page(request: Request, token: str, wanted: Chosen, whole: bool 
 
 def _first_page(request: Request, token: str, whole: bool) -> Response | None:
     """That there is no result yet, or a first look at one that is not fitted yet."""
-    cache = cache_of(request)
-    respondent = cache.respondent(token)
+    cache, respondent = cache_of(request), whose_result(request, token)
     if not cache.is_decided(respondent):
         return render(request, "result_empty.html", person=respondent, token=token)
     if whole or cache.has_fitted(respondent):
