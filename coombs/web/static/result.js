@@ -22,7 +22,7 @@ function keep(state) {
 async function part(address) {
   const reply = await fetch(address, { headers: { "X-Part": "result" } });
   const page = new DOMParser().parseFromString(await reply.text(), "text/html");
-  if (!reply.ok) throw new Error((page.querySelector("main p") || page.body).textContent.trim());
+  if (!reply.ok) throw new Error((page.querySelector("main p:not(.over)") || page.body).textContent.trim());
   return page;
 }
 
@@ -53,7 +53,16 @@ async function choose(query, button) {
   const choice = document.getElementById("choice");
   const open = [...choice.querySelectorAll("details[open]")].map((one) => one.id);
   choice.classList.add("busy");
-  const fresh = (await part(`${result.dataset.checked}?${query}`)).getElementById("choice");
+  const page = await part(`${result.dataset.checked}?${query}`);
+  const fresh = page.getElementById("choice");
+  const gone = (one) => new URLSearchParams(one.dataset.state).getAll("without").join();
+  if (gone(choice) !== gone(fresh)) {
+    // Other items are left to compare and to change.
+    for (const id of ["compare", "what-if"]) {
+      const [old, made] = [document.getElementById(id), page.getElementById(id)];
+      if (old && made) { old.replaceWith(made); slide(made); }
+    }
+  }
   for (const id of open) { const one = fresh.querySelector(`#${id}`); if (one) one.open = true; }
   choice.replaceWith(fresh);
   keep(fresh.dataset.state);
@@ -65,7 +74,7 @@ async function choose(query, button) {
 let asked = 0;
 async function renew(form, anew) {
   const box = form.parentElement;
-  const query = anew ? new URLSearchParams({ item: form.elements.item.value }) : params(form);
+  const query = anew ? new URLSearchParams({ item: form.querySelector("[name=item]").value }) : params(form);
   if (anew) for (const [key, value] of new URLSearchParams(view())) query.append(key, value);
   const turn = ++asked;
   box.classList.add("busy");
