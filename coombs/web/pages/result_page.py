@@ -20,8 +20,9 @@ from coombs.web.fitted_result import FittedResult
 from coombs.web.pages import downloads
 from coombs.web.pages.level_map import HEIGHT, WIDTH, level_map
 from coombs.web.pages.rendering import download, render
+from coombs.web.result_access import fitted_result, latest_snapshot, whose_result
 from coombs.web.result_view import ResultView, ViewChoices
-from coombs.web.routing import cache_of, fitted_result, latest_snapshot, slowly, whose_result
+from coombs.web.routing import cache_of, slowly
 from coombs.web.what_if_form import changed_item
 
 MOST_ROWS = 200
