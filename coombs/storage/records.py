@@ -186,6 +186,44 @@ class QuestionRecord:
 
 
 @dataclass(frozen=True)
+class SetQuestionRecord:
+    """Three or more items of which a respondent was asked for the best and the worst.
+
+    Parameters
+    ----------
+    id, respondent_id : numbers
+    items : positions of the items, in the order in which they were shown
+    purpose : as of a `QuestionRecord`
+    chances : the probability of each to be the best, given the answers before, or None
+    progress : how far it was shown to be, from 0 to 1, or None
+    asked : when
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from coombs.storage import SetQuestionRecord
+    >>> at = datetime(2026, 1, 31, tzinfo=UTC)
+    >>> SetQuestionRecord(1, 1, (2, 0, 1), "probe", (0.5, 0.3, 0.2), None, at).positions
+    (2, 0, 1)
+    """
+
+    id: int
+    respondent_id: int
+    items: tuple[int, ...]
+    purpose: str
+    chances: tuple[float, ...] | None
+    progress: float | None
+    asked: datetime
+
+    predicted: ClassVar[None] = None
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """Of the items, in the order in which they were shown."""
+        return self.items
+
+
+@dataclass(frozen=True)
 class AnswerRecord:
     """An answer, to a question or to none.
 
@@ -218,7 +256,7 @@ class AnswerRecord:
 
 @dataclass(frozen=True)
 class JudgementRecord:
-    """An answer that is not about a pair: a choice among several, a ranking, a rating. Nobody asked for it.
+    """An answer that is not about a pair: a choice among several, a best and worst, a ranking, a rating.
 
     Parameters
     ----------
@@ -226,6 +264,7 @@ class JudgementRecord:
     judgement : what was said
     weight : what it counts
     told : when
+    question_id : of the question about a set, or None
 
     Examples
     --------
@@ -241,9 +280,37 @@ class JudgementRecord:
     judgement: Judgement
     weight: float
     told: datetime
+    question_id: int | None = None
 
-    question_id: ClassVar[None] = None
     choice: ClassVar[None] = None
+
+
+@dataclass(frozen=True)
+class SkipRecord:
+    """That a question about a set was passed over.
+
+    Parameters
+    ----------
+    id, respondent_id : numbers
+    question_id : of the question
+    weight : what an answer would have counted
+    told : when
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from coombs.storage import SkipRecord
+    >>> SkipRecord(1, 1, 1, 1.0, datetime(2026, 1, 31, tzinfo=UTC)).choice
+    'skip'
+    """
+
+    id: int
+    respondent_id: int
+    question_id: int
+    weight: float
+    told: datetime
+
+    choice: ClassVar[Choice] = "skip"
 
 
 @dataclass(frozen=True)
@@ -269,7 +336,9 @@ class UndoRecord:
     told: datetime
 
 
-AnyAnswer: TypeAlias = AnswerRecord | JudgementRecord
+AnyQuestion: TypeAlias = QuestionRecord | SetQuestionRecord
+"""A question about two items or more."""
+AnyAnswer: TypeAlias = AnswerRecord | JudgementRecord | SkipRecord
 """An answer of any shape."""
 Event: TypeAlias = AnyAnswer | UndoRecord
 """Answers and undos of a respondent share one sequence of ids, from 1 on; so do their questions."""

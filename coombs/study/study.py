@@ -20,6 +20,7 @@ from coombs.storage import Storage
 from coombs.storage.records import StudyRecord, new_token
 from coombs.study.ask_tell import AskTell
 from coombs.study.judgements import keep, told_in
+from coombs.study.question_plan import QuestionPlan
 from coombs.study.respondent import Respondent
 from coombs.study.settings import Settings
 from coombs.study.shared_prior import StudyPriors
@@ -118,6 +119,11 @@ class Study(AskTell):
     def priors(self) -> StudyPriors:
         """What is known of somebody before their first answer, by versions."""
         return StudyPriors(self)
+
+    @cached_property
+    def plan(self) -> QuestionPlan:
+        """The questions that do not depend on answers."""
+        return QuestionPlan.of(self.settings, self.catalogue)
 
     @cached_property
     def stored_goal(self) -> tuple[int, float]:

@@ -18,7 +18,15 @@ from coombs.inference.people.people_prior import people_prior_of
 from coombs.progress import ProgressBar
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.judgement import judgement_of
-from coombs.storage.records import Item, JudgementRecord, StudyRecord, UndoRecord, new_token
+from coombs.storage.records import (
+    Item,
+    JudgementRecord,
+    SetQuestionRecord,
+    SkipRecord,
+    StudyRecord,
+    UndoRecord,
+    new_token,
+)
 from coombs.storage.stored_values import RowReading
 from coombs.storage.timestamps import read_time, time_text
 from coombs.study.history import History
@@ -28,13 +36,15 @@ from coombs.study.study import Study
 
 FORMAT = "coombs study"
 """What the first line of such a file says that it is."""
-VERSION = 4
+VERSION = 5
 """Of the format; in version 1, `predicted` was called `foretold`; up to 2, all answers were about pairs; up
-to 3, there were no priors."""
+to 3, there were no priors; up to 4, all questions were about pairs."""
 OF_PAIRS = 2
 """The version of a file without judgements and priors, which an older coombs reads as well."""
 WITHOUT_PRIORS = 3
 """The version of a file without priors."""
+WITHOUT_SETS = 4
+"""The version of a file without questions about sets."""
 
 Entry: TypeAlias = dict[str, Any]
 """A line, read."""
@@ -46,16 +56,22 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "item": {"name": Name, "features": list[float], "details": dict[str, str]},
     "prior": {"version": int, "prior": dict, "n_people": int, "n_answers": int}
     | {"source": str, "created": datetime},
-    "respondent": {"id": int, "name": str, "created": datetime, "prior_version": int | None},
+    "respondent": {"id": int, "name": str, "created": datetime, "prior_version": int | None}
+    | {"seed": int | None},
     "question": dict.fromkeys(["id", "respondent", "left", "right"], int)
     | {"purpose": str, "predicted": float | None, "asked": datetime},
+    "set": {"id": int, "respondent": int, "items": list[int], "purpose": str}
+    | {"chances": list[float] | None, "asked": datetime},
     "answer": dict.fromkeys(["id", "respondent", "left", "right"], int)
     | {"question": int | None, "choice": str, "weight": float, "told": datetime},
     "judgement": dict.fromkeys(["id", "respondent"], int)
-    | {"judgement": dict, "weight": float, "told": datetime},
+    | {"question": int | None, "judgement": dict, "weight": float, "told": datetime},
+    "skip": dict.fromkeys(["id", "respondent", "question"], int) | {"weight": float, "told": datetime},
     "undo": {"answer": int, "told": datetime},
 }
 """The fields of each kind of line, and their types."""
+_LATER = {"respondent": ("prior_version", "seed"), "judgement": ("question",)}
+"""Fields that older files do not have."""
 _CALLED = {
     Name: "text or a number",
     str: "text",
@@ -85,10 +101,18 @@ def export_study(study: Study, path: files.PathType) -> None:
     """
     header, *entries = _entries(study)
     kinds = {entry["kind"] for entry in entries}
-    if "prior" not in kinds:
-        header["version"] = WITHOUT_PRIORS if "judgement" in kinds else OF_PAIRS
+    header["version"] = _version(kinds)
     with files.replacing(path) as part, part.open("w", encoding="utf-8") as file:
         file.writelines(f"{json.dumps(entry, allow_nan=False)}\n" for entry in (header, *entries))
+
+
+def _version(kinds: set[str]) -> int:
+    """The earliest version of the format that has such lines."""
+    if kinds & {"set", "skip"}:
+        return VERSION
+    if "prior" in kinds:
+        return WITHOUT_SETS
+    return WITHOUT_PRIORS if "judgement" in kinds else OF_PAIRS
 
 
 def import_study(
@@ -154,7 +178,8 @@ def _entries(study: Study) -> Iterator[Entry]:
     # Numbers of the file's own, so that it is the same whichever storage it comes from.
     question_numbers, answer_numbers = count(1), count(1)
     for number, (respondent, _) in enumerate(storage.respondents(record.id), 1):
-        yield _entry("respondent", respondent, id=number, prior_version=storage.use_prior(respondent.id))
+        known = {"prior_version": storage.use_prior(respondent.id), "seed": storage.use_seed(respondent.id)}
+        yield _entry("respondent", respondent, id=number, **known)
         questions: dict[int | None, int | None] = {None: None}
         answers: dict[int, int] = {}
         events = storage.events(respondent.id)
@@ -163,17 +188,18 @@ def _entries(study: Study) -> Iterator[Entry]:
         History(is_whole=True).add(asked, events)
         for question in asked:
             questions[question.id] = next(question_numbers)
-            yield _entry("question", question, id=questions[question.id], respondent=number)
+            kind = "set" if isinstance(question, SetQuestionRecord) else "question"
+            yield _entry(kind, question, id=questions[question.id], respondent=number)
         for event in events:
             if isinstance(event, UndoRecord):
                 yield _entry("undo", event, answer=answers[event.answer_id])
                 continue
             answers[event.id] = next(answer_numbers)
-            about = {"id": answers[event.id], "respondent": number}
+            about = {"id": answers[event.id], "respondent": number, "question": questions[event.question_id]}
             if isinstance(event, JudgementRecord):
                 yield _entry("judgement", event, **about, judgement=event.judgement.to_dict())
             else:
-                yield _entry("answer", event, **about, question=questions[event.question_id])
+                yield _entry("skip" if isinstance(event, SkipRecord) else "answer", event, **about)
 
 
 def _entry(kind: str, record: object, **instead: Any) -> Entry:
@@ -240,7 +266,9 @@ class Replay:
         if made.version != version:
             raise InputError(f"The prior has the version {version}; it must be {made.version}.")
 
-    def _respondent(self, id: int, name: str, created: datetime, prior_version: int | None) -> None:
+    def _respondent(
+        self, id: int, name: str, created: datetime, prior_version: int | None, seed: int | None
+    ) -> None:
         study = self.study
         self._keep("respondent", name, None)
         made = self._storage.add_respondent(study.id, name, new_token(), at=created).id
@@ -248,27 +276,47 @@ class Replay:
         if prior_version:
             self._find("prior", prior_version)
         self._storage.use_prior(made, prior_version)
+        self._storage.use_seed(made, seed)
 
     def _question(self, id: int, respondent: int, asked: datetime, **about: Any) -> None:
         who = self._find("respondent", respondent)
         self._keep("question", id, self._storage.add_question(who, **about, again=True, at=asked))
 
+    def _set(self, id: int, respondent: int, asked: datetime, **about: Any) -> None:
+        who = self._find("respondent", respondent)
+        self._keep("question", id, self._storage.add_set_question(who, **about, again=True, at=asked))
+
     def _answer(self, id: int, respondent: int, question: int | None, told: datetime, **said: Any) -> None:
-        who, number = self._find("respondent", respondent), None
-        if question is not None:
-            asked = self._find("question", question)
-            if asked.respondent_id != who or {asked.left, asked.right} != {said["left"], said["right"]}:
-                raise InputError(f"Question {question} was put to another respondent or about other items.")
-            if (who, asked.id) in self._answered:
-                raise InputError(f"Question {question} has an answer; it must be undone before another.")
-            self._answered.add((who, asked.id))
-            number = asked.id
+        who = self._find("respondent", respondent)
+        number = self._asked(who, question, {said["left"], said["right"]})
         self._keep("answer", id, self._storage.add_answer(who, **said, question_id=number, at=told))
 
-    def _judgement(self, id: int, respondent: int, judgement: Entry, weight: float, told: datetime) -> None:
-        who = self._find("respondent", respondent)
-        made = self._storage.add_judgement(who, judgement_of(judgement), weight=weight, at=told)
+    def _judgement(
+        self, id: int, respondent: int, question: int | None, judgement: Entry, weight: float, told: datetime
+    ) -> None:
+        who, said = self._find("respondent", respondent), judgement_of(judgement)
+        number = self._asked(who, question, set(said.items))
+        made = self._storage.add_judgement(who, said, question_id=number, weight=weight, at=told)
         self._keep("answer", id, made)
+
+    def _skip(self, id: int, respondent: int, question: int, weight: float, told: datetime) -> None:
+        who = self._find("respondent", respondent)
+        number = self._asked(who, question)
+        assert number is not None
+        self._keep("answer", id, self._storage.add_skip(who, number, weight=weight, at=told))
+
+    def _asked(self, who: int, question: int | None, items: set[int] | None = None) -> int | None:
+        """The id of a question that was put to somebody, about these items, and has no answer."""
+        if question is None:
+            return None
+        asked = self._find("question", question)
+        if asked.respondent_id != who or (items is not None and set(asked.positions) != items):
+            raise InputError(f"Question {question} was put to another respondent or about other items.")
+        if (who, asked.id) in self._answered:
+            raise InputError(f"Question {question} has an answer; it must be undone before another.")
+        self._answered.add((who, asked.id))
+        number: int = asked.id
+        return number
 
     def _undo(self, answer: int, told: datetime) -> None:
         record = self._find("answer", answer)
@@ -301,8 +349,8 @@ def _parsed(line: str) -> tuple[str, Entry]:
         _check_version(entry.get("format"), entry.get("version"))
     if "foretold" in entry:
         entry.setdefault("predicted", entry["foretold"])
-    if kind == "respondent":
-        entry.setdefault("prior_version", None)
+    for name in _LATER.get(kind, ()):
+        entry.setdefault(name, None)
     return kind, {name: _field(kind, entry, name) for name in _FIELDS[kind]}
 
 
