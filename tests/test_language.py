@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jinja2 import nodes
 
-from coombs.language import ENGLISH, LANGUAGES, Language, best_language, language
+from coombs.language import ENGLISH, FORMS, LANGUAGES, Language, best_language, language
+from coombs.web.pages.rendering import templates
 
 GERMAN = Language(
     "de", {"{n} answer by {who}|{n} answers by {who}": "{n} Antwort von {who}|{n} Antworten von {who}"}
@@ -42,3 +46,35 @@ def test_the_browser_gets_what_it_likes_most_of_what_there_is(accepted: str, cod
 @given(st.text(max_size=60))
 def test_no_header_is_too_strange(accepted: str) -> None:
     assert best_language(accepted).code in LANGUAGES
+
+
+def shown_texts() -> set[str]:
+    """Every English text that a template asks for."""
+    pages, found = templates(), set()
+    for name in pages.list_templates(extensions=["html"]):
+        assert pages.loader is not None
+        source = pages.loader.get_source(pages, name)[0]
+        for call in pages.parse(source).find_all(nodes.Call):
+            if isinstance(call.node, nodes.Name) and call.node.name == "t":
+                (english,) = call.args
+                assert isinstance(english, nodes.Const), f"{name}: only a text that stands there can be found"
+                found.add(english.value)
+    return found
+
+
+def values_in(text: str) -> set[str]:
+    """What is put into a text."""
+    return set(re.findall(r"{(\w+)}", text))
+
+
+@pytest.mark.parametrize("code", sorted(set(LANGUAGES) - {ENGLISH}))
+def test_every_language_has_every_text_and_no_other(code: str) -> None:
+    assert set(language(code).texts) == shown_texts()
+
+
+@pytest.mark.parametrize("code", sorted(set(LANGUAGES) - {ENGLISH}))
+def test_a_translation_has_the_values_and_the_forms_of_the_english(code: str) -> None:
+    for english, text in language(code).texts.items():
+        assert values_in(text) == values_in(english), english
+        assert text.count(FORMS) == english.count(FORMS), english
+        assert text.strip() == text and text, english

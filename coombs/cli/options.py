@@ -73,7 +73,9 @@ storage_option = click.option(
     "--storage",
     metavar="URL",
     default=STORAGE,
-    help=f"where answers are kept: sqlite:///file.db or postgresql://... (default: {STORAGE})",
+    envvar="COOMBS_STORAGE",
+    help="where answers are kept: sqlite:///file.db or postgresql://... (default: that of the environment "
+    f"variable COOMBS_STORAGE, or {STORAGE})",
 )
 features_option = click.option(
     "--features",

@@ -11,6 +11,7 @@ from coombs.cli.options import (
     argument,
     command,
     features_option,
+    positive,
     shared_prior_option,
     storage_option,
     wish_option,
@@ -65,6 +66,21 @@ def _port(text: str | int) -> int:
     help="address or network of a proxy whose X-Forwarded- headers count; may be repeated",
 )
 @click.option("--root-path", metavar="PATH", default="", help="path below which a proxy shows the page")
+@click.option(
+    "--metrics-from",
+    metavar="ADDRESS",
+    multiple=True,
+    help="address or network that sees /metrics, beside the owner; may be repeated",
+)
+@click.option(
+    "--workers", metavar="N", type=positive, default=1, help="processes that answer requests (default: 1)"
+)
+@click.option(
+    "--log",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="form of the log; json is an object on each line (default: text)",
+)
 @click.option("--access-log", is_flag=True, help="write a line for each request, without tokens and links")
 @click.option("--browser/--no-browser", "open_browser", default=True, help="whether to open a browser")
 def serve(items: str | None, **settings: Any) -> None:

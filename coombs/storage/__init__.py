@@ -20,6 +20,9 @@ from coombs.storage.records import (
     Event,
     Item,
     JudgementRecord,
+    LogRecord,
+    Participant,
+    PresentationRecord,
     PriorRecord,
     QuestionRecord,
     RespondentRecord,
@@ -29,12 +32,14 @@ from coombs.storage.records import (
     StudySummary,
     UndoRecord,
 )
+from coombs.storage.rights_storage import Activity
 from coombs.storage.storage import Storage
 from coombs.storage.timestamps import now
 from coombs.storage.validation import AnsweredError, StudyExistsError, UnknownStudyError
 
 __all__ = [
     "CHOICES",
+    "Activity",
     "AnswerRecord",
     "AnsweredError",
     "AnyAnswer",
@@ -44,6 +49,9 @@ __all__ = [
     "Item",
     "Judgement",
     "JudgementRecord",
+    "LogRecord",
+    "Participant",
+    "PresentationRecord",
     "PriorRecord",
     "QuestionRecord",
     "RespondentRecord",

@@ -18,6 +18,7 @@ from coombs.storage.records import (
     Event,
     Item,
     JudgementRecord,
+    PresentationRecord,
     PriorRecord,
     QuestionRecord,
     RespondentRecord,
@@ -36,8 +37,10 @@ STUDY = "name, feature_names, settings, created"
 """The columns of a study, after its id; so are those below."""
 ITEM = "study_id, position, name, features, details"
 """The columns of an item, which has no id."""
-RESPONDENT = "study_id, name, token, created"
-"""The columns of a respondent."""
+NEW_RESPONDENT = "study_id, name, token, created, source, external_id, fields"
+"""The columns of a respondent who has not done anything yet."""
+RESPONDENT = f"{NEW_RESPONDENT}, language, seed, consent_version, consented, finished"
+"""All columns of a respondent but that of their prior."""
 QUESTION = "respondent_id, left_item, right_item, purpose, predicted, progress, asked"
 """The columns of a question about a pair."""
 SET_QUESTION = "respondent_id, items, purpose, progress, asked"
@@ -59,6 +62,8 @@ LEAST_SET = 3
 """Items of a set, at least: two are a pair."""
 PRIOR = "study_id, version, prior, n_people, n_answers, source, created"
 """The columns of a prior, which has no id."""
+PRESENTATION = "study_id, version, content, created"
+"""The columns of a presentation, which has no id."""
 
 
 def of(table: str, columns: str) -> str:
@@ -126,16 +131,64 @@ def _item(study_id: int, row: Row) -> Item:
         return Item(read.text(name, "its name"), read.numbers(features, "its features"), shown)
 
 
+def respondent_row(
+    study_id: int,
+    name: str,
+    token: str,
+    at: datetime | None,
+    source: str | None,
+    external_id: str | None,
+    fields: Mapping[str, str] | None,
+) -> Row:
+    """The columns of a new respondent."""
+    called = validation.text(name, "respondent's name"), validation.text(token, "token")
+    other = None if external_id is None else validation.text(external_id, "id elsewhere")
+    way = None if source is None else validation.text(source, "source")
+    return study_id, *called, utc(at), way, other, fields_text(fields)
+
+
+def fields_text(fields: Mapping[str, str] | None) -> str | None:
+    """What somebody said of themselves, as it is kept."""
+    if not fields:
+        return None
+    plain = {validation.text(name, "field"): validation.text(said, name) for name, said in fields.items()}
+    return validation.as_json(plain, "fields")
+
+
 def respondent(row: Row) -> RespondentRecord:
     """The record of a respondent."""
-    number, study_id, name, token, created = row
+    number, study_id, name, token, created, *known = row
+    source, external_id, fields, language, seed, consent_version, consented, finished = known
     with RowReading(f"Respondent {number!r}"):
+        said = {} if fields is None else read.json_object(fields, "what they said of themselves")
+        if not all(isinstance(one, str) for one in said.values()):
+            raise ValueError("what they said of themselves is not text")
         return RespondentRecord(
             read.number(number, "the id"),
             read.number(study_id, "the study"),
             read.text(name, "the name"),
             read.text(token, "the token"),
             read.moment(created, "the time"),
+            None if source is None else read.text(source, "the source"),
+            None if external_id is None else read.text(external_id, "the id elsewhere"),
+            said,
+            None if language is None else read.text(language, "the language"),
+            None if seed is None else read.number(seed, "the seed"),
+            None if consent_version is None else read.number(consent_version, "what was agreed to", 1),
+            None if consented is None else read.moment(consented, "the time of the consent"),
+            None if finished is None else read.moment(finished, "the time of the end"),
+        )
+
+
+def presentation(row: Row) -> PresentationRecord:
+    """The record of a presentation."""
+    study_id, version, content, created = row
+    with RowReading(f"Version {version!r} of the presentation of the study with the id {study_id}"):
+        return PresentationRecord(
+            study_id,
+            read.number(version, "its version", 1),
+            read.json_object(content, "its content"),
+            read.moment(created, "its time"),
         )
 
 

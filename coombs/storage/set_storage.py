@@ -9,8 +9,8 @@ from coombs.data.tables import InputError
 from coombs.storage import rows, validation
 from coombs.storage.database import LARGEST
 from coombs.storage.judgement import Judgement, judgement_text
-from coombs.storage.prior_storage import PriorStorage
 from coombs.storage.records import AnyAnswer, JudgementRecord, SetQuestionRecord, SkipRecord, UndoRecord
+from coombs.storage.rights_storage import RightsStorage
 from coombs.storage.timestamps import utc
 from coombs.storage.validation import AnsweredError, UnknownStudyError
 
@@ -21,7 +21,7 @@ STANDS = (
 """Whether an event was not taken back."""
 
 
-class SetStorage(PriorStorage):
+class SetStorage(RightsStorage):
     """The part of a `Storage` that keeps questions about sets, and answers of other shapes than a pair."""
 
     def add_set_question(
@@ -121,6 +121,7 @@ class SetStorage(PriorStorage):
                 _refuse_another(standing)
             row = respondent_id, question_id, judgement_text(judgement), counts, told
             number = self.database.insert("events", rows.JUDGEMENT, row)
+        self.database.tally.add("answers")
         return JudgementRecord(number, respondent_id, judgement, counts, told, question_id)
 
     def add_skip(
@@ -156,6 +157,7 @@ class SetStorage(PriorStorage):
                 return standing
             _refuse_another(standing)
             number = self.database.insert("events", rows.SKIP, row)
+        self.database.tally.add("answers")
         return SkipRecord(number, respondent_id, question_id, row[3], row[4])
 
     def _lock_items(self, respondent_id: int, items: Sequence[int]) -> None:

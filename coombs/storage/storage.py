@@ -206,6 +206,7 @@ class Storage(SetStorage):
                 validation.check_repeat(standing, *told)
                 return standing
             number = self.database.insert("events", rows.ANSWER, row)
+        self.database.tally.add("answers")
         return AnswerRecord(number, *row)
 
     def add_undo(self, respondent_id: int, answer_id: int, *, at: datetime | None = None) -> UndoRecord:

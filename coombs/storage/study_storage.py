@@ -12,7 +12,6 @@ from coombs.storage.database import Database
 from coombs.storage.layout import check_layout
 from coombs.storage.records import Item, RespondentRecord, StudyRecord, StudySummary
 from coombs.storage.schema import migrate
-from coombs.storage.timestamps import utc
 from coombs.storage.validation import StudyExistsError, UnknownStudyError
 
 # An undo is an event, and because of it another does not stand.
@@ -165,7 +164,15 @@ class StudyStorage:
         return rows.items(study_id, found)
 
     def add_respondent(
-        self, study_id: int, name: str, token: str, *, at: datetime | None = None
+        self,
+        study_id: int,
+        name: str,
+        token: str,
+        *,
+        source: str | None = None,
+        external_id: str | None = None,
+        fields: Mapping[str, str] | None = None,
+        at: datetime | None = None,
     ) -> RespondentRecord:
         """Return the respondent of that name, made with this token unless there is one already.
 
@@ -174,6 +181,7 @@ class StudyStorage:
         study_id : of the study
         name : of the person
         token : what their link holds
+        source, external_id, fields : as in `RespondentRecord`, of somebody new
         at : when it happened, with a time zone (default: now)
 
         Returns
@@ -188,15 +196,15 @@ class StudyStorage:
         >>> storage.add_respondent(study.record.id, "Ann", token="other") == ann
         True
         """
-        row = validation.text(name, "respondent's name"), validation.text(token, "token"), utc(at)
+        row = rows.respondent_row(study_id, name, token, at, source, external_id, fields)
         with self.database.transaction():
             self._check_study(study_id, self.database.for_update)
-            self.database.insert_new("respondents", rows.RESPONDENT, (study_id, *row))
+            self.database.insert_new("respondents", rows.NEW_RESPONDENT, row)
             select = f"SELECT id, {rows.RESPONDENT} FROM respondents WHERE study_id = ? AND name = ?"
             found = self.database.rows(select, study_id, name)
         if not found:
             raise InputError(
-                "Another respondent has this token; every respondent needs a token of their own."
+                "Another respondent has this token or id; everybody needs an id and a token of their own."
             )
         return rows.respondent(found[0])
 
@@ -229,8 +237,8 @@ class StudyStorage:
             self._check_study(study_id)
         return [(rows.respondent(row[:-1]), row[-1]) for row in found]
 
-    def last_event(self, study_id: int) -> int:
-        """Return a number that rises with every answer or undoing in a study: while it stays, so do all.
+    def state(self, study_id: int) -> tuple[int, int]:
+        """Return two numbers that stay as long as everybody's answers, and who gave them, do; else they rise.
 
         Parameters
         ----------
@@ -238,21 +246,23 @@ class StudyStorage:
 
         Returns
         -------
-        int, 0 before the first
+        int that rises with every line of the log, and int that else rises with every answer or undoing
 
         Examples
         --------
         >>> from coombs import create_study
         >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
-        >>> study.storage.last_event(study.record.id)
-        0
+        >>> study.storage.state(study.record.id)
+        (0, 0)
         """
-        found = self.database.rows(
-            "SELECT SUM((SELECT MAX(id) FROM events WHERE events.respondent_id = respondents.id))"
-            " FROM respondents WHERE study_id = ?",
+        ((lines, events),) = self.database.rows(
+            "SELECT (SELECT COUNT(*) FROM study_log WHERE study_id = ?),"
+            " (SELECT SUM((SELECT MAX(id) FROM events WHERE events.respondent_id = respondents.id))"
+            " FROM respondents WHERE study_id = ?)",
+            study_id,
             study_id,
         )
-        return int(found[0][0] or 0)
+        return int(lines), int(events or 0)
 
     def by_token(self, token: str) -> tuple[str, RespondentRecord]:
         """Return whose link holds the token, or raise UnknownStudyError.
@@ -278,7 +288,9 @@ class StudyStorage:
             " FROM respondents WHERE token = ?",
             validation.text(token, "token"),
         ):
-            return row[-1], rows.respondent(row[:-1])
+            found = rows.respondent(row[:-1])
+            if not found.is_revoked:
+                return row[-1], found
         raise UnknownStudyError("This link is nobody's; ask whoever made the study for a new one.")
 
     def close(self) -> None:

@@ -1,6 +1,9 @@
 """Ask, tell, undo, result: studies in which people answer questions that are chosen for them."""
 
 from coombs.storage import StudyExistsError, UnknownStudyError
+from coombs.study.person_fields import PersonField
+from coombs.study.person_rights import Retention, RetentionDone, apply_retention
+from coombs.study.presentation import Presentation
 from coombs.study.quality_flags import QualityFlags
 from coombs.study.respondent import Respondent
 from coombs.study.response_style import ResponseStyle
@@ -19,6 +22,8 @@ Progress = StudyProgress
 __all__ = [
     "Answer",
     "Fault",
+    "PersonField",
+    "Presentation",
     "Progress",
     "QualityFlags",
     "Question",
@@ -26,12 +31,15 @@ __all__ = [
     "Respondent",
     "ResponseStyle",
     "Result",
+    "Retention",
+    "RetentionDone",
     "Settings",
     "StorageCheck",
     "Study",
     "StudyExistsError",
     "StudyProgress",
     "UnknownStudyError",
+    "apply_retention",
     "check_storage",
     "create_study",
     "delete_study",

@@ -187,6 +187,15 @@ class History:
         count = len(self.answers)
         return count >= FIRST_CONFIRMATION and count % CONFIRM_EVERY == 0 and self.log_odds < CONFIRMED
 
+    def has_answer(self, question: int) -> bool:
+        """Whether a question has a standing answer."""
+        return question in self._answer_of
+
+    @property
+    def n_answered(self) -> int:
+        """Questions that have a standing answer; a skip is one."""
+        return len(self._answer_of)
+
     @property
     def last_answer(self) -> AnyAnswer | None:
         """The latest that stands."""
@@ -206,6 +215,11 @@ class StoredHistory(History):
         self._read = False
         self.is_stale, self.n_earlier = True, 0
 
+    @property
+    def n_answered(self) -> int:
+        """Questions that have a standing answer; earlier answers than were read count as such."""
+        return self.n_earlier + super().n_answered
+
     def sync(self) -> None:
         """Read what came since, from this process or others."""
         latest = None if self._read else MOST_ANSWERS
@@ -219,8 +233,9 @@ class StoredHistory(History):
         if not self._read:
             self._read = True
             if not self.is_whole:
-                stored = dict(self._storage.respondents(self._respondent.study_id))[self._respondent]
-                self.n_earlier = stored - len(self.answers)
+                stored = self._storage.respondents(self._respondent.study_id)
+                number = next(n for one, n in stored if one.id == self._respondent.id)
+                self.n_earlier = number - len(self.answers)
 
     def refresh(self) -> None:
         """Read what came since, if something was added here: one read serves a whole turn."""

@@ -89,6 +89,19 @@ class QuestionPlan:
         new = self._next_fixed(asked, seed)
         return None if new is None else Planned(new, FIXED)
 
+    @property
+    def n_planned(self) -> int:
+        """How many of them come where nothing else is asked: those that are due after as many answers."""
+        count = len(self.fixed)
+        for after in sorted([*self.repeats, *(one.after for one in self.attention)]):
+            count += after <= count
+        return count
+
+    def planned_left(self, history: History) -> int:
+        """How many of those were not answered yet."""
+        purposes = (history.purpose(one) for one in history.answers.values())
+        return max(self.n_planned - sum(one in (FIXED, REPEAT, ATTENTION) for one in purposes), 0)
+
     def fixed_left(self, history: History) -> int:
         """How many fixed questions were not answered yet."""
         purposes = (history.purpose(one) for one in history.answers.values())

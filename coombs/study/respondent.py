@@ -65,7 +65,9 @@ class Respondent(RespondentModel):
 
     def _ask(self, snapshot: Snapshot) -> Question | None:
         with self._lock:
-            record = self._history.reopened or self._ask_new(snapshot) or self._history.unanswered
+            record = self._history.reopened
+            if record is None and not self._is_complete(snapshot):
+                record = self._ask_new(snapshot) or self._history.unanswered
             return None if record is None else self._question(record)
 
     def turn(self) -> tuple[Question | None, StudyProgress]:
@@ -85,8 +87,9 @@ class Respondent(RespondentModel):
         """
         with self._lock:
             self._history.sync()
-            snapshot = self._snapshot
-            record = self._history.open or self._ask_new(snapshot, again=False) or self._history.unanswered
+            history, snapshot, record = self._history, self._snapshot, None
+            if not self._is_complete(snapshot):
+                record = history.open or self._ask_new(snapshot, again=False) or history.unanswered
             found = self._progress(snapshot, *self.study.settings.goal(self.study.n_items))
             if record is None:
                 return None, replace(found, fraction=1.0)
@@ -143,11 +146,32 @@ class Respondent(RespondentModel):
             last = self._history.last_answer
             return None if last is None else self._answer(last)
 
+    def has_answered(self, question: int) -> bool:
+        """Return whether a question has a standing answer.
+
+        Parameters
+        ----------
+        question : its id
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> study.respondent("ann").has_answered(1)
+        False
+        """
+        with self._lock:
+            return self._history.question(question) is not None and self._history.has_answer(question)
+
     def current(self) -> Question | None:
         with self._lock:
             self._history.sync()
             waiting = self._history.open
-            if waiting is not None:
+            if waiting is not None and not self._is_complete(self._snapshot):
                 return self._question(waiting)
         return self._ask(self._update())
 

@@ -16,6 +16,7 @@ from coombs.storage.records import RespondentRecord
 from coombs.study.ask_tell import AskTell
 from coombs.study.history import StoredHistory, unordered
 from coombs.study.online_model import Learn, OnlineModel, RemainingQuestions, Snapshot, learn
+from coombs.study.question_count import by_number
 from coombs.study.settings import FIXED
 from coombs.study.study_records import StudyProgress
 
@@ -115,8 +116,9 @@ class RespondentModel(AskTell):
     def _progress(self, snapshot: Snapshot | None, k: int, goal: float) -> StudyProgress:
         count = self._history.n_earlier + sum(one.choice != "skip" for one in self._history.answers.values())
         left, far = self._far(snapshot, k, goal)
+        number = self._history.n_answered, self.study.settings.questions
         if snapshot is None:
-            return StudyProgress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1)
+            return StudyProgress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1, *number)
         top, names = snapshot.top(k), self.study.catalogue.labels
         gain = self._next_gain(snapshot)
         return StudyProgress(
@@ -129,6 +131,7 @@ class RespondentModel(AskTell):
             goal,
             far if gain is not None else 1.0,
             far == 1,
+            *number,
         )
 
     def _far(self, snapshot: Snapshot | None, k: int, goal: float) -> tuple[int | None, float]:
@@ -139,16 +142,21 @@ class RespondentModel(AskTell):
         with more answers than stand now does not count.
         """
         left, far = self._estimate(snapshot, k, goal)
-        if (k, goal) != self.study.stored_goal:
+        settings = self.study.settings
+        if (k, goal) == self.study.stored_goal:
+            shown = self._history.open_progress
+            far = max(far if shown is None else shown, self._history.progress)
+        if (k, goal) != settings.goal(self.study.n_items):
             return left, far
-        shown = self._history.open_progress
-        return left, max(far if shown is None else shown, self._history.progress)
+        return by_number(settings, self._history.n_answered, left, far)
 
     def _estimate(self, snapshot: Snapshot | None, k: int, goal: float) -> tuple[int | None, float]:
         """The same by the present snapshot, and by the fixed questions that are left."""
-        fixed, settings = self.study.plan.fixed_left(self._history), self.study.settings
+        plan, settings = self.study.plan, self.study.settings
         if settings.strategy == FIXED:
-            return fixed, 1 - fixed / len(self.study.plan.fixed)
+            rest = plan.planned_left(self._history)
+            return rest, 1 - rest / plan.n_planned
+        fixed = plan.fixed_left(self._history)
         left, far = None, 0.0
         if snapshot is not None:
             new = RemainingQuestions(len(self.study.catalogue.features), self.study.n_items)
@@ -162,14 +170,21 @@ class RespondentModel(AskTell):
             left, far = max(left or 0, fixed), min(far, answered / (answered + fixed))
         return left, far
 
+    def _is_complete(self, snapshot: Snapshot | None) -> bool:
+        """Whether as many questions were answered as the study is about to ask."""
+        settings = self.study.settings
+        is_far = settings.ends and self._far(snapshot, *settings.goal(self.study.n_items))[1] == 1
+        return (is_far or self.record.finished is not None) and self._history.reopened is None
+
     def _next_gain(self, snapshot: Snapshot) -> float | None:
         """What the question that waits would tell, or else the next one; None where there is none."""
         waiting, history = self._history.open, self._history
         if waiting is not None:
             return snapshot.gain(waiting.positions)
-        if self.study.plan.fixed_left(history):
+        plan, is_fixed = self.study.plan, self.study.settings.strategy == FIXED
+        if plan.planned_left(history) if is_fixed else plan.fixed_left(history):
             return 0.0
-        if self.study.settings.strategy == FIXED:
+        if is_fixed:
             return None if history.unanswered is None else 0.0
         new = [one.gain for one in snapshot.choices if unordered(*one[:2]) not in history.pairs]
         new += [one.gain for one in snapshot.sets if frozenset(one.items) not in history.sets]

@@ -20,6 +20,8 @@ FIXED = "fixed"
 """The strategy that asks none but fixed questions, and the purpose of those."""
 MOST_FIXED = 500
 """Fixed questions, at most."""
+MOST_QUESTIONS = 100_000
+"""The largest number of questions that everybody may get."""
 AVERAGES = ("auto", "smooth")
 """Kinds that are not a metric: questions are chosen by an average."""
 
@@ -48,6 +50,9 @@ class Settings:
         ((10, "tea", "soap"),). Nothing is learned from them
     shared_prior : True learns from the study's people what is known of the next before their first answer
         (from three people on), "auto" does so from ten people on, unless a prior was given; False never does
+    questions : everybody gets so many questions, and is done then; None leaves the number open
+    most_questions : everybody is done when the best items are certain, or after so many questions; None goes
+        on as long as people like
 
     Examples
     --------
@@ -68,6 +73,8 @@ class Settings:
     fixed: int | tuple[tuple[str, ...], ...] = 0
     repeats: tuple[int, ...] = ()
     attention: tuple[tuple[int, str, str], ...] = ()
+    questions: int | None = None
+    most_questions: int | None = None
 
     def __post_init__(self) -> None:
         known = (*STRATEGIES, FIXED)
@@ -87,6 +94,7 @@ class Settings:
         words = isinstance(self.shared_prior, str) and self.shared_prior == "auto"
         if not isinstance(self.shared_prior, bool) and not words:
             raise InputError(f"shared_prior is {self.shared_prior!r}; it must be True, False or 'auto'.")
+        self._check_numbers()
         self.goal(2)
         self._check_asking()
         # Numbers of numpy are not plain for JSON.
@@ -114,6 +122,26 @@ class Settings:
     def chosen_by(self) -> str:
         """The strategy by which questions are chosen after those that are fixed; random where none are."""
         return "random" if self.strategy == FIXED else self.strategy
+
+    def _check_numbers(self) -> None:
+        """That questions, where they are counted, are counted in one way."""
+        for name in ("questions", "most_questions"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if not _is_whole(value) or not 1 <= value <= MOST_QUESTIONS:
+                raise InputError(
+                    f"{name} is {value!r}; it must be a whole number from 1 to {MOST_QUESTIONS:,}, or None."
+                )
+            object.__setattr__(self, name, int(value))
+        if self.questions is not None and self.most_questions is not None:
+            raise InputError("questions and most_questions are both given; give one of the two.")
+
+    @property
+    def ends(self) -> bool:
+        """Whether people are done at some time, and not when they like."""
+        counted = self.questions is not None or self.most_questions is not None
+        return counted or self.strategy == FIXED
 
     @property
     def asked_by(self) -> str:

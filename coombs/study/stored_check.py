@@ -18,7 +18,9 @@ from coombs.storage.orphans import LINKS, orphan_faults
 from coombs.storage.schema import VERSIONS, version_of
 from coombs.storage.stored_values import RowReading
 from coombs.study.history import History
+from coombs.study.person_rights import retention_of
 from coombs.study.stored_studies import load_study
+from coombs.study.study_presentations import presentation_of
 from coombs.words import count
 
 MOST_PAGES = 20
@@ -165,6 +167,12 @@ class Inspection:
                 for prior in storage.priors(number):
                     with RowReading(f"Version {prior.version} of the prior of the study {name!r}"):
                         people_prior_of(storage.prior_text(number, prior.version))
+            with self._noted("row"):
+                storage.log(number)
+                retention_of(storage.study(name))
+            with self._noted("row"):
+                for shown in storage.presentations(number):
+                    presentation_of(shown, name)
             with self._noted("row"):
                 for person, _ in storage.respondents(number):
                     self._respondent(storage, person.id)

@@ -21,10 +21,12 @@ from coombs.inference.people.people_prior import PeoplePrior
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.failures import damaged
 from coombs.storage.records import Item, StudyRecord, StudySummary
+from coombs.study.presentation import Presentation
 from coombs.study.question_plan import QuestionPlan
 from coombs.study.settings import Settings
 from coombs.study.shared_prior import given_prior, warn_of_coins
 from coombs.study.study import Study, check_name
+from coombs.study.study_presentations import check_presentation
 from coombs.words import count
 
 DEFAULT_STORAGE = "sqlite:///coombs.db"
@@ -52,6 +54,9 @@ def create_study(
     fixed: int | Sequence[Sequence[Any]] | None = None,
     repeats: Sequence[int] | None = None,
     attention: Sequence[tuple[int, Any, Any]] | None = None,
+    questions: int | None = None,
+    most_questions: int | None = None,
+    presentation: Presentation | None = None,
 ) -> Study:
     """Return a new study, or the one of that name if it is about the same items.
 
@@ -71,6 +76,8 @@ def create_study(
     prior : a fitted `Population` over the same features: what is known of anybody before their first answer.
         It is kept with the study; whoever was asked before stays with what they were asked with
     shared_prior, set_size, fixed, repeats, attention : see `Settings`
+    shared_prior, questions, most_questions : see `Settings`
+    presentation : what people see, a `Presentation`; of a study that exists it is a new version
 
     Returns
     -------
@@ -94,6 +101,8 @@ def create_study(
         "fixed": fixed,
         "repeats": repeats,
         "attention": attention,
+        "questions": questions,
+        "most_questions": most_questions,
     }
     given: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
     goods = catalogue(items, features, roles)
@@ -103,6 +112,7 @@ def create_study(
     chosen = Settings(**({} if goods.features else {"strategy": "best"}) | given)
     check_name(name, "study")
     QuestionPlan.of(chosen, goods)
+    check_presentation(presentation)
     known = None if prior is None else given_prior(prior, goods.table)
     if known is not None and chosen.wishes:
         raise InputError("A prior does not know of wishes; leave out one of the two.")
@@ -117,6 +127,8 @@ def create_study(
     if known is not None:
         warn_of_coins(prior)
         _keep_prior(made, known)
+    if presentation is not None:
+        made.present(presentation)
     return made
 
 

@@ -20,10 +20,12 @@ from coombs.storage import Storage
 from coombs.storage.records import StudyRecord, new_token
 from coombs.study.ask_tell import AskTell
 from coombs.study.judgements import keep, told_in
+from coombs.study.person_rights import PersonRights
 from coombs.study.question_plan import QuestionPlan
 from coombs.study.respondent import Respondent
 from coombs.study.settings import Settings
 from coombs.study.shared_prior import StudyPriors
+from coombs.study.study_presentations import PresentedStudy
 from coombs.study.study_records import Answer, Question
 from coombs.terminal_text import terminal_safe
 from coombs.words import count
@@ -48,7 +50,7 @@ def _of_respondent(method: Callable[Concatenate[Respondent, P], T]) -> Callable[
     return call
 
 
-class Study(AskTell):
+class Study(PresentedStudy, PersonRights, AskTell):
     """Questions, answers and results about one table of items, kept in a storage.
 
     `create_study` and `load_study` make it. `ask`, `tell`, `undo`, `history`, `progress`, `done` and
@@ -79,6 +81,7 @@ class Study(AskTell):
         self.storage, self.record = storage, record
         self.catalogue, self.settings = items, settings
         self._respondents: dict[str, Respondent] = {}
+        self._planned: tuple[Settings, QuestionPlan] | None = None
         self._lock = threading.Lock()
 
     @property
@@ -120,12 +123,16 @@ class Study(AskTell):
         """What is known of somebody before their first answer, by versions."""
         return StudyPriors(self)
 
-    @cached_property
+    @property
     def plan(self) -> QuestionPlan:
-        """The questions that do not depend on answers."""
-        return QuestionPlan.of(self.settings, self.catalogue)
+        """The questions that do not depend on answers, by the settings of now."""
+        settings, plan = self._planned or (None, None)
+        if plan is None or settings is not self.settings:
+            plan = QuestionPlan.of(self.settings, self.catalogue)
+            self._planned = self.settings, plan
+        return plan
 
-    @cached_property
+    @property
     def stored_goal(self) -> tuple[int, float]:
         """k and certainty as the study was made, whatever holds for this time."""
         return Settings.of(self.record.settings).goal(self.n_items)
@@ -156,7 +163,7 @@ class Study(AskTell):
             return self._respondents[name]
 
     def links(self) -> dict[str, str]:
-        """Return the token of each respondent's link: whoever has it can answer as them.
+        """Return the token of each respondent's link, but for revoked ones: who has it can answer as them.
 
         Returns
         -------
@@ -170,7 +177,8 @@ class Study(AskTell):
         >>> list(study.links())
         ['ann']
         """
-        return {record.name: record.token for record, _ in self.storage.respondents(self.record.id)}
+        people = self.storage.respondents(self.record.id)
+        return {record.name: record.token for record, _ in people if not record.is_revoked}
 
     def respondents(self) -> dict[str, int]:
         """Return the respondents in the order they came, each with the number of their answers.

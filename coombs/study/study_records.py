@@ -238,6 +238,8 @@ class StudyProgress:
     fraction : of the way to the goal, from 0 to 1; it never goes back, unless answers are undone. It is
         stored with each question, so that all processes show the same
     reached : whether the goal was reached, now or at an earlier answer
+    n_answered : questions that have an answer, skips counted
+    n_questions : that everybody gets, where the study has a fixed number of them; None otherwise
 
     Examples
     --------
@@ -255,6 +257,8 @@ class StudyProgress:
     goal: float
     fraction: float = 0.0
     reached: bool = False
+    n_answered: int = 0
+    n_questions: int | None = None
 
     @property
     def far(self) -> float:
@@ -262,6 +266,8 @@ class StudyProgress:
         return self.fraction
 
     def __str__(self) -> str:
+        if self.n_questions is not None:
+            return f"{self.n_answered} of {count(self.n_questions, 'question')}"
         if not self.top:
             read = f"reading your {count(self.n_answers, 'answer')}"
             return read if self.n_answers else "nothing is certain yet"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import re
 
-_SECRETS = re.compile(r"(/a/|/api/respondents/|/drafts/|[?&]token=)[^/?&#\s\"]+", re.IGNORECASE)
+_SECRETS = re.compile(
+    r"(/a/|/join/|/api/respondents/|/drafts/|[?&]token=|Bearer )[^/?&#\s\"]+", re.IGNORECASE
+)
 """What stands before a secret in an address, and the secret."""
 
 

@@ -16,18 +16,20 @@ from starlette.staticfiles import StaticFiles
 
 import coombs
 from coombs.storage import Storage, open_storage
-from coombs.web import errors
+from coombs.web import errors, operations
 from coombs.web.access import Policy
 from coombs.web.access_log import hide_secrets
 from coombs.web.api import respondents, studies
 from coombs.web.drafts import Drafts
 from coombs.web.learning.group_learning import GroupLearner
 from coombs.web.learning.learning_queue import LearningQueue
+from coombs.web.metrics import Metrics
 from coombs.web.middleware import SafetyMiddleware
 from coombs.web.owner_access import OwnerAccess
 from coombs.web.pages import answering, api_reference, differences, home, result_page, study_page
 from coombs.web.process_memory import free_memory
 from coombs.web.proxies import ProxyMiddleware, checked_root, networks
+from coombs.web.request_log import RequestLogMiddleware
 from coombs.web.study_cache import StudyCache
 
 THREADS = 40
@@ -36,6 +38,8 @@ SLOW_THREADS = 2
 """Results that are worked on at once."""
 CALM = 5.0
 """Seconds without an answer after which the database is tidied up."""
+PUBLISHED = 1.0
+"""Seconds after which a process tells the others its numbers anew."""
 ABOUT = "Ask and tell: which of two things does a person prefer? See docs/page.md."
 ROUTERS = (
     home.router,
@@ -46,6 +50,7 @@ ROUTERS = (
     api_reference.router,
     respondents.router,
     studies.router,
+    operations.router,
 )
 
 
@@ -58,6 +63,8 @@ def create_app(
     processes: int = 0,
     root_path: str = "",
     proxies: Iterable[str] = (),
+    metrics_from: Iterable[str] = (),
+    metrics: Metrics | None = None,
 ) -> FastAPI:
     """The page and its JSON API, for any ASGI server.
 
@@ -71,6 +78,8 @@ def create_app(
     root_path : the path below which a proxy shows the page, as "/taste"; an app that mounts this one sets it
     proxies : addresses or networks whose ``X-Forwarded-For``, ``-Proto``, ``-Host`` and ``-Prefix`` count;
         nobody else's do
+    metrics_from : addresses or networks, beside the owner, to which /metrics is shown
+    metrics : where the numbers are counted; by default this process's alone
 
     Returns
     -------
@@ -100,6 +109,9 @@ def create_app(
     app.state.slow_work = anyio.CapacityLimiter(SLOW_THREADS)
     policy = Policy.of(token, allowed_hosts)
     app.state.owner = OwnerAccess(policy, place)
+    app.state.metrics = _watched(Metrics() if metrics is None else metrics, place, queue)
+    app.state.metrics_from = networks(metrics_from, "--metrics-from")
+    app.state.looks = anyio.CapacityLimiter(1)
     _add_routes(app, policy)
     app.add_middleware(ProxyMiddleware, root=checked_root(root_path), proxies=networks(proxies))
     hide_secrets()
@@ -118,6 +130,17 @@ def _add_routes(app: FastAPI, policy: Policy) -> None:
         return await errors.respond(request, error)
 
     app.add_middleware(SafetyMiddleware, policy=policy, owner=app.state.owner, refuse=refuse)
+    app.add_middleware(RequestLogMiddleware, metrics=app.state.metrics)
+
+
+def _watched(metrics: Metrics, storage: Storage, queue: LearningQueue) -> Metrics:
+    """The numbers, with those of the storage and of what is learned."""
+    tally = storage.database.tally
+    metrics.watch("coombs_answers_stored_total", lambda: tally["answers"])
+    metrics.watch("coombs_database_errors_total", lambda: tally["errors"])
+    metrics.watch("coombs_learning_queue_length", lambda: queue.length)
+    metrics.watch("coombs_learning_restarts_total", lambda: queue.restarts)
+    return metrics
 
 
 @asynccontextmanager
@@ -125,12 +148,20 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Until the server stops."""
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
     cache: StudyCache = app.state.cache
-    tidying = asyncio.create_task(_tidy(cache))
+    tasks = [asyncio.create_task(_tidy(cache)), asyncio.create_task(_publish(app.state.metrics))]
     yield
-    tidying.cancel()
+    for task in tasks:
+        task.cancel()
     app.state.queue.close()
     app.state.groups.close()
     cache.storage.close_all()
+
+
+async def _publish(metrics: Metrics) -> None:
+    """Let the other processes of the server know this one's numbers."""
+    while True:
+        metrics.publish()
+        await asyncio.sleep(PUBLISHED)
 
 
 async def _tidy(cache: StudyCache) -> None:

@@ -18,7 +18,7 @@ from coombs.web.throttle import Throttle
 COOKIE = "coombs_owner"
 VISITOR = "coombs.visitor"
 """Where the scope of a request has who asks."""
-PUBLIC_PATHS = frozenset({"/login", "/logout", "/docs", "/openapi.json"})
+PUBLIC_PATHS = frozenset({"/login", "/logout", "/docs", "/openapi.json", "/health", "/ready", "/metrics"})
 PUBLIC_FOLDERS = ("/a/", "/api/respondents/", "/static/")
 """All else is the owner's."""
 

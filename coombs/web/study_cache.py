@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
-from coombs.storage import Storage, UnknownStudyError
+from coombs.storage import RespondentRecord, Storage, UnknownStudyError
 from coombs.study import Respondent, Study, load_study
 from coombs.study.online_model import Learn, learn
 from coombs.web.fitted_result import FittedResult
@@ -106,6 +106,7 @@ class StudyCache:
         """The study of that name, or UnknownStudyError."""
         kept, record = self._studies.get(name), self.storage.study(name)
         if kept is not None and kept.study.record.id == record.id:
+            kept.study.note_settings(record.settings)
             return kept.study
         return self._keep(load_study(name, storage=self.storage)).study
 
@@ -117,17 +118,25 @@ class StudyCache:
         )
 
     def respondent(self, token: str) -> Respondent:
-        """Whose link that is, or UnknownStudyError."""
+        """Whose link that is, with what holds for them now; UnknownStudyError also of a revoked one."""
+        found = self.storage.participant(token)
         with self._lock:
             kept = self._alive.get(token)
+            same = (found.record.id, found.record.name)
+            if kept is not None and (kept.record.id, kept.record.name) != same:
+                kept = None
+                del self._alive[token]
         if kept is None:
-            name, record = self.storage.by_token(token)
-            study = self.study(name)
-            if study.record.id != record.study_id:
+            study = self.study(found.study_name)
+            if study.record.id != found.record.study_id:
                 raise UnknownStudyError("This study was deleted while it was opened; ask for a new link.")
-            made = Respondent(study, record, self._learn)
+            made = Respondent(study, found.record, self._learn)
             with self._lock:
                 kept = self._alive.setdefault(token, made)
+        # Another process may have changed it.
+        kept.record = found.record
+        kept.study.note_settings(found.settings)
+        kept.study.presentations.latest = found.presentation_version
         return self._people.put(token, kept)
 
     def cards(self, respondent: Respondent) -> Cards:
@@ -151,6 +160,15 @@ class StudyCache:
         """Drop who has not answered for a while: who comes back waits a moment for the first question."""
         self._people.drop_unused(IDLE_SECONDS)
         self._results.drop_unused(IDLE_SECONDS)
+
+    def forget_person(self, record: RespondentRecord) -> None:
+        """After they were deleted or changed; other processes come upon it with the next request."""
+        self._people.drop(lambda person: person.record.id == record.id)
+        self._results.drop(lambda result: result.respondent.record.id == record.id)
+        self._studies.drop(lambda kept: kept.study.record.id == record.study_id)
+        with self._lock:
+            for one in [one for one in self._alive.values() if one.record.id == record.id]:
+                del self._alive[one.record.token]
 
     def forget(self, study: Study) -> None:
         """After it was deleted."""

@@ -673,7 +673,8 @@ def test_serve_opens_the_page(run: Run, served: list[tuple[Any, dict[str, Any]]]
     assert set(plain) == set(other) > set(demo)
     kept = {"features", "wishes", "shared_prior", "storage", "name"}
     where = {"host", "port", "token", "token_file", "allowed_hosts", "proxies", "root_path"}
-    assert set(plain) == kept | where | {"access_log", "open_browser"}
+    run = {"workers", "metrics_from", "log", "access_log", "open_browser"}
+    assert set(plain) == kept | where | run
 
 
 def test_serve_without_its_extra_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -684,6 +685,7 @@ def test_serve_without_its_extra_says_what_to_install(run: Run, monkeypatch: pyt
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_bench_is_a_table_or_json(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without CVXPY it says what to install."""
     monkeypatch.setattr("coombs.cli.bench.QUICK", ((2, 20),))

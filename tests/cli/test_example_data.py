@@ -100,6 +100,7 @@ def test_every_example_is_described_and_tested() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", ANSWERS)
+@pytest.mark.long
 def test_fit_takes_every_file_and_says_what_it_recognised(
     file: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

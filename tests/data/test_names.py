@@ -221,6 +221,7 @@ def test_the_result_ranks_the_items_that_were_preferred(start: int) -> None:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("ids", [list(range(1, 13)), list(range(11, -1, -1)), [f"{i:03}" for i in range(12)]])
+@pytest.mark.long
 def test_asking_about_numbered_items_ends_in_a_ranking_of_them(
     ids: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -283,6 +283,7 @@ def test_same_seed_same_applicants(kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["unranked", "ranked"])
+@pytest.mark.long
 def test_the_truth_ranks_candidates_as_the_tiers_do_up_to_noise(kind: str) -> None:
     """Always without noise, mostly with the default, less with more."""
     exact, usual, loud = (

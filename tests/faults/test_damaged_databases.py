@@ -370,7 +370,7 @@ ROWS = [
 LOST = [
     "UPDATE events SET respondent_id = 99 WHERE respondent_id = 1 AND id > 30 AND undoes IS NULL",
     "UPDATE questions SET respondent_id = 99 WHERE respondent_id = 2",
-    "INSERT INTO items VALUES (9, 0, 'lost', '[]', '{}')",
+    "INSERT INTO items (study_id, position, name, features, details) VALUES (9, 0, 'lost', '[]', '{}')",
     "INSERT INTO respondents (id, study_id, name, token, created)"
     " VALUES (77, 9, 'Eve', 't', '2026-01-01T00:00:00+00:00')",
     "INSERT INTO priors VALUES (9, 1, '{}', 0, 0, 'given', '2026-01-01T00:00:00+00:00')",

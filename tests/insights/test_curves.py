@@ -219,6 +219,7 @@ def test_a_taste_for_the_extremes_has_no_two_peaks(told: dict[str, Explanation])
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [60, 150])
+@pytest.mark.long
 def test_an_average_tells_trade_offs_by_its_own_slopes(n: int) -> None:
     """Of a line 10 of size are worth 100 of price: the interval holds that, at every item."""
     told = [IdealPoint().fit(flats("linear", n, seed)).explain() for seed in (1, 3, 4)]

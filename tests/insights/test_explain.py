@@ -814,6 +814,7 @@ def test_findings_that_cannot_be_read_are_refused(told: Explanation, change: dic
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_several_people_are_never_said_to_answer_at_random() -> None:
     """Where people differ their answers look random, to a model of all of them."""
     items = np.random.default_rng(13).uniform(-1, 1, (20, 2))
@@ -827,6 +828,7 @@ def test_several_people_are_never_said_to_answer_at_random() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_of_chosen_questions_a_kind_does_not_judge_itself_alone() -> None:
     """An ideal fitted to linear tastes is surer of itself than it should be: the evidence is for a slope."""
     told, itself = [], []

@@ -122,6 +122,7 @@ def test_ordinary_people_are_hardly_ever_named_as_unlike_anybody() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_what_is_said_of_groups_is_true_of_their_means() -> None:
     """Directions that are said of six pairs of groups, of which at most 1 in 40 should be wrong."""
     said = wrong = 0

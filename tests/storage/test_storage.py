@@ -984,10 +984,10 @@ def test_a_database_of_version_6_goes_on_with_its_ids(shared: str) -> None:
     ann, bob = (person.id for person, _ in storage.respondents(storage.study("wines").id))
     assert [one.id for one in storage.questions(ann)] == [1, 3]
     assert [one.id for one in storage.events(bob)] == [2, 4]
-    before = storage.last_event(1)
+    before = storage.state(1)
     assert storage.add_answer(ann, 2, 0, "tie", question_id=3).id == 6
     assert storage.add_question(bob, 1, 2, "start").id == 3
-    assert storage.last_event(1) > before
+    assert storage.state(1) > before
     with pytest.raises(AnsweredError, match="undone already"):
         storage.add_undo(bob, 2)
     assert (storage.use_prior(ann), len(storage.priors(1))) == (1, 1)
