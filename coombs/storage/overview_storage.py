@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from coombs.storage import rows
 from coombs.storage import stored_values as read
-from coombs.storage.records import Event, QuestionRecord
+from coombs.storage.records import AnyQuestion, Event
 from coombs.storage.rights_storage import RightsStorage
 from coombs.storage.stored_values import RowReading
 
@@ -79,7 +79,7 @@ class OverviewStorage(RightsStorage):
 
     def everything(
         self, study_id: int, people: Collection[int] | None = None
-    ) -> dict[int, tuple[list[QuestionRecord], list[Event]]]:
+    ) -> dict[int, tuple[list[AnyQuestion], list[Event]]]:
         """Return the questions and the events of some people of a study, or of all, in their order.
 
         Parameters
@@ -102,7 +102,7 @@ class OverviewStorage(RightsStorage):
         few = sorted(people) if people is not None and len(people) <= FEW else None
         select = "SELECT COALESCE(MAX(position), -1) FROM items WHERE study_id = ?"
         last_item = int(self.database.rows(select, study_id)[0][0])
-        found: defaultdict[int, tuple[list[QuestionRecord], list[Event]]] = defaultdict(lambda: ([], []))
+        found: defaultdict[int, tuple[list[AnyQuestion], list[Event]]] = defaultdict(lambda: ([], []))
         for row in self._rows_of("questions", rows.QUESTION, study_id, few):
             found[row[1]][0].append(rows.question(row, last_item))
         for row in self._rows_of("events", rows.EVENT, study_id, few):
