@@ -20,6 +20,7 @@ from coombs.storage.records import (
 from coombs.storage.rights_storage import RightsStorage
 from coombs.storage.timestamps import utc
 from coombs.storage.validation import AnsweredError, UnknownStudyError
+from coombs.storage.webhooks import note
 
 _STANDS = (
     "NOT EXISTS (SELECT 1 FROM events undo"
@@ -211,6 +212,7 @@ class Storage(RightsStorage):
                 validation.check_repeat(standing, *told)
                 return standing
             number = self.database.insert("events", rows.ANSWER, row)
+            note(self.database, respondent_id, "answer", number)
         self.database.tally.add("answers")
         return AnswerRecord(number, *row)
 
@@ -244,6 +246,7 @@ class Storage(RightsStorage):
             self._lock_items(respondent_id, judgement)
             row = respondent_id, judgement_text(judgement), counts, told
             number = self.database.insert("events", rows.JUDGEMENT, row)
+            note(self.database, respondent_id, "answer", number)
         self.database.tally.add("answers")
         return JudgementRecord(number, respondent_id, judgement, counts, told)
 
@@ -282,6 +285,7 @@ class Storage(RightsStorage):
             if not found[0][0]:
                 raise AnsweredError(f"Answer {answer_id} was undone already; an answer is undone once.")
             number = self.database.insert("events", rows.UNDO, row)
+            note(self.database, respondent_id, "undo", answer_id)
         return UndoRecord(number, *row)
 
     def events(self, respondent_id: int, *, after: int = 0, latest: int | None = None) -> list[Event]:
