@@ -27,6 +27,7 @@ LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _LONGEST = 2000
 """Characters of an address."""
 _WEBHOOK = "id, study_id, address, secret, topics, created"
+_WAITS = "webhook_id = ? AND next_try IS NOT NULL"
 _DELIVERY = "id, webhook_id, topic, body, created, tries, next_try, delivered, problem"
 
 
@@ -179,14 +180,13 @@ class Webhooks:
         with self._database.transaction():
             change = self._database.change
             change("UPDATE deliveries SET next_try = ?, problem = ? WHERE id = ?", again, problem, one.id)
-            waits = "webhook_id = ? AND next_try IS NOT NULL"
             change(
-                f"UPDATE deliveries SET next_try = ? WHERE {waits} AND next_try <= ?",
+                f"UPDATE deliveries SET next_try = ? WHERE {_WAITS} AND next_try <= ?",
                 again,
                 one.webhook_id,
                 at,
             )
-            give_up = f"UPDATE deliveries SET next_try = NULL, problem = ? WHERE {waits} AND created < ?"
+            give_up = f"UPDATE deliveries SET next_try = NULL, problem = ? WHERE {_WAITS} AND created < ?"
             change(give_up, problem, one.webhook_id, given_up)
 
     def drop(self, one: Delivery) -> None:
