@@ -294,7 +294,7 @@ class PersonRights:
         history = History.of(storage, person.id)
         known = {name: _plain(value) for name, value in vars(person).items() if name not in _OURS}
         questions = [
-            {**_plain_record(one), "items": [naming.for_json(labels[i]) for i in (one.left, one.right)]}
+            {**_plain_record(one), "items": [naming.for_json(labels[i]) for i in one.positions]}
             for one in history.questions.values()
         ]
         told = [one for one in events if not isinstance(one, UndoRecord)]
@@ -302,7 +302,7 @@ class PersonRights:
         answers = [
             {
                 **_plain_record(one),
-                "text": answer_of(one, person.name, labels, None).text,
+                "text": answer_of(one, person.name, labels, history.questions.get(one.question_id or 0)).text,
                 "undone": _plain(undone.get(one.id)),
             }
             for one in told
