@@ -20,6 +20,7 @@ from coombs.storage import Storage
 from coombs.storage.records import StudyRecord, new_token
 from coombs.study.ask_tell import AskTell
 from coombs.study.judgements import keep, told_in
+from coombs.study.monitoring import MonitoredStudy
 from coombs.study.person_rights import PersonRights
 from coombs.study.question_plan import QuestionPlan
 from coombs.study.respondent import Respondent
@@ -52,7 +53,7 @@ def _of_respondent(method: Callable[Concatenate[Respondent, P], T]) -> Callable[
     return call
 
 
-class Study(PresentedStudy, PersonRights, AskTell):
+class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
     """Questions, answers and results about one table of items, kept in a storage.
 
     `create_study` and `load_study` make it. `ask`, `tell`, `undo`, `history`, `progress`, `done` and
