@@ -27,7 +27,15 @@ from coombs.web.learning.learning_queue import LearningQueue
 from coombs.web.metrics import Metrics
 from coombs.web.middleware import SafetyMiddleware
 from coombs.web.owner_access import OwnerAccess
-from coombs.web.pages import answering, api_reference, differences, home, result_page, study_page
+from coombs.web.pages import (
+    answer_review,
+    answering,
+    api_reference,
+    differences,
+    home,
+    result_page,
+    study_page,
+)
 from coombs.web.process_memory import free_memory
 from coombs.web.proxies import ProxyMiddleware, checked_root, networks
 from coombs.web.request_log import RequestLogMiddleware
@@ -47,6 +55,7 @@ ROUTERS = (
     study_page.router,
     differences.router,
     answering.router,
+    answer_review.router,
     result_page.router,
     api_reference.router,
     respondents.router,
