@@ -19,14 +19,24 @@ from coombs.storage import Storage, open_storage
 from coombs.web import errors, operations
 from coombs.web.access import Policy
 from coombs.web.access_log import hide_secrets
-from coombs.web.api import respondents, studies
+from coombs.web.api import participation_api, respondents, settings_api, studies
+from coombs.web.arrivals import Arrivals
 from coombs.web.drafts import Drafts
 from coombs.web.learning.group_learning import GroupLearner
 from coombs.web.learning.learning_queue import LearningQueue
 from coombs.web.metrics import Metrics
 from coombs.web.middleware import SafetyMiddleware
 from coombs.web.owner_access import OwnerAccess
-from coombs.web.pages import answering, api_reference, differences, home, result_page, study_page
+from coombs.web.pages import (
+    answering,
+    api_reference,
+    differences,
+    home,
+    joining,
+    result_page,
+    study_page,
+    taking_part,
+)
 from coombs.web.process_memory import free_memory
 from coombs.web.proxies import ProxyMiddleware, checked_root, networks
 from coombs.web.request_log import RequestLogMiddleware
@@ -46,10 +56,14 @@ ROUTERS = (
     study_page.router,
     differences.router,
     answering.router,
+    taking_part.router,
+    joining.router,
     result_page.router,
     api_reference.router,
     respondents.router,
+    participation_api.router,
     studies.router,
+    settings_api.router,
     operations.router,
 )
 
@@ -106,6 +120,7 @@ def create_app(
     place = open_storage(storage)
     app.state.cache = StudyCache(place, folder, queue.learn, queue.refresh_prior)
     app.state.drafts = Drafts(place)
+    app.state.arrivals = Arrivals()
     app.state.slow_work = anyio.CapacityLimiter(SLOW_THREADS)
     policy = Policy.of(token, allowed_hosts)
     app.state.owner = OwnerAccess(policy, place)

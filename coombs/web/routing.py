@@ -13,10 +13,12 @@ import anyio.to_thread
 from starlette.requests import Request
 
 from coombs.study import Question, Respondent, Study, StudyProgress
+from coombs.study.participation import ANSWERING, NotNowError, Step, check_step, finish, step_of
 from coombs.web.fitted_result import FittedResult
 from coombs.web.item_cards import Card
 from coombs.web.learning.group_learning import GroupLearner, GroupState
 from coombs.web.learning.learning_queue import PATIENCE, LearningQueue
+from coombs.web.owner_access import visitor_of
 from coombs.web.study_cache import StudyCache
 
 Done = TypeVar("Done")
@@ -64,6 +66,8 @@ class ShownTurn:
     notice: str = ""
     doubts: tuple[str, ...] = ()
     n_others: int = 0
+    step: Step = "questions"
+    shows_result: bool = True
 
     @property
     def chosen(self) -> ChosenBy | None:
@@ -79,7 +83,11 @@ class ShownTurn:
 def next_turn(
     request: Request, respondent: Respondent, notice: str = "", patience: float = PATIENCE
 ) -> ShownTurn:
-    """The question that waits, or a new one, after at most `patience` seconds of learning."""
+    """The question that waits, or a new one, after at most `patience` seconds of learning.
+
+    Where consent is missing or the study is closed, nothing is asked: a NotNowError.
+    """
+    check_step(respondent)
     queue: LearningQueue = request.app.state.queue
     queue.update(respondent, patience)
     question, progress = respondent.turn()
@@ -89,7 +97,30 @@ def next_turn(
     prior = respondent.prior()
     n_others = 0 if prior is None else prior.n_people
     strategy, answer = respondent.study.settings.strategy, None if last is None else last.id
-    return ShownTurn(question, cards, progress, strategy, answer, notice, doubts, n_others)
+    step, shown = _step_after(respondent, question), respondent.study.presentations.current
+    more = notice, doubts, n_others, step, shown.shows_result
+    return ShownTurn(question, cards, progress, strategy, answer, *more)
+
+
+def _step_after(respondent: Respondent, question: Question | None) -> Step:
+    """What comes next; that somebody is through with all is stored, where the study has an end."""
+    ends = respondent.study.settings.ends or respondent.study.presentations.current.has_ending
+    if question is not None or not ends:
+        return step_of(respondent)
+    step = step_of(respondent, is_complete=True)
+    if step == "finished":
+        finish(respondent)
+    return step
+
+
+def is_through(request: Request, respondent: Respondent, asked_to_stop: bool = True) -> bool:
+    """Whether no question is left for a person, or they stop where the study leaves it to them when."""
+    if step_of(respondent) not in ANSWERING:
+        return False
+    ends, has_ending = respondent.study.settings.ends, respondent.study.presentations.current.has_ending
+    if has_ending and not ends and asked_to_stop:
+        return True
+    return (ends or has_ending) and next_turn(request, respondent).question is None
 
 
 async def slowly(request: Request, work: Callable[..., Done], *args: Any) -> Done:
@@ -107,4 +138,6 @@ async def fitted_result(request: Request, token: str) -> tuple[Respondent, Fitte
     """Whose link that is, and the result of their answers, None before the first."""
     cache = cache_of(request)
     respondent = await slowly(request, cache.respondent, token)
+    if not respondent.study.presentations.current.shows_result and not visitor_of(request.scope).is_owner:
+        raise NotNowError("This study does not show people their results.")
     return respondent, await slowly(request, cache.fitted, respondent)
