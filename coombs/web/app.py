@@ -19,7 +19,15 @@ from coombs.storage import Storage, open_storage
 from coombs.web import errors, operations
 from coombs.web.access import Policy
 from coombs.web.access_log import hide_secrets
-from coombs.web.api import participation_api, respondents, settings_api, studies
+from coombs.web.api import (
+    access_tokens,
+    participation_api,
+    respondents,
+    settings_api,
+    studies,
+    study_data,
+)
+from coombs.web.api.idempotency import KeptReplies
 from coombs.web.arrivals import Arrivals
 from coombs.web.drafts import Drafts
 from coombs.web.learning.group_learning import GroupLearner
@@ -64,6 +72,8 @@ ROUTERS = (
     participation_api.router,
     studies.router,
     settings_api.router,
+    study_data.router,
+    access_tokens.router,
     operations.router,
 )
 
@@ -119,7 +129,7 @@ def create_app(
     folder = None if pictures is None else Path(pictures)
     place = open_storage(storage)
     app.state.cache = StudyCache(place, folder, queue.learn, queue.refresh_prior)
-    app.state.drafts = Drafts(place)
+    app.state.drafts, app.state.replies = Drafts(place), KeptReplies(place.database)
     app.state.arrivals = Arrivals()
     app.state.slow_work = anyio.CapacityLimiter(SLOW_THREADS)
     policy = Policy.of(token, allowed_hosts)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar, cast
-from urllib.parse import quote
 
 import anyio.to_thread
 from starlette.requests import Request
 
 from coombs.study import Question, Respondent, Study, StudyProgress
 from coombs.study.participation import ANSWERING, NotNowError, Step, check_step, finish, step_of
+from coombs.web.addresses import own_path as own_path
+from coombs.web.addresses import study_called as study_called
+from coombs.web.addresses import study_path as study_path
 from coombs.web.fitted_result import FittedResult
 from coombs.web.item_cards import Card
 from coombs.web.learning.group_learning import GroupLearner, GroupState
@@ -26,23 +27,6 @@ ChosenBy: TypeAlias = Literal["adaptive", "random", "probe", "confirmation", "ch
 """How a question is chosen."""
 RANDOM = "random"
 """The strategy that chooses at random, and the purpose of a question that nothing learned has chosen."""
-
-
-def study_path(name: str) -> str:
-    """The address of a study; a slash in its name is written ~2F, which no server takes for a path."""
-    special = r"[~/\\%]" if name.strip(".") else "."
-    return f"/studies/{quote(re.sub(special, lambda found: f'~{ord(found[0]):02X}', name), safe='~')}"
-
-
-def study_called(part: str) -> str:
-    """The name in an address."""
-    return re.sub("~([0-9A-F]{2})", lambda found: chr(int(found[1], 16)), part)
-
-
-def own_path(path: str) -> str:
-    """A path of ours out of a form or an address, else the start: not //elsewhere, nor /\\elsewhere."""
-    is_own = path.startswith("/") and path[1:2] not in ("/", "\\") and path.isprintable()
-    return path if is_own else "/"
 
 
 def cache_of(request: Request) -> StudyCache:

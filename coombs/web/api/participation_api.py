@@ -27,19 +27,19 @@ from coombs.web.routing import cache_of, is_through
 router = APIRouter(prefix="/api/respondents/{token}", tags=["respondent"], route_class=BoundedRoute)
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class ConsentIn(_Body):
+class ConsentIn(BaseModel):
     """That somebody agrees to the consent text."""
+
+    model_config = ConfigDict(extra="forbid")
 
     agree: Literal[True]
     language: str | None = Field(None, max_length=20, description="The code of the language that they read")
 
 
-class FieldsIn(_Body):
+class FieldsIn(BaseModel):
     """What somebody says of themselves, by label; what is left out is blank."""
+
+    model_config = ConfigDict(extra="forbid")
 
     fields: dict[str, str]
 

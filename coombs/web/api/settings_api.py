@@ -13,11 +13,11 @@ from coombs.study.presentation import State
 from coombs.study.study_changes import change_study, described_study
 from coombs.web.api.bounded_json import BoundedRoute
 from coombs.web.api.participation_api import FieldOut
-from coombs.web.api.studies import Name
+from coombs.web.api.studies import BEARER, Name
 from coombs.web.proxies import site_of
 from coombs.web.routing import cache_of, study_called
 
-router = APIRouter(prefix="/api/studies", tags=["owner"], route_class=BoundedRoute)
+router = APIRouter(prefix="/api/studies", tags=["owner"], route_class=BoundedRoute, dependencies=[BEARER])
 
 
 class PresentationOut(BaseModel):
