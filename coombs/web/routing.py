@@ -11,15 +11,13 @@ import anyio.to_thread
 from starlette.requests import Request
 
 from coombs.study import Question, Respondent, Study, StudyProgress
-from coombs.study.participation import ANSWERING, NotNowError, Step, check_step, finish, step_of
+from coombs.study.participation import ANSWERING, Step, check_step, finish, step_of
 from coombs.web.addresses import own_path as own_path
 from coombs.web.addresses import study_called as study_called
 from coombs.web.addresses import study_path as study_path
-from coombs.web.fitted_result import FittedResult
 from coombs.web.item_cards import Card
 from coombs.web.learning.group_learning import GroupLearner, GroupState
 from coombs.web.learning.learning_queue import PATIENCE, LearningQueue
-from coombs.web.owner_access import visitor_of
 from coombs.web.study_cache import StudyCache
 
 Done = TypeVar("Done")
@@ -116,12 +114,3 @@ def group_state(request: Request, study: Study, patience: float = 0.0) -> GroupS
     """What everybody's answers in a study say together, and how far it is; computed beside the page."""
     learner: GroupLearner = request.app.state.groups
     return learner.state(study, patience)
-
-
-async def fitted_result(request: Request, token: str) -> tuple[Respondent, FittedResult | None]:
-    """Whose link that is, and the result of their answers, None before the first."""
-    cache = cache_of(request)
-    respondent = await slowly(request, cache.respondent, token)
-    if not respondent.study.presentations.current.shows_result and not visitor_of(request.scope).is_owner:
-        raise NotNowError("This study does not show people their results.")
-    return respondent, await slowly(request, cache.fitted, respondent)

@@ -270,7 +270,7 @@ def test_a_result_that_is_not_for_people_is_for_the_owner_only(
     paths = ["/a/{}/result", "/a/{}/result/words", "/a/{}/result/ranking.csv", "/a/{}/result/model.json"]
     paths += ["/a/{}/result/report.html", "/api/respondents/{}/result", "/a/{}/result/map?x=a&y=b"]
     for path in paths:
-        assert client.get(path.format(token)).status_code == 403, path
+        assert client.get(path.format(token)).status_code == 404, path
     assert owner.get(f"/a/{token}/result").status_code == 200
     assert client.get(f"/api/respondents/{token}/question").json()["progress"]["top"] == []
     assert "/result" not in client.get(f"/a/{token}").text
