@@ -103,7 +103,7 @@ class OverviewStorage(RightsStorage):
         select = "SELECT COALESCE(MAX(position), -1) FROM items WHERE study_id = ?"
         last_item = int(self.database.rows(select, study_id)[0][0])
         found: defaultdict[int, tuple[list[AnyQuestion], list[Event]]] = defaultdict(lambda: ([], []))
-        for row in self._rows_of("questions", rows.QUESTION, study_id, few):
+        for row in self._rows_of("questions", rows.ANY_QUESTION, study_id, few):
             found[row[1]][0].append(rows.question(row, last_item))
         for row in self._rows_of("events", rows.EVENT, study_id, few):
             found[row[1]][1].append(rows.event(row, last_item))

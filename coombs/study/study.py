@@ -29,6 +29,7 @@ from coombs.study.shared_prior import StudyPriors
 from coombs.study.study_presentations import PresentedStudy
 from coombs.study.study_records import Answer, Question
 from coombs.study.study_tokens import StudyTokens
+from coombs.study.study_webhooks import StudyWebhooks
 from coombs.terminal_text import terminal_safe
 from coombs.words import count
 
@@ -138,6 +139,11 @@ class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
     def api_tokens(self) -> StudyTokens:
         """Tokens by which programs use this study."""
         return StudyTokens(self.storage.database, self.record.id)
+
+    @property
+    def webhooks(self) -> StudyWebhooks:
+        """Addresses that are told of answers."""
+        return StudyWebhooks(self.storage.database, self.record.id)
 
     @property
     def stored_goal(self) -> tuple[int, float]:

@@ -29,6 +29,7 @@ from coombs.web.api import (
     settings_api,
     studies,
     study_data,
+    webhooks_api,
 )
 from coombs.web.api.idempotency import KeptReplies
 from coombs.web.arrivals import Arrivals
@@ -53,6 +54,7 @@ from coombs.web.process_memory import free_memory
 from coombs.web.proxies import ProxyMiddleware, checked_root, networks
 from coombs.web.request_log import RequestLogMiddleware
 from coombs.web.study_cache import StudyCache
+from coombs.web.webhook_delivery import WebhookDelivery
 
 THREADS = 40
 """Requests that are worked on at once, most of which wait for a model; each has a database connection."""
@@ -62,6 +64,8 @@ CALM = 5.0
 """Seconds without an answer after which the database is tidied up."""
 PUBLISHED = 1.0
 """Seconds after which a process tells the others its numbers anew."""
+DELIVERED = 1.0
+"""Seconds after which it is looked again whether messages to webhooks are to be sent."""
 RETENTION_EVERY = 1800.0
 """Seconds between two looks for people's data that is no longer to be kept."""
 ABOUT = "Ask and tell: which of two things does a person prefer? See docs/page.md."
@@ -82,6 +86,7 @@ ROUTERS = (
     people_rights.router,
     study_data.router,
     access_tokens.router,
+    webhooks_api.router,
     operations.router,
 )
 
@@ -96,6 +101,7 @@ def create_app(
     root_path: str = "",
     proxies: Iterable[str] = (),
     metrics_from: Iterable[str] = (),
+    webhook_networks: Iterable[str] = (),
     metrics: Metrics | None = None,
 ) -> FastAPI:
     """The page and its JSON API, for any ASGI server.
@@ -111,6 +117,7 @@ def create_app(
     proxies : addresses or networks whose ``X-Forwarded-For``, ``-Proto``, ``-Host`` and ``-Prefix`` count;
         nobody else's do
     metrics_from : addresses or networks, beside the owner, to which /metrics is shown
+    webhook_networks : private networks into which messages to webhooks may be sent
     metrics : where the numbers are counted; by default this process's alone
 
     Returns
@@ -144,6 +151,8 @@ def create_app(
     app.state.owner = OwnerAccess(policy, place)
     app.state.metrics = _watched(Metrics() if metrics is None else metrics, place, queue)
     app.state.metrics_from = networks(metrics_from, "--metrics-from")
+    app.state.webhook_networks = networks(webhook_networks, "--webhook-network")
+    app.state.webhooks = WebhookDelivery(app.state.cache, app.state.webhook_networks)
     app.state.looks = anyio.CapacityLimiter(1)
     _add_routes(app, policy)
     app.add_middleware(ProxyMiddleware, root=checked_root(root_path), proxies=networks(proxies))
@@ -181,14 +190,31 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Until the server stops."""
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
     cache: StudyCache = app.state.cache
-    work = _tidy(cache), _publish(app.state.metrics), _keep_no_longer(cache)
+    work = (
+        _tidy(cache),
+        _publish(app.state.metrics),
+        _deliver(app.state.webhooks),
+        _keep_no_longer(cache),
+    )
     tasks = [asyncio.create_task(one) for one in work]
     yield
+    app.state.webhooks.close()
     for task in tasks:
         task.cancel()
     app.state.queue.close()
     app.state.groups.close()
     cache.storage.close_all()
+
+
+async def _deliver(webhooks: WebhookDelivery) -> None:
+    """Send messages to webhooks; nobody waits for it."""
+    limiter = anyio.CapacityLimiter(1)
+    while True:
+        await asyncio.sleep(DELIVERED)
+        try:
+            await anyio.to_thread.run_sync(webhooks.deliver, abandon_on_cancel=True, limiter=limiter)
+        except Exception:
+            logging.getLogger("coombs.web").exception("Sending messages to webhooks failed.")
 
 
 async def _publish(metrics: Metrics) -> None:

@@ -12,6 +12,7 @@ from coombs.data.catalogue import ColumnDecision
 from coombs.storage import Choice
 from coombs.storage.api_tokens import Rights
 from coombs.storage.timestamps import time_text
+from coombs.storage.webhooks import TOPICS, Topic
 from coombs.study import Respondent, StudyProgress
 from coombs.study.participation import Step
 from coombs.web.item_cards import Card, CardFeature
@@ -194,6 +195,41 @@ class NewTokenOut(BaseModel):
     name: str
     rights: Rights
     token: str
+
+
+class WebhookIn(_Body):
+    """An address to tell what happens."""
+
+    address: str = Field(description="https://...; http only on this machine")
+    topics: list[Topic] = Field(list(TOPICS), description="What it is told of")
+
+
+class WebhookOut(BaseModel):
+    """An address that is told what happens."""
+
+    id: int
+    address: str
+    topics: list[str]
+    created: Time
+
+
+class NewWebhookOut(WebhookOut):
+    """A new address, and the secret by which its messages are signed, which is shown this once."""
+
+    secret: str
+
+
+class DeliveryOut(BaseModel):
+    """A message to an address, and what came of it."""
+
+    id: int
+    webhook_id: int
+    topic: str
+    created: Time
+    tries: int
+    next_try: Time | None
+    delivered: Time | None
+    problem: str | None
 
 
 class StudySummaryOut(BaseModel):
