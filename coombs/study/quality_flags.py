@@ -14,8 +14,9 @@ from typing import Any, Self
 from scipy.special import bdtr
 
 from coombs.storage.records import AnswerRecord, AnyAnswer, AnyQuestion, JudgementRecord
-from coombs.study.history import ATTENTION, REPEAT, History
+from coombs.study.history import History
 from coombs.study.response_style import LEAST_SECONDS, LEAST_TIMES, ResponseStyle
+from coombs.study.study_records import ATTENTION, REPEAT
 from coombs.words import count
 
 FLAGS = ("straight-lining", "alternating", "fast", "attention", "inconsistent", "coin-like")

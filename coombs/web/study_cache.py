@@ -149,7 +149,7 @@ class StudyCache:
     def fitted(self, respondent: Respondent) -> FittedResult | None:
         """The result of the standing answers; None before one says which of two items is better."""
         answers = respondent.history()
-        if all(answer.choice == "skip" for answer in answers) or not respondent.comparisons().is_decided:
+        if not any(answer.is_learned_from for answer in answers) or not respondent.comparisons().is_decided:
             return None
         kept = self._results.get(respondent.record.token)
         if kept is not None and [one.id for one in kept.answers] == [one.id for one in answers]:

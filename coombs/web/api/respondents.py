@@ -16,7 +16,7 @@ from coombs.web.api.paging import After, Limit, after_number, point_to_next
 from coombs.web.api.schemas import AnswerIn, AnswerOut, ProgressOut, TurnOut, UndoIn
 from coombs.web.learning.learning_queue import PATIENCE, PATIENCE_AT_FIRST
 from coombs.web.proxies import root_of
-from coombs.web.routing import cache_of, fitted_result, next_turn, slowly
+from coombs.web.routing import cache_of, fitted_result, item_at, next_turn, slowly
 
 Token = Annotated[str, Path(description="What the respondent's link holds: whoever has it answers as them")]
 
@@ -34,7 +34,8 @@ def tell(request: Request, token: Token, answer: AnswerIn) -> TurnOut | JSONResp
     """Keep an answer: when this returns it is stored. The reply has the next question."""
     respondent = cache_of(request).respondent(token)
     try:
-        respondent.tell(answer.question, answer.choice)
+        ends = {name: item_at(respondent, getattr(answer, name)) for name in ("best", "worst")}
+        respondent.tell(answer.question, answer.choice, **ends)
     except AnsweredError as error:
         return JSONResponse({"detail": str(error), **_turn(request, respondent).model_dump()}, 409)
     return _turn(request, respondent)
