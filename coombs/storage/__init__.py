@@ -11,6 +11,7 @@ from coombs.data.tables import InputError
 from coombs.storage.database import Database
 from coombs.storage.failures import StorageDamagedError, StorageError, StorageUnavailableError
 from coombs.storage.judgement import Judgement
+from coombs.storage.overview_storage import Activity
 from coombs.storage.records import (
     CHOICES,
     AnswerRecord,
@@ -32,7 +33,6 @@ from coombs.storage.records import (
     StudySummary,
     UndoRecord,
 )
-from coombs.storage.rights_storage import Activity
 from coombs.storage.storage import Storage
 from coombs.storage.timestamps import now
 from coombs.storage.validation import AnsweredError, StudyExistsError, UnknownStudyError

@@ -20,6 +20,7 @@ from coombs.storage import Storage
 from coombs.storage.records import StudyRecord, new_token
 from coombs.study.ask_tell import AskTell
 from coombs.study.judgements import keep, told_in
+from coombs.study.monitoring import MonitoredStudy
 from coombs.study.person_rights import PersonRights
 from coombs.study.question_plan import QuestionPlan
 from coombs.study.respondent import Respondent
@@ -28,6 +29,7 @@ from coombs.study.shared_prior import StudyPriors
 from coombs.study.study_presentations import PresentedStudy
 from coombs.study.study_records import Answer, Question
 from coombs.study.study_tokens import StudyTokens
+from coombs.study.study_webhooks import StudyWebhooks
 from coombs.terminal_text import terminal_safe
 from coombs.words import count
 
@@ -51,7 +53,7 @@ def _of_respondent(method: Callable[Concatenate[Respondent, P], T]) -> Callable[
     return call
 
 
-class Study(PresentedStudy, PersonRights, AskTell):
+class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
     """Questions, answers and results about one table of items, kept in a storage.
 
     `create_study` and `load_study` make it. `ask`, `tell`, `undo`, `history`, `progress`, `done` and
@@ -137,6 +139,11 @@ class Study(PresentedStudy, PersonRights, AskTell):
     def api_tokens(self) -> StudyTokens:
         """Tokens by which programs use this study."""
         return StudyTokens(self.storage.database, self.record.id)
+
+    @property
+    def webhooks(self) -> StudyWebhooks:
+        """Addresses that are told of answers."""
+        return StudyWebhooks(self.storage.database, self.record.id)
 
     @property
     def stored_goal(self) -> tuple[int, float]:

@@ -70,6 +70,10 @@ class Cards:
         rows = comparison_rows(self.items, positions)
         return tuple(self._card(position, side, rows) for side, position in enumerate(positions))
 
+    def one(self, position: int) -> Card:
+        """A card by itself."""
+        return self._card(position, 0, comparison_rows(self.items, (position, position)))
+
     def _card(self, position: int, side: int, rows: Sequence[ComparisonRow]) -> Card:
         features = tuple(self._feature(row, side) for row in rows if row.label in self.roles)
         hidden = (self.picture_column, self.link_column)
