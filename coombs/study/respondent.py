@@ -297,6 +297,23 @@ class Respondent(RespondentModel):
             self._history.is_stale = True
             return self._answer(record)
 
+    def change(self, answer: Answer | int, choice: str) -> Answer:
+        with self._lock:
+            self._history.sync()
+            record = self._answer_record(answer)
+            if not isinstance(record, AnswerRecord):
+                raise InputError(f"Answer {record.id} is not about a pair; undo it, and answer again.")
+            if choice != record.choice:
+                pair, said = (record.left, record.right), cast("Choice", choice)
+                number, weight = record.question_id, record.weight
+                with self._storage.database.transaction():
+                    self._storage.add_undo(self.record.id, record.id)
+                    record = self._storage.add_answer(
+                        self.record.id, *pair, said, question_id=number, weight=weight
+                    )
+                self._history.is_stale = True
+            return self._answer(record)
+
     def history(self) -> tuple[Answer, ...]:
         with self._lock:
             self._history.sync()

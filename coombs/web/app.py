@@ -40,6 +40,7 @@ from coombs.web.metrics import Metrics
 from coombs.web.middleware import SafetyMiddleware
 from coombs.web.owner_access import OwnerAccess
 from coombs.web.pages import (
+    answer_review,
     answering,
     api_reference,
     differences,
@@ -75,6 +76,7 @@ ROUTERS = (
     people_page.router,
     differences.router,
     answering.router,
+    answer_review.router,
     taking_part.router,
     joining.router,
     result_page.router,
