@@ -16,13 +16,14 @@ set_size_option = click.option(
     "--set-size",
     metavar="N",
     type=click.IntRange(2, 5),
-    help="items in a question: 2 for which of a pair, 3 to 5 for the best and the worst of a set (default: 2)",
+    help="items in a question: 2 for which of a pair (default), 3 to 5 for the best and the worst of a set",
 )
 fixed_option = click.option(
     "--fixed",
     metavar="TEXT",
     multiple=True,
-    help="questions that everybody gets first: how many, or one by its items, as 'tea | milk'; may be repeated",
+    help="questions that everybody gets first: how many, or one by its items, as 'tea | milk'; may be "
+    "repeated",
 )
 repeats_option = click.option(
     "--repeats",
@@ -33,8 +34,8 @@ attention_option = click.option(
     "--attention",
     metavar="TEXT",
     multiple=True,
-    help="a question with a known right answer, not learned from: after how many answers, the right item, the "
-    "wrong one, as '10: tea > soap'; may be repeated",
+    help="a question with a known right answer, not learned from: after how many answers, the right item, "
+    "the wrong one, as '10: tea > soap'; may be repeated",
 )
 
 

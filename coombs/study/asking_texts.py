@@ -79,8 +79,8 @@ def _attention(text: str) -> tuple[tuple[int, str, str], ...]:
         right, mark, wrong = items.partition(BETTER)
         if not after.strip().isdecimal() or not mark or not right.strip() or not wrong.strip():
             raise InputError(
-                f"The attention check {line!r} must be a number of answers, the right item and the wrong one, "
-                "as 10: tea > soap."
+                f"The attention check {line!r} must be a number of answers, the right item and the wrong "
+                "one, as 10: tea > soap."
             )
         checks.append((int(after), right.strip(), wrong.strip()))
     return tuple(checks)
