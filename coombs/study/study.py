@@ -232,7 +232,7 @@ class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
 
     def comparisons(self) -> Comparisons:
         people = [self.respondent(name) for name, count in self.respondents().items() if count]
-        parts = [one.comparisons() for one in people if any(a.choice != "skip" for a in one.history())]
+        parts = [one.comparisons() for one in people if any(a.is_learned_from for a in one.history())]
         if not parts:
             raise InputError(
                 f"Nobody has answered in the study {self.name!r}; at least one answer is needed."
