@@ -26,8 +26,8 @@ import pytest
 import coombs
 from coombs import Comparisons, IdealPoint, Model, cli, questions
 from coombs.cli import manual, show
-from coombs.cli.ask import STRATEGIES
 from coombs.cli.fit import ESTIMATORS, METRICS, read_answers
+from coombs.cli.options import STRATEGIES
 from coombs.demo import TRUTH, catalogue_file
 from coombs.estimators import ideal_point
 from coombs.evaluation import kendall_tau_distance
@@ -672,6 +672,7 @@ def test_serve_opens_the_page(run: Run, served: list[tuple[Any, dict[str, Any]]]
     refused(run("serve", "--port", "70000"), "from 0 to 65535")
     assert set(plain) == set(other) > set(demo)
     kept = {"features", "wishes", "shared_prior", "storage", "name"}
+    kept |= {"strategy", "top", "certainty", "questions"}
     where = {"host", "port", "token", "token_file", "allowed_hosts", "proxies", "root_path"}
     run = {"workers", "metrics_from", "webhook_networks", "log", "access_log", "open_browser"}
     assert set(plain) == kept | where | run
