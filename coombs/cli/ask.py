@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from coombs.cli.asking_options import ASKING, asking_settings, planned_options
 from coombs.cli.options import (
     argument,
     certainty_option,
@@ -39,6 +40,7 @@ GIVEN = ("strategy", "top", "certainty", "seed", "wishes", "shared_prior")
 @wish_option
 @shared_prior_option
 @strategy_option
+@planned_options
 @top_option
 @certainty_option
 @click.option("--questions", metavar="N", type=positive, help="stop after N answers in all")
@@ -52,4 +54,5 @@ def ask(**options: Any) -> None:
 
     given = {name: options.pop(name) for name in GIVEN}
     settings = {name: value for name, value in given.items() if value not in (None, ())}
+    settings |= asking_settings({name: options.pop(name, None) for name in ASKING})
     ask(Plan(**options, settings=settings, command=click.get_current_context().obj))

@@ -9,7 +9,7 @@ import click
 
 STORAGE = "sqlite:///coombs.db"
 """Where studies are kept unless `--storage` says otherwise."""
-STRATEGIES = ("information", "best", "random")
+STRATEGIES = ("information", "best", "random", "fixed")
 """How questions can be chosen."""
 Function: TypeAlias = Callable[..., None]
 FILE = click.Path()
