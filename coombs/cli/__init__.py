@@ -25,6 +25,7 @@ from coombs.cli import (
     reproduce,
     serve,
     simulate_command,
+    token_command,
 )
 from coombs.messages import message
 from coombs.terminal_text import terminal_safe
@@ -40,6 +41,7 @@ COMMANDS = (
     serve.serve,
     export_import.export_study,
     export_import.import_study,
+    token_command.token,
     maintenance.backup,
     maintenance.check,
     maintenance.upgrade,

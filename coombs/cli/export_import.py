@@ -25,7 +25,7 @@ SQLITE = "sqlite:///"
 def export_study(file: str, name: str | None, storage: str) -> None:
     """Write everybody's answers as CSV or Parquet, or the whole study as JSONL."""
     check_output_paths(file)
-    study = _study(name, storage)
+    study = named_study(name, storage)
     study.export(file)
     print(f"{file}: study {study.name!r}, {_answers(study)}")
 
@@ -49,13 +49,13 @@ def import_study(file: str, name: str | None, storage: str) -> None:
         study = coombs.import_study(file, storage=storage, name=name)
         print(f"Study {study.name!r}: {_answers(study)}")
     else:
-        study = _study(name, storage)
+        study = named_study(name, storage)
         with show.warned():
             added = study.import_answers(file)
         print(f"Study {study.name!r}: {count(added, 'answer')} more")
 
 
-def _study(name: str | None, storage: str) -> Study:
+def named_study(name: str | None, storage: str) -> Study:
     """The study of that name, or the only one."""
     from coombs.storage import is_memory
 

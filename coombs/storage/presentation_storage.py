@@ -232,6 +232,27 @@ class PresentationStorage(PriorStorage):
         found = self.database.rows(select, study_id, wanted)
         return rows.respondent(found[0]) if found else None
 
+    def n_respondents(self, study_id: int) -> int:
+        """Return how many people a study has.
+
+        Parameters
+        ----------
+        study_id : of the study
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> study.storage.n_respondents(study.record.id)
+        0
+        """
+        found = self.database.rows("SELECT COUNT(*) FROM respondents WHERE study_id = ?", study_id)
+        return int(found[0][0])
+
     def set_consent(
         self,
         respondent_id: int,

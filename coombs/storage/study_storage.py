@@ -8,7 +8,7 @@ from typing import Any
 
 from coombs.data.tables import InputError
 from coombs.storage import rows, validation
-from coombs.storage.database import Database
+from coombs.storage.database import LARGEST, Database
 from coombs.storage.layout import check_layout
 from coombs.storage.records import Item, RespondentRecord, StudyRecord, StudySummary
 from coombs.storage.schema import migrate
@@ -208,12 +208,16 @@ class StudyStorage:
             )
         return rows.respondent(found[0])
 
-    def respondents(self, study_id: int) -> list[tuple[RespondentRecord, int]]:
+    def respondents(
+        self, study_id: int, *, after: int = 0, most: int | None = None
+    ) -> list[tuple[RespondentRecord, int]]:
         """Return the respondents of a study in the order they came, with their standing answers.
 
         Parameters
         ----------
         study_id : of the study
+        after : the id of a respondent; only those who came later
+        most : how many; None is all
 
         Returns
         -------
@@ -230,8 +234,10 @@ class StudyStorage:
         found = self.database.rows(
             f"SELECT id, {rows.RESPONDENT},"
             f" (SELECT {_COUNT} FROM events WHERE events.respondent_id = respondents.id)"
-            " FROM respondents WHERE study_id = ? ORDER BY id",
+            " FROM respondents WHERE study_id = ? AND id > ? ORDER BY id LIMIT ?",
             study_id,
+            after,
+            LARGEST if most is None else most,
         )
         if not found:
             self._check_study(study_id)

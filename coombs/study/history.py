@@ -176,6 +176,10 @@ class History:
         count = len(self.answers)
         return count >= FIRST_CONFIRMATION and count % CONFIRM_EVERY == 0 and self.log_odds < CONFIRMED
 
+    def has_answer(self, question: int) -> bool:
+        """Whether a question has a standing answer."""
+        return question in self._answer_of
+
     @property
     def n_answered(self) -> int:
         """Questions that have a standing answer; a skip is one."""

@@ -11,6 +11,7 @@ from typing import Any
 from coombs.data.tables import InputError
 from coombs.inference.people.people_prior import people_prior_of
 from coombs.storage import Storage, StorageDamagedError, open_unchanged, stored_values
+from coombs.storage.api_tokens import ApiTokens
 from coombs.storage.database import Database
 from coombs.storage.failures import REMEDY
 from coombs.storage.layout import layout_faults
@@ -168,6 +169,7 @@ class Inspection:
                     with RowReading(f"Version {prior.version} of the prior of the study {name!r}"):
                         people_prior_of(storage.prior_text(number, prior.version))
             with self._noted("row"):
+                ApiTokens(self._database).of_study(number)
                 storage.log(number)
                 retention_of(storage.study(name))
             with self._noted("row"):

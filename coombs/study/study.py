@@ -26,6 +26,7 @@ from coombs.study.settings import Settings
 from coombs.study.shared_prior import StudyPriors
 from coombs.study.study_presentations import PresentedStudy
 from coombs.study.study_records import Answer, Question
+from coombs.study.study_tokens import StudyTokens
 from coombs.terminal_text import terminal_safe
 from coombs.words import count
 
@@ -120,6 +121,11 @@ class Study(PresentedStudy, PersonRights, AskTell):
     def priors(self) -> StudyPriors:
         """What is known of somebody before their first answer, by versions."""
         return StudyPriors(self)
+
+    @property
+    def api_tokens(self) -> StudyTokens:
+        """Tokens by which programs use this study."""
+        return StudyTokens(self.storage.database, self.record.id)
 
     @property
     def stored_goal(self) -> tuple[int, float]:

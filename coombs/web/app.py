@@ -19,7 +19,8 @@ from coombs.storage import Storage, open_storage
 from coombs.web import errors, operations
 from coombs.web.access import Policy
 from coombs.web.access_log import hide_secrets
-from coombs.web.api import respondents, studies
+from coombs.web.api import access_tokens, respondents, studies, study_data
+from coombs.web.api.idempotency import KeptReplies
 from coombs.web.drafts import Drafts
 from coombs.web.learning.group_learning import GroupLearner
 from coombs.web.learning.learning_queue import LearningQueue
@@ -50,6 +51,8 @@ ROUTERS = (
     api_reference.router,
     respondents.router,
     studies.router,
+    study_data.router,
+    access_tokens.router,
     operations.router,
 )
 
@@ -105,7 +108,7 @@ def create_app(
     folder = None if pictures is None else Path(pictures)
     place = open_storage(storage)
     app.state.cache = StudyCache(place, folder, queue.learn, queue.refresh_prior)
-    app.state.drafts = Drafts(place)
+    app.state.drafts, app.state.replies = Drafts(place), KeptReplies(place.database)
     app.state.slow_work = anyio.CapacityLimiter(SLOW_THREADS)
     policy = Policy.of(token, allowed_hosts)
     app.state.owner = OwnerAccess(policy, place)

@@ -73,8 +73,14 @@ class SafetyMiddleware:
         if reason is not None:
             raise reason
         visitor = scope[VISITOR] = await self.owner.visitor(HTTPConnection(scope))
-        if not visitor.is_owner and not is_public(path_of(scope)):
+        path = path_of(scope)
+        if visitor.is_owner or is_public(path):
+            return
+        if visitor.access is None:
             raise NotOwnerError
+        refusal = visitor.access.refusal(scope["method"], path)
+        if refusal is not None:
+            raise HTTPException(403, refusal)
 
     def _reason(self, scope: Scope) -> HTTPException | None:
         """Why a request is refused, whoever asks."""

@@ -106,6 +106,7 @@ class StudyCache:
         """The study of that name, or UnknownStudyError."""
         kept, record = self._studies.get(name), self.storage.study(name)
         if kept is not None and kept.study.record.id == record.id:
+            kept.study.note_settings(record.settings)
             return kept.study
         return self._keep(load_study(name, storage=self.storage)).study
 
@@ -117,20 +118,25 @@ class StudyCache:
         )
 
     def respondent(self, token: str) -> Respondent:
-        """Whose link that is, or UnknownStudyError, also of a link that was good a moment ago."""
-        name, record = self.storage.by_token(token)
+        """Whose link that is, with what holds for them now; UnknownStudyError also of a revoked one."""
+        found = self.storage.participant(token)
         with self._lock:
             kept = self._alive.get(token)
-            if kept is not None and (kept.record.id, kept.record.name) != (record.id, record.name):
+            same = (found.record.id, found.record.name)
+            if kept is not None and (kept.record.id, kept.record.name) != same:
                 kept = None
                 del self._alive[token]
         if kept is None:
-            study = self.study(name)
-            if study.record.id != record.study_id:
+            study = self.study(found.study_name)
+            if study.record.id != found.record.study_id:
                 raise UnknownStudyError("This study was deleted while it was opened; ask for a new link.")
-            made = Respondent(study, record, self._learn)
+            made = Respondent(study, found.record, self._learn)
             with self._lock:
                 kept = self._alive.setdefault(token, made)
+        # Another process may have changed it.
+        kept.record = found.record
+        kept.study.note_settings(found.settings)
+        kept.study.presentations.latest = found.presentation_version
         return self._people.put(token, kept)
 
     def cards(self, respondent: Respondent) -> Cards:

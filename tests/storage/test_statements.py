@@ -80,8 +80,9 @@ def test_a_click_costs_few_statements(
 def test_a_click_on_the_page_costs_few_statements(study: Study, statements: list[str]) -> None:
     """Learning may end after the reply, so that the first reply here pays for one before it.
 
-    One statement more than elsewhere reads whose link it is, which may have been revoked meanwhile. Now and
-    then it is also looked at whether others have answered enough for a prior: three statements.
+    One statement more than elsewhere reads whose link it is, which may have been revoked meanwhile, and what
+    holds for them. Now and then it is also looked at whether others have answered enough for a prior: three
+    statements.
     """
     pytest.importorskip("fastapi")
     from starlette.testclient import TestClient

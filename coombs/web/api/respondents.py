@@ -7,11 +7,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from coombs.storage import AnsweredError
 from coombs.study import Answer, Respondent
 from coombs.web.api.bounded_json import BoundedRoute
+from coombs.web.api.paging import After, Limit, after_number, point_to_next
 from coombs.web.api.schemas import AnswerIn, AnswerOut, ProgressOut, TurnOut, UndoIn
 from coombs.web.learning.learning_queue import PATIENCE, PATIENCE_AT_FIRST
 from coombs.web.proxies import root_of
@@ -54,9 +55,16 @@ def progress(request: Request, token: Token) -> ProgressOut:
 
 
 @router.get("/history", response_model=list[AnswerOut])
-def history(request: Request, token: Token) -> Sequence[Answer]:
+def history(
+    request: Request, response: Response, token: Token, limit: Limit = None, after: After = ""
+) -> Sequence[Answer]:
     """The answers that stand, in their order."""
-    return cache_of(request).respondent(token).history()
+    last = after_number(after)
+    found = [one for one in cache_of(request).respondent(token).history() if one.id > last]
+    if limit is not None and len(found) > limit:
+        found = found[:limit]
+        point_to_next(request, response, limit, str(found[-1].id))
+    return found
 
 
 @router.get("/result")

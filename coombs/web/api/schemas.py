@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from coombs.data import naming
 from coombs.data.catalogue import ColumnDecision
 from coombs.storage import Choice
+from coombs.storage.api_tokens import Rights
 from coombs.storage.timestamps import time_text
 from coombs.study import Respondent, StudyProgress
 from coombs.web.item_cards import Card, CardFeature
@@ -160,6 +161,35 @@ class AnswerOut(BaseModel):
     rating: float | None
 
 
+class PersonAnswerOut(AnswerOut):
+    """An answer that stands, and whose it is."""
+
+    respondent: str
+
+
+class TokenIn(_Body):
+    """A token to make for a program."""
+
+    name: str = Field(description="What it is for; each is there once")
+    rights: Rights
+
+
+class TokenOut(BaseModel):
+    """What is known of a token."""
+
+    name: str
+    rights: Rights
+    created: Time
+
+
+class NewTokenOut(BaseModel):
+    """A new token, which is shown this once."""
+
+    name: str
+    rights: Rights
+    token: str
+
+
 class StudySummaryOut(BaseModel):
     """A study in a list."""
 
@@ -171,11 +201,11 @@ class StudySummaryOut(BaseModel):
 
 
 class PersonOut(BaseModel):
-    """A respondent, their secret, and where they answer."""
+    """A respondent, their secret, and where they answer; none of both for who may only read."""
 
     name: str
-    token: str
-    link: str
+    token: str | None
+    link: str | None
     n_answers: int
 
 
