@@ -66,29 +66,31 @@ class Translatable(str):
 
     Examples
     --------
-    >>> from coombs.language import Translatable, language
-    >>> left = Translatable("{n} answer|{n} answers", n=2)
-    >>> left, language("de").say(left)
-    ('2 answers', '2 Antworten')
+    >>> from coombs.language import NumberText, Translatable, language
+    >>> size = Translatable("{low} to {high}", low=1, high=NumberText("2.5"))
+    >>> size, language("de").say(size)
+    ('1 to 2.5', '1 bis 2,5')
     """
 
     english: str
     values: Mapping[str, Any]
 
     def __new__(cls, english: str, /, **values: Any) -> Self:
+        """The English text, with what it was made of."""
         self = super().__new__(cls, Language().text(english, **values))
         self.english, self.values = english, values
         return self
 
-    def __repr__(self) -> str:
-        return repr(str(self))
+    def __str__(self) -> str:
+        # As a text is what it is about: of an error's sentence, too, the pattern is kept.
+        return self
 
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
         return (self.english,), dict(self.values)
 
 
 class NumberText(str):
-    """A number as English writes it, perhaps with its unit: 12.5 km. A page writes its language's decimal sign."""
+    """A number as English writes it, perhaps with its unit, as 12.5 km: a page has its own decimal sign."""
 
     __slots__ = ()
 

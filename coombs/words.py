@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -26,6 +27,21 @@ BEFORE_NUMBERS = ("$", "£", "¥", "₹")
 """Units that are written before numbers."""
 THIN = "\u202f"
 """A space that does not break."""
+MONTHS = (
+    Translatable("Jan"),
+    Translatable("Feb"),
+    Translatable("Mar"),
+    Translatable("Apr"),
+    Translatable("May"),
+    Translatable("Jun"),
+    Translatable("Jul"),
+    Translatable("Aug"),
+    Translatable("Sep"),
+    Translatable("Oct"),
+    Translatable("Nov"),
+    Translatable("Dec"),
+)
+"""The months, in short."""
 NO_PATTERN = Translatable("No pattern found yet")
 """The heading where answers tell no more than chance would."""
 
@@ -57,6 +73,11 @@ def ordinal(rank: int) -> str:
 def count(n: int, noun: str) -> str:
     """As 1 answer, 2 answers."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def day(date: datetime.date) -> str:
+    """As 5 Mar 2026."""
+    return Translatable("{day} {month} {year}", day=date.day, month=MONTHS[date.month - 1], year=date.year)
 
 
 def listed(words: Sequence[str], most: int = MOST_LISTED) -> str:

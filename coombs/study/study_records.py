@@ -9,9 +9,9 @@ from typing import Any
 
 from coombs.data import naming, notebook
 from coombs.data.orders import NONE
+from coombs.language import Translatable
 from coombs.storage.records import AnyAnswer, Choice, JudgementRecord, QuestionRecord
 from coombs.terminal_text import terminal_safe
-from coombs.words import count
 
 VAGUE = 0.2
 """Probabilities below this are not told: they go up and down by chance."""
@@ -215,14 +215,25 @@ class StudyProgress:
         """The former name of `fraction`."""
         return self.fraction
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """How far it is, in a few words."""
         if self.n_questions is not None:
-            return f"{self.n_answered} of {count(self.n_questions, 'question')}"
+            return Translatable(
+                "{answered} of {n} question|{answered} of {n} questions",
+                answered=self.n_answered,
+                n=self.n_questions,
+            )
         if not self.top:
-            read = f"reading your {count(self.n_answers, 'answer')}"
-            return read if self.n_answers else "nothing is certain yet"
-        left = f", about {self.questions_left} more" if self.questions_left else ""
-        certain = (
-            f"{100 * self.probability:.0f} % certain" if self.probability >= VAGUE else "not certain yet"
-        )
-        return f"top {len(self.top)} is {certain}{left}"
+            reading = Translatable("reading your {n} answer|reading your {n} answers", n=self.n_answers)
+            return reading if self.n_answers else Translatable("nothing is certain yet")
+        left: dict[str, Any] = {"k": len(self.top), "left": self.questions_left}
+        if self.probability < VAGUE:
+            vague = Translatable("top {k} is not certain yet, about {left} more", **left)
+            return vague if self.questions_left else Translatable("top {k} is not certain yet", **left)
+        left["sure"] = f"{100 * self.probability:.0f} %"
+        said = Translatable("top {k} is {sure} certain, about {left} more", **left)
+        return said if self.questions_left else Translatable("top {k} is {sure} certain", **left)
+
+    def __str__(self) -> str:
+        return self.text

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.storage import AnsweredError
 from coombs.study import Respondent
 from coombs.web.item_cards import is_image_file
@@ -41,7 +42,9 @@ def tell(
     try:
         respondent.tell(question, choice)
     except AnsweredError:
-        notice = "That question was answered already, perhaps in another window; this is the next one."
+        notice = Translatable(
+            "That question was answered already, perhaps in another window; this is the next one."
+        )
     return _next(request, respondent, notice)
 
 
@@ -52,13 +55,13 @@ def undo(request: Request, token: str, answer: Annotated[int | None, Form()] = N
     try:
         undone = respondent.undo(answer)
         if undone is None:
-            notice = "There is no answer to take back."
+            notice = Translatable("There is no answer to take back.")
         elif undone.question is None:
             # No question comes again that would say what was taken back.
-            notice = f"Taken back: {undone.text}."
+            notice = Translatable("Taken back: {answer}.", answer=undone.text)
     except InputError:
         # Most likely this was sent twice, the first reply being lost.
-        notice = "That answer was taken back already."
+        notice = Translatable("That answer was taken back already.")
     return _next(request, respondent, notice)
 
 

@@ -14,11 +14,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 import coombs
-from coombs.language import ENGLISH, Language, Translatable, best_language
+from coombs.language import ENGLISH, Language, NumberText, Translatable, best_language
 from coombs.web.owner_access import OwnerAccess, visitor_of
 from coombs.web.proxies import root_of
 from coombs.web.routing import study_path
-from coombs.words import NO_PATTERN, chance, count, ordinal, percent
+from coombs.words import NO_PATTERN, chance, count, day, ordinal, percent
 
 
 @pass_context
@@ -31,6 +31,13 @@ def _said(context: Context, value: Any) -> Any:
 def _joined(context: Context, values: Iterable[Any], between: str = "") -> Markup:
     """Values side by side, each in the page's language."""
     return Markup(escape(between)).join(context["language"].say(value) for value in values)
+
+
+@pass_context
+def _capital(context: Context, text: str) -> str:
+    """A text in the page's language as the beginning of a sentence."""
+    said = str(context["language"].say(text))
+    return f"{said[:1].upper()}{said[1:]}"
 
 
 @pass_context
@@ -54,7 +61,10 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters.update(percent=_percent, chance=_chance, join=_joined, study_path=study_path)
+    env.filters.update(
+        percent=_percent, chance=_chance, join=_joined, capital=_capital, study_path=study_path
+    )
+    env.filters.update(day=day, number=NumberText)
     env.globals.update(count=count, ordinal=ordinal, no_pattern=NO_PATTERN, version=coombs.__version__)
     return env
 
