@@ -57,11 +57,7 @@ def import_study(file: str, name: str | None, storage: str) -> None:
 
 def named_study(name: str | None, storage: str) -> Study:
     """The study of that name, or the only one."""
-    from coombs.storage import is_memory
-
-    path = storage.removeprefix(SQLITE)
-    if storage.startswith(SQLITE) and not is_memory(storage) and not Path(path).exists():
-        raise coombs.InputError(f"There is no database {path}; say where answers are kept with --storage.")
+    there_is(storage)
     if name is not None:
         return coombs.load_study(name, storage=storage)
     names = [one.name for one in coombs.list_studies(storage)]
@@ -69,6 +65,15 @@ def named_study(name: str | None, storage: str) -> Study:
         there = f"the studies there are {', '.join(map(repr, names))}" if names else "there is no study"
         raise coombs.InputError(f"Say which study is meant with --name; {there}.")
     return coombs.load_study(names[0], storage=storage)
+
+
+def there_is(storage: str) -> None:
+    """Refuse a file that is not there, which would be made otherwise."""
+    from coombs.storage import is_memory
+
+    path = storage.removeprefix(SQLITE)
+    if storage.startswith(SQLITE) and not is_memory(storage) and not Path(path).exists():
+        raise coombs.InputError(f"There is no database {path}; say where answers are kept with --storage.")
 
 
 def _answers(study: Study) -> str:

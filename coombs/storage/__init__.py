@@ -11,10 +11,12 @@ from coombs.data.tables import InputError
 from coombs.storage.database import Database
 from coombs.storage.failures import StorageDamagedError, StorageError, StorageUnavailableError
 from coombs.storage.judgement import Judgement
+from coombs.storage.overview_storage import Activity
 from coombs.storage.records import (
     CHOICES,
     AnswerRecord,
     AnyAnswer,
+    AnyQuestion,
     Choice,
     Event,
     Item,
@@ -25,11 +27,12 @@ from coombs.storage.records import (
     PriorRecord,
     QuestionRecord,
     RespondentRecord,
+    SetQuestionRecord,
+    SkipRecord,
     StudyRecord,
     StudySummary,
     UndoRecord,
 )
-from coombs.storage.rights_storage import Activity
 from coombs.storage.storage import Storage
 from coombs.storage.timestamps import now
 from coombs.storage.validation import AnsweredError, StudyExistsError, UnknownStudyError
@@ -40,6 +43,7 @@ __all__ = [
     "AnswerRecord",
     "AnsweredError",
     "AnyAnswer",
+    "AnyQuestion",
     "Choice",
     "Event",
     "Item",
@@ -51,6 +55,8 @@ __all__ = [
     "PriorRecord",
     "QuestionRecord",
     "RespondentRecord",
+    "SetQuestionRecord",
+    "SkipRecord",
     "Storage",
     "StorageDamagedError",
     "StorageError",

@@ -9,6 +9,9 @@ from datetime import datetime
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from coombs.storage.judgement import Judgement
+from coombs.storage.question_records import AnyQuestion as AnyQuestion
+from coombs.storage.question_records import QuestionRecord as QuestionRecord
+from coombs.storage.question_records import SetQuestionRecord as SetQuestionRecord
 
 Choice: TypeAlias = Literal["left", "right", "tie", "skip"]
 CHOICES: tuple[str, ...] = get_args(Choice)
@@ -257,42 +260,6 @@ class PriorRecord:
 
 
 @dataclass(frozen=True)
-class QuestionRecord:
-    """Two items that a respondent was asked about, why, and what was expected.
-
-    Parameters
-    ----------
-    id, respondent_id : numbers
-    left, right : positions of the items
-    purpose : a strategy's name, "probe", "confirmation" or "check"
-    predicted : the probability of left, given the answers before it, or None
-    progress : how far it was shown to be, from 0 to 1, or None
-    asked : when
-
-    Examples
-    --------
-    >>> from datetime import UTC, datetime
-    >>> from coombs.storage import QuestionRecord
-    >>> QuestionRecord(1, 1, 0, 1, "probe", 0.5, None, datetime(2026, 1, 31, tzinfo=UTC)).purpose
-    'probe'
-    """
-
-    id: int
-    respondent_id: int
-    left: int
-    right: int
-    purpose: str
-    predicted: float | None
-    progress: float | None
-    asked: datetime
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        """Of the items, in the order in which they were shown."""
-        return self.left, self.right
-
-
-@dataclass(frozen=True)
 class AnswerRecord:
     """An answer, to a question or to none.
 
@@ -325,7 +292,7 @@ class AnswerRecord:
 
 @dataclass(frozen=True)
 class JudgementRecord:
-    """An answer that is not about a pair: a choice among several, a ranking, a rating. Nobody asked for it.
+    """An answer that is not about a pair: a choice among several, a best and worst, a ranking, a rating.
 
     Parameters
     ----------
@@ -333,6 +300,7 @@ class JudgementRecord:
     judgement : what was said
     weight : what it counts
     told : when
+    question_id : of the question about a set, or None
 
     Examples
     --------
@@ -348,9 +316,37 @@ class JudgementRecord:
     judgement: Judgement
     weight: float
     told: datetime
+    question_id: int | None = None
 
-    question_id: ClassVar[None] = None
     choice: ClassVar[None] = None
+
+
+@dataclass(frozen=True)
+class SkipRecord:
+    """That a question about a set was passed over.
+
+    Parameters
+    ----------
+    id, respondent_id : numbers
+    question_id : of the question
+    weight : what an answer would have counted
+    told : when
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from coombs.storage import SkipRecord
+    >>> SkipRecord(1, 1, 1, 1.0, datetime(2026, 1, 31, tzinfo=UTC)).choice
+    'skip'
+    """
+
+    id: int
+    respondent_id: int
+    question_id: int
+    weight: float
+    told: datetime
+
+    choice: ClassVar[Choice] = "skip"
 
 
 @dataclass(frozen=True)
@@ -376,7 +372,7 @@ class UndoRecord:
     told: datetime
 
 
-AnyAnswer: TypeAlias = AnswerRecord | JudgementRecord
+AnyAnswer: TypeAlias = AnswerRecord | JudgementRecord | SkipRecord
 """An answer of any shape."""
 Event: TypeAlias = AnyAnswer | UndoRecord
 """Answers and undos of a respondent share one sequence of ids, from 1 on; so do their questions."""

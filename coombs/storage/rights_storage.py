@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import count
-from typing import Any, NamedTuple
 
 from coombs.storage import stored_values as read
 from coombs.storage import validation
@@ -14,28 +13,6 @@ from coombs.storage.log_storage import LogStorage
 from coombs.storage.records import ANONYMOUS, RespondentRecord, new_token, revoked_token
 from coombs.storage.stored_values import RowReading
 from coombs.storage.validation import UnknownStudyError
-
-
-class Activity(NamedTuple):
-    """What somebody did in a study.
-
-    Parameters
-    ----------
-    n_questions : that were put to them
-    first, last : when they were asked or answered first and last
-
-    Examples
-    --------
-    >>> from datetime import UTC, datetime
-    >>> from coombs.storage import Activity
-    >>> noon = datetime(2026, 1, 31, 12, tzinfo=UTC)
-    >>> Activity(3, noon, noon).n_questions
-    3
-    """
-
-    n_questions: int
-    first: datetime
-    last: datetime
 
 
 class RightsStorage(LogStorage):
@@ -75,7 +52,7 @@ class RightsStorage(LogStorage):
         delete = "DELETE FROM respondents WHERE study_id = ? AND id = ?"
         with self.database.batch():
             self._check_study(study_id, self.database.for_update)
-            self._forget_deliveries(study_id, people)
+            self._forget_messages(study_id, people)
             if any(self._has_answered(one.id) for one in people):
                 self._forget_learned(study_id)
             gone = sum(self.database.change(delete, study_id, one.id) for one in people)
@@ -115,7 +92,7 @@ class RightsStorage(LogStorage):
         given = []
         with self.database.batch():
             self._check_study(study_id, self.database.for_update)
-            self._forget_deliveries(study_id, people)
+            self._forget_messages(study_id, people)
             taken = {
                 str(name)
                 for (name,) in self.database.rows("SELECT name FROM respondents WHERE study_id = ?", study_id)
@@ -157,36 +134,6 @@ class RightsStorage(LogStorage):
             if not self.database.change(update, stored, respondent_id):
                 raise UnknownStudyError(f"There is no respondent with the id {respondent_id}.")
         return stored
-
-    def activity(self, study_id: int) -> dict[int, Activity]:
-        """Return what everybody did so far, by the ids of the people who did anything.
-
-        Parameters
-        ----------
-        study_id : of the study
-
-        Returns
-        -------
-        dict of id to Activity
-
-        Examples
-        --------
-        >>> from coombs import create_study
-        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
-        >>> _ = study.tell((1, 0))
-        >>> [one.n_questions for one in study.storage.activity(study.record.id).values()]
-        [0]
-        """
-        found: dict[int, list[Any]] = {}
-        for table, what, when in (("questions", "COUNT(*)", "asked"), ("events", "0", "told")):
-            for number, *row in self.database.rows(
-                f"SELECT respondents.id, {what}, MIN({when}), MAX({when}) FROM respondents"
-                f" JOIN {table} ON {table}.respondent_id = respondents.id"
-                " WHERE study_id = ? GROUP BY respondents.id",
-                study_id,
-            ):
-                found.setdefault(number, []).append(row)
-        return {number: _activity(number, parts) for number, parts in found.items()}
 
     def set_retention(self, study_id: int, until: str | None, action: str | None) -> None:
         """Keep until when people's data is kept, and what happens to it then, among the study's settings.
@@ -250,22 +197,25 @@ class RightsStorage(LogStorage):
         )
         self.database.change("DELETE FROM priors WHERE study_id = ? AND source = 'study'", study_id)
 
-    def _forget_deliveries(self, study_id: int, people: Sequence[RespondentRecord]) -> None:
-        """Delete messages to webhooks that name one of these people or hold their link."""
-        secrets = {text for one in people for text in (json.dumps(one.name), json.dumps(one.token))}
-        secrets |= {json.dumps(one.name, ensure_ascii=False) for one in people}
-        found = self.database.rows(
+    def _forget_messages(self, study_id: int, people: Sequence[RespondentRecord]) -> None:
+        """Delete messages to webhooks, and replies kept for programs, that name people or links."""
+        texts = _in_json([said for one in people for said in (one.name, one.token)])
+        deliveries = self.database.rows(
             "SELECT deliveries.id, deliveries.body FROM deliveries"
             " JOIN webhooks ON webhooks.id = deliveries.webhook_id WHERE webhooks.study_id = ?",
             study_id,
         )
-        for number, body in found:
-            if any(secret in body for secret in secrets):
+        for number, body in deliveries:
+            if any(text in body for text in texts):
                 self.database.change("DELETE FROM deliveries WHERE id = ?", number)
+        # A reply is JSON inside of JSON.
+        inside = [text[1:-1] for text in _in_json(texts)]
+        replies = self.database.rows("SELECT name, content FROM temporary WHERE purpose = 'reply'")
+        for name, content in replies:
+            if any(text in content for text in inside):
+                self.database.change("DELETE FROM temporary WHERE purpose = 'reply' AND name = ?", name)
 
 
-def _activity(number: int, parts: list[Any]) -> Activity:
-    """What somebody did, out of a row about their questions, one about their answers, or both."""
-    with RowReading(f"Respondent {number}"):
-        times = [read.moment(time, "a time") for _, *span in parts for time in span]
-        return Activity(sum(n for n, *_ in parts), min(times), max(times))
+def _in_json(texts: Sequence[str]) -> list[str]:
+    """Texts as JSON may have them."""
+    return [json.dumps(one, ensure_ascii=is_ascii) for one in texts for is_ascii in (True, False)]

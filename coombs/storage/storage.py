@@ -8,29 +8,23 @@ from datetime import datetime
 from coombs.data.tables import InputError
 from coombs.storage import rows, validation
 from coombs.storage.database import LARGEST
-from coombs.storage.judgement import Judgement, judgement_text
 from coombs.storage.records import (
     AnswerRecord,
+    AnyQuestion,
     Choice,
     Event,
-    JudgementRecord,
     QuestionRecord,
     UndoRecord,
 )
-from coombs.storage.rights_storage import RightsStorage
+from coombs.storage.set_storage import STANDS, SetStorage
 from coombs.storage.timestamps import utc
 from coombs.storage.validation import AnsweredError, UnknownStudyError
-
-_STANDS = (
-    "NOT EXISTS (SELECT 1 FROM events undo"
-    " WHERE undo.respondent_id = events.respondent_id AND undo.undoes = events.id)"
-)
 
 # No row pairs an item with itself, so this is the same pair, whichever way around.
 _PAIR = "respondent_id = ? AND left_item IN (?, ?) AND right_item IN (?, ?)"
 
 
-class Storage(RightsStorage):
+class Storage(SetStorage):
     """Studies, their items, and everything that respondents were asked and said, in a database.
 
     Every method is one transaction, unless inside of `batch`: when it returns, what it added is kept,
@@ -107,7 +101,7 @@ class Storage(RightsStorage):
 
     def questions(
         self, respondent_id: int, *, after: int = 0, latest: int | None = None
-    ) -> list[QuestionRecord]:
+    ) -> list[AnyQuestion]:
         """Return questions in the order they were asked.
 
         Parameters
@@ -118,7 +112,7 @@ class Storage(RightsStorage):
 
         Returns
         -------
-        list of QuestionRecord
+        list of QuestionRecord and, about sets, SetQuestionRecord
 
         Examples
         --------
@@ -128,7 +122,7 @@ class Storage(RightsStorage):
         >>> storage.questions(ann.id)
         []
         """
-        found = self._page("questions", rows.QUESTION, respondent_id, after, latest)
+        found = self._page("questions", rows.ANY_QUESTION, respondent_id, after, latest)
         return [rows.question(row[:-1], row[-1]) for row in found]
 
     def pairs(self, respondent_id: int) -> set[tuple[int, int]]:
@@ -153,6 +147,7 @@ class Storage(RightsStorage):
         """
         found = self.database.rows(
             "SELECT DISTINCT left_item, right_item FROM questions WHERE respondent_id = ?"
+            " AND left_item IS NOT NULL"
             " UNION SELECT DISTINCT left_item, right_item FROM events WHERE respondent_id = ?"
             " AND left_item IS NOT NULL AND id NOT IN"
             " (SELECT undoes FROM events WHERE respondent_id = ? AND undoes IS NOT NULL)",
@@ -214,39 +209,6 @@ class Storage(RightsStorage):
         self.database.tally.add("answers")
         return AnswerRecord(number, *row)
 
-    def add_judgement(
-        self, respondent_id: int, judgement: Judgement, *, weight: float = 1.0, at: datetime | None = None
-    ) -> JudgementRecord:
-        """Keep a new answer that is not about a pair, as nobody asked for it.
-
-        Parameters
-        ----------
-        respondent_id : of the person
-        judgement : what was said
-        weight : what the answer counts
-        at : when it happened, with a time zone (default: now)
-
-        Returns
-        -------
-        JudgementRecord
-
-        Examples
-        --------
-        >>> from coombs import create_study
-        >>> from coombs.storage import Judgement
-        >>> study = create_study([[1.0], [2.0], [3.0]], "pizza", storage="memory:")
-        >>> storage, ann = study.storage, study.respondent("Ann").record
-        >>> storage.add_judgement(ann.id, Judgement("ranking", ((2,), (0, 1)))).weight
-        1.0
-        """
-        counts, told = validation.weight(weight), utc(at)
-        with self.database.transaction():
-            self._lock_items(respondent_id, judgement)
-            row = respondent_id, judgement_text(judgement), counts, told
-            number = self.database.insert("events", rows.JUDGEMENT, row)
-        self.database.tally.add("answers")
-        return JudgementRecord(number, respondent_id, judgement, counts, told)
-
     def add_undo(self, respondent_id: int, answer_id: int, *, at: datetime | None = None) -> UndoRecord:
         """Take an answer back: AnsweredError if it was, UnknownStudyError if it is not this respondent's.
 
@@ -273,7 +235,7 @@ class Storage(RightsStorage):
         with self.database.transaction():
             self._check_respondent(respondent_id, self.database.for_update)
             found = self.database.rows(
-                f"SELECT {_STANDS} FROM events WHERE respondent_id = ? AND id = ? AND undoes IS NULL",
+                f"SELECT {STANDS} FROM events WHERE respondent_id = ? AND id = ? AND undoes IS NULL",
                 respondent_id,
                 answer_id,
             )
@@ -293,7 +255,7 @@ class Storage(RightsStorage):
 
         Returns
         -------
-        list of AnswerRecord, JudgementRecord and UndoRecord
+        list of AnswerRecord, JudgementRecord, SkipRecord and UndoRecord
 
         Examples
         --------
@@ -343,22 +305,6 @@ class Storage(RightsStorage):
                 f"{left} and {right} are not two items of the study; give two different positions."
             )
 
-    def _lock_items(self, respondent_id: int, judgement: Judgement) -> None:
-        """The same for a judgement, whose items must be the study's."""
-        found = self.database.rows(
-            "SELECT (SELECT COUNT(*) FROM items WHERE items.study_id = respondents.study_id"
-            " AND position = ?)"
-            f" FROM respondents WHERE id = ? {self.database.for_update}",
-            max(judgement.items),
-            respondent_id,
-        )
-        if not found:
-            raise UnknownStudyError(f"There is no respondent with the id {respondent_id}.")
-        if not found[0][0]:
-            raise InputError(
-                f"{max(judgement.items)} is no item of the study; give positions of its items, from 0."
-            )
-
     def _page(
         self, table: str, columns: str, respondent_id: int, after: int, latest: int | None
     ) -> list[rows.Row]:
@@ -385,7 +331,7 @@ class Storage(RightsStorage):
         pair = respondent_id, left, right, left, right
         select = (
             f"SELECT 1 FROM questions WHERE {_PAIR}"
-            f" UNION ALL SELECT 1 FROM events WHERE {_PAIR} AND {_STANDS} LIMIT 1"
+            f" UNION ALL SELECT 1 FROM events WHERE {_PAIR} AND {STANDS} LIMIT 1"
         )
         return bool(self.database.rows(select, *pair, *pair))
 
@@ -394,7 +340,7 @@ class Storage(RightsStorage):
         found = self.database.rows(
             f"SELECT questions.left_item, questions.right_item, {rows.of('events', rows.ANSWER)}"
             " FROM questions LEFT JOIN events ON events.respondent_id = questions.respondent_id"
-            f" AND events.question_id = questions.id AND {_STANDS}"
+            f" AND events.question_id = questions.id AND {STANDS}"
             " WHERE questions.respondent_id = ? AND questions.id = ?",
             respondent_id,
             question_id,
@@ -402,6 +348,8 @@ class Storage(RightsStorage):
         if not found:
             raise UnknownStudyError(f"Respondent {respondent_id} was asked no question {question_id}.")
         first, second, *answer = found[0]
+        if first is None:
+            raise InputError(f"Question {question_id} is about a set of items; say which is best and worst.")
         if {left, right} != {first, second}:
             raise UnknownStudyError(
                 f"Question {question_id} is about the items {first} and {second}, not {left} and {right}."

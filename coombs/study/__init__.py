@@ -1,6 +1,7 @@
 """Ask, tell, undo, result: studies in which people answer questions that are chosen for them."""
 
 from coombs.storage import StudyExistsError, UnknownStudyError
+from coombs.study.monitoring import MonitoredPerson, StudyMonitor
 from coombs.study.person_fields import PersonField
 from coombs.study.person_rights import Retention, RetentionDone, apply_retention
 from coombs.study.presentation import Presentation
@@ -22,6 +23,8 @@ Progress = StudyProgress
 __all__ = [
     "Answer",
     "Fault",
+    "StudyMonitor",
+    "MonitoredPerson",
     "PersonField",
     "Presentation",
     "Progress",

@@ -114,7 +114,7 @@ class PersonRights:
         >>> study.delete_respondent("ann"), study.respondents()
         (1, {})
         """
-        person, n_answers = self._person(name)
+        person, n_answers = self.person_record(name)
         what = f"A person with {count(n_answers, 'answer')} was deleted."
         self.storage.delete_respondents(self.record.id, [person], what)
         self._forget([name])
@@ -139,7 +139,7 @@ class PersonRights:
         >>> study.anonymise_respondent("ann"), study.respondents()
         ('Anonymous 1', {'Anonymous 1': 1})
         """
-        person, _ = self._person(name)
+        person, _ = self.person_record(name)
         (called,) = self.storage.anonymise_respondents(
             self.record.id, [person], "A person was made anonymous."
         )
@@ -209,7 +209,7 @@ class PersonRights:
         >>> [one["text"] for one in study.export_respondent("ann")["answers"]]
         ['1 over 0']
         """
-        person, _ = self._person(name)
+        person, _ = self.person_record(name)
         found = self._all_of(person)
         if path is not None:
             self._write_person(found, person, path)
@@ -266,15 +266,32 @@ class PersonRights:
         """
         return self.storage.log(self.record.id)
 
-    def _person(self, name: str) -> tuple[RespondentRecord, int]:
-        """Somebody who is there, and the number of their answers."""
+    def person_record(self, name: str) -> tuple[RespondentRecord, int]:
+        """Return what the storage has of somebody who is there, and the number of their answers.
+
+        Parameters
+        ----------
+        name : of the person
+
+        Returns
+        -------
+        RespondentRecord and int
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> _ = study.respondent("ann")
+        >>> study.person_record("ann")[1]
+        0
+        """
         for record, n_answers in self.storage.respondents(self.record.id):
             if record.name == name:
                 return record, n_answers
         raise UnknownStudyError(f"There is nobody named {name!r} in the study {self.record.name!r}.")
 
     def _change_link(self, name: str, what: str, revoke: bool = False) -> str:
-        person, _ = self._person(name)
+        person, _ = self.person_record(name)
         with self.storage.batch():
             token = self.storage.change_token(person.id, revoke=revoke)
             self.storage.add_log(self.record.id, what)
@@ -294,7 +311,7 @@ class PersonRights:
         history = History.of(storage, person.id)
         known = {name: _plain(value) for name, value in vars(person).items() if name not in _OURS}
         questions = [
-            {**_plain_record(one), "items": [naming.for_json(labels[i]) for i in (one.left, one.right)]}
+            {**_plain_record(one), "items": [naming.for_json(labels[i]) for i in one.positions]}
             for one in history.questions.values()
         ]
         told = [one for one in events if not isinstance(one, UndoRecord)]
@@ -302,7 +319,7 @@ class PersonRights:
         answers = [
             {
                 **_plain_record(one),
-                "text": answer_of(one, person.name, labels, None).text,
+                "text": answer_of(one, person.name, labels, history.questions.get(one.question_id or 0)).text,
                 "undone": _plain(undone.get(one.id)),
             }
             for one in told

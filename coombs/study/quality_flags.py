@@ -13,8 +13,8 @@ from typing import Any, Self
 
 from scipy.special import bdtr
 
-from coombs.storage.records import AnswerRecord, AnyAnswer, QuestionRecord
-from coombs.study.history import ATTENTION, REPEAT, History, unordered
+from coombs.storage.records import AnswerRecord, AnyAnswer, AnyQuestion, JudgementRecord
+from coombs.study.history import ATTENTION, REPEAT, History
 from coombs.study.response_style import LEAST_SECONDS, LEAST_TIMES, ResponseStyle
 from coombs.words import count
 
@@ -181,7 +181,7 @@ class QualityFlags:
 
 _NUMBERS = ("n_answers", "seconds", "n_fast", "n_attention", "n_failed", "n_repeats", "n_alike", "log_odds")
 """The fields that are plain numbers."""
-Asked = tuple[QuestionRecord, AnyAnswer]
+Asked = tuple[AnyQuestion, AnyAnswer]
 """A question and its answer."""
 
 
@@ -197,22 +197,22 @@ def _said(answer: AnyAnswer) -> Any:
     """What makes two answers to the same question alike, whichever sides its items stood on."""
     if isinstance(answer, AnswerRecord):
         return {"left": answer.left, "right": answer.right}.get(answer.choice, answer.choice)
-    return answer.judgement.places[0]
+    return answer.judgement.places[0][0] if isinstance(answer, JudgementRecord) else answer.choice
 
 
-def _is_right(question: QuestionRecord, answer: AnyAnswer) -> bool | None:
+def _is_right(question: AnyQuestion, answer: AnyAnswer) -> bool | None:
     """Whether an attention check was answered as is right; None where it was skipped."""
     if answer.choice == "skip":
         return None
-    right = question.left if (question.predicted or 0.0) > 0.5 else question.right
-    return bool(_said(answer) == right)
+    left, right = question.positions
+    return bool(_said(answer) == (left if (question.predicted or 0.0) > 0.5 else right))
 
 
 def _repeats(asked: Sequence[Asked]) -> Iterator[bool | None]:
     """Of each repeat, whether it was answered as before; None where either was skipped."""
     first: dict[Any, Any] = {}
     for question, answer in asked:
-        about, said = unordered(question.left, question.right), _said(answer)
+        about, said = frozenset(question.positions), _said(answer)
         if question.purpose == REPEAT:
             before = first.get(about)
             yield None if before in (None, "skip") or said == "skip" else before == said

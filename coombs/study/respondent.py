@@ -9,20 +9,21 @@ from typing import Any, cast
 
 import numpy as np
 
-from coombs.data import tables
+from coombs.data import naming, tables
 from coombs.data.comparisons import Comparisons
 from coombs.data.tables import InputError
 from coombs.language import Translatable
-from coombs.storage.records import AnswerRecord, AnyAnswer, Choice, QuestionRecord
+from coombs.storage.judgement import Judgement
+from coombs.storage.records import AnswerRecord, AnyAnswer, AnyQuestion, Choice
 from coombs.study.history import unordered
 from coombs.study.judgements import comparisons_of, keep, told_in
 from coombs.study.online_model import Snapshot
 from coombs.study.quality_flags import QualityFlags
-from coombs.study.question_choice import new_question
+from coombs.study.question_choice import NewQuestion, new_question, planned_question
 from coombs.study.respondent_model import RespondentModel
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
-from coombs.study.study_records import Answer, Question, StudyProgress, answer_of
+from coombs.study.study_records import Answer, Question, StudyProgress, answer_of, question_of
 
 EVIDENT = 1.5
 """Log odds from which on the best items may be named."""
@@ -95,23 +96,37 @@ class Respondent(RespondentModel):
                 return None, replace(found, fraction=1.0)
             return self._question(record), found
 
-    def _ask_new(self, snapshot: Snapshot | None, again: bool = True) -> QuestionRecord | None:
-        """A question that was never asked, stored; None where there is none."""
-        settings, n_items = self.study.settings, self.study.n_items
+    def _ask_new(self, snapshot: Snapshot | None, again: bool = True) -> AnyQuestion | None:
+        """A question that was never asked, or that the study's plan asks now, stored; None without any."""
+        settings, n_items, history = self.study.settings, self.study.n_items, self._history
         goal = settings.goal(n_items)
         far = self._far(snapshot, *goal)[1] if goal == self.study.stored_goal else None
+        planned = self.study.plan.next(history, self._seed, self._rng)
+        if planned is not None:
+            return self._store(planned_question(planned, history, snapshot, self._rng), far)
         for refused in range(self.study.n_pairs):
             if refused == REFUSED:
-                self._history.asked |= self._storage.pairs(self.record.id)
-            chosen = new_question(settings, n_items, self._history, snapshot, self._rng, again)
-            if chosen is None:
-                return None
-            record = self._storage.add_question(self.record.id, *chosen, progress=far)
-            if record is not None:
-                self._history.note(record)
+                history.asked |= self._storage.pairs(self.record.id)
+            chosen = new_question(settings, n_items, history, snapshot, self._rng, again)
+            record = None if chosen is None else self._store(chosen, far)
+            if chosen is None or record is not None:
                 return record
-            self._history.asked.add(unordered(chosen.left, chosen.right))
+            if len(chosen.positions) > 2:
+                history.sets.add(frozenset(chosen.positions))
+            else:
+                history.asked.add(unordered(chosen.positions[0], chosen.positions[1]))
         return None
+
+    def _store(self, new: NewQuestion, far: float | None) -> AnyQuestion | None:
+        """Keep a question; None where another process asked it before."""
+        add: Any = self._storage.add_question
+        about: tuple[Any, ...] = (*new.positions, new.purpose, new.predicted)
+        if len(new.positions) > 2:
+            add, about = self._storage.add_set_question, (new.positions, new.purpose, new.chances)
+        record: AnyQuestion | None = add(self.record.id, *about, progress=far, again=new.again)
+        if record is not None:
+            self._history.note(record)
+        return record
 
     def last_answer(self) -> Answer | None:
         """Return the latest answer that stands, by what was read last or told since.
@@ -191,23 +206,57 @@ class Respondent(RespondentModel):
             return self._question(asked)
 
     def tell(
-        self, question: Question | int | Sequence[Any], choice: str | None = None, *, weight: float = 1.0
+        self,
+        question: Question | int | Sequence[Any],
+        choice: str | None = None,
+        *,
+        best: Any = None,
+        worst: Any = None,
+        weight: float = 1.0,
     ) -> Answer:
         with self._lock:
-            if isinstance(question, Question | Integral) and not isinstance(question, bool):
-                left, right, number = self._asked(question)
-                if choice is None:
-                    raise InputError(f"Question {number} has no choice; say left, right, tie or skip.")
+            positions, number = self._about(question)
+            record: AnyAnswer
+            if number is not None and len(positions) > 2:
+                record = self._tell_set(number, positions, choice, (best, worst), weight)
             else:
-                (left, right), number = self._pair(question), None
-            said = cast("Choice", "left" if choice is None else choice)
-            record = self._storage.add_answer(
-                self.record.id, left, right, said, question_id=number, weight=weight
-            )
+                said = _pair_choice(number, choice, best, worst)
+                left, right = positions
+                record = self._storage.add_answer(
+                    self.record.id, left, right, said, question_id=number, weight=weight
+                )
             self._history.is_stale = True
             if number is not None and number not in self._history.questions:
                 self._history.sync()
             return self._answer(record)
+
+    def _tell_set(
+        self, number: int, items: tuple[int, ...], choice: str | None, ends: tuple[Any, Any], weight: float
+    ) -> AnyAnswer:
+        """Keep the best and the worst of a set, or that it was skipped."""
+        if choice == "skip" and ends == (None, None):
+            return self._storage.add_skip(self.record.id, number, weight=weight)
+        if choice is not None or None in ends:
+            raise InputError(
+                f"Question {number} is about a set of items; give its best and worst, or say skip."
+            )
+        best, worst = (self._member(one, items) for one in ends)
+        if best == worst:
+            raise InputError(f"{ends[0]!r} cannot be both the best and the worst; give two different items.")
+        rest = tuple(one for one in items if one not in (best, worst))
+        said = Judgement("best-worst", ((best,), rest, (worst,)) if rest else ((best,), (worst,)))
+        return self._storage.add_judgement(self.record.id, said, question_id=number, weight=weight)
+
+    def _member(self, item: Any, items: tuple[int, ...]) -> int:
+        """The position of an item of a set, by its name or, where none is called so, by its position."""
+        names = [naming.text(self.study.catalogue.labels[one]) for one in items]
+        if (name := naming.text(item)) in names:
+            return items[names.index(name)]
+        if isinstance(item, Integral) and int(item) in items:
+            return int(item)
+        raise InputError(
+            f"{item!r} is none of the items of the question; it must be one of {', '.join(names)}."
+        )
 
     def add(self, answers: Comparisons) -> int:
         told = told_in(answers, self.study.catalogue.table, self.name)
@@ -243,7 +292,7 @@ class Respondent(RespondentModel):
         with self._lock:
             self._history.sync()
             self._history.read_all()
-            answers = [one for one in self._history.answers.values() if one.choice != "skip"]
+            answers = [one for one in self._history.learned if one.choice != "skip"]
         if not answers:
             raise InputError(f"{self.name!r} has not answered anything yet; at least one answer is needed.")
         return comparisons_of(self.study.catalogue.table, answers, self.name)
@@ -315,16 +364,18 @@ class Respondent(RespondentModel):
     def result(self) -> Result:
         return Result.of(self)
 
-    def _asked(self, question: Question | int) -> tuple[int, int, int]:
-        """Left, right and number of a question."""
+    def _about(self, question: Question | int | Sequence[Any]) -> tuple[tuple[int, ...], int | None]:
+        """Positions of a question's items, or of a pair, and the number of the question, if it is one."""
         if isinstance(question, Question):
             if question.respondent != self.name:
                 raise InputError(f"The question was put to {question.respondent!r}, not to {self.name!r}.")
-            return *question.positions, question.id
-        record = self._history.question(int(question))
-        if record is None:
-            raise InputError(f"{self.name!r} was never asked question {int(question)}.")
-        return record.left, record.right, record.id
+            return question.positions, question.id
+        if isinstance(question, Integral) and not isinstance(question, bool):
+            record = self._history.question(int(question))
+            if record is None:
+                raise InputError(f"{self.name!r} was never asked question {int(question)}.")
+            return record.positions, record.id
+        return self._pair(question), None
 
     def _pair(self, pair: Any) -> tuple[int, int]:
         """Positions of two items by name or position."""
@@ -349,11 +400,18 @@ class Respondent(RespondentModel):
             raise InputError(f"There is no standing answer {number} of {self.name!r}.")
         return record
 
-    def _question(self, record: QuestionRecord) -> Question:
-        names, positions = self.study.catalogue.labels, (record.left, record.right)
-        about = names[record.left], names[record.right], positions
-        return Question(record.id, self.name, *about, record.purpose, record.predicted, record.asked)
+    def _question(self, record: AnyQuestion) -> Question:
+        return question_of(record, self.name, self.study.catalogue.labels)
 
     def _answer(self, record: AnyAnswer) -> Answer:
         asked = None if record.question_id is None else self._history.questions.get(record.question_id)
         return answer_of(record, self.name, self.study.catalogue.labels, asked)
+
+
+def _pair_choice(number: int | None, choice: str | None, best: Any, worst: Any) -> Choice:
+    """What is said of a pair: without a question, by default that the first is preferred."""
+    if best is not None or worst is not None:
+        raise InputError("A pair has no best and worst; say left, right, tie or skip.")
+    if choice is None and number is not None:
+        raise InputError(f"Question {number} has no choice; say left, right, tie or skip.")
+    return cast("Choice", "left" if choice is None else choice)

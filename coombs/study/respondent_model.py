@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import zlib
 from functools import cached_property
@@ -16,6 +17,7 @@ from coombs.study.ask_tell import AskTell
 from coombs.study.history import StoredHistory, unordered
 from coombs.study.online_model import Learn, OnlineModel, RemainingQuestions, Snapshot, learn
 from coombs.study.question_count import by_number
+from coombs.study.settings import FIXED
 from coombs.study.study_records import StudyProgress
 
 if TYPE_CHECKING:
@@ -28,7 +30,6 @@ class RespondentModel(AskTell):
 
     def __init__(self, study: Study, record: RespondentRecord, learn: Learn = learn) -> None:
         self.study, self.record = study, record
-        self._seed = (study.settings.seed, zlib.crc32(record.name.encode()))
         self._learn = learn
         # Whoever learns may take the other lock, not the other way around: answers do not wait for learning.
         self._learning, self._lock = threading.Lock(), threading.RLock()
@@ -42,6 +43,12 @@ class RespondentModel(AskTell):
     def name(self) -> str:
         """What the respondent is called."""
         return self.record.name
+
+    @cached_property
+    def _seed(self) -> tuple[int, int]:
+        """The study's and the person's own, which is stored: it stays whatever they are called later."""
+        own = self._storage.use_seed(self.record.id, zlib.crc32(self.record.name.encode()))
+        return self.study.settings.seed, own or 0
 
     @cached_property
     def _model(self) -> OnlineModel:
@@ -84,11 +91,14 @@ class RespondentModel(AskTell):
         settings = self.study.settings
         with self._learning:
             with self._lock:
-                answers, asked = list(self._history.answers.values()), self._history.pairs
+                answers, asked = self._history.learned, self._history.pairs
+                sets = set(self._history.sets)
             heard = [answer.id for answer in answers]
             if self._snapshot is None or heard != self._heard:
                 k, _ = settings.goal(self.study.n_items)
-                self._snapshot = self._model.update(answers, asked, settings.strategy, k)
+                size = min(settings.set_size, self.study.n_items)
+                known = answers, asked, settings.chosen_by, k, size, sets
+                self._snapshot = self._model.update(*known)
                 self._heard = heard
             return self._snapshot
 
@@ -131,19 +141,34 @@ class RespondentModel(AskTell):
         was stored with those answered before, so that no process shows less than another did; what was stored
         with more answers than stand now does not count.
         """
+        left, far = self._estimate(snapshot, k, goal)
+        settings = self.study.settings
+        if (k, goal) == self.study.stored_goal:
+            shown = self._history.open_progress
+            far = max(far if shown is None else shown, self._history.progress)
+        if (k, goal) != settings.goal(self.study.n_items):
+            return left, far
+        return by_number(settings, self._history.n_answered, left, far)
+
+    def _estimate(self, snapshot: Snapshot | None, k: int, goal: float) -> tuple[int | None, float]:
+        """The same by the present snapshot, and by the fixed questions that are left."""
+        plan, settings = self.study.plan, self.study.settings
+        if settings.strategy == FIXED:
+            rest = plan.planned_left(self._history)
+            return rest, 1 - rest / plan.n_planned
+        fixed = plan.fixed_left(self._history)
         left, far = None, 0.0
         if snapshot is not None:
             new = RemainingQuestions(len(self.study.catalogue.features), self.study.n_items)
             left, far = self._remaining.setdefault((k, goal), new).update(
                 snapshot.n_heard, snapshot.top(k), goal
             )
-        if (k, goal) == self.study.stored_goal:
-            shown = self._history.open_progress
-            far = max(far if shown is None else shown, self._history.progress)
-        settings = self.study.settings
-        if (k, goal) != settings.goal(self.study.n_items):
-            return left, far
-        return by_number(settings, self._history.n_answered, left, far)
+            # It is counted in single choices, of which a set of items has some.
+            left = math.ceil(left / max(min(settings.set_size, self.study.n_items) - 1, 1))
+        if fixed:
+            answered = len(self._history.answers)
+            left, far = max(left or 0, fixed), min(far, answered / (answered + fixed))
+        return left, far
 
     def _is_complete(self, snapshot: Snapshot | None) -> bool:
         """Whether as many questions were answered as the study is about to ask."""
@@ -155,9 +180,15 @@ class RespondentModel(AskTell):
         """What the question that waits would tell, or else the next one; None where there is none."""
         waiting, history = self._history.open, self._history
         if waiting is not None:
-            return snapshot.gain(waiting.left, waiting.right)
-        new = (one.gain for one in snapshot.choices if unordered(*one[:2]) not in history.pairs)
-        return next(new, None if history.unanswered is None else 0.0)
+            return snapshot.gain(waiting.positions)
+        plan, is_fixed = self.study.plan, self.study.settings.strategy == FIXED
+        if plan.planned_left(history) if is_fixed else plan.fixed_left(history):
+            return 0.0
+        if is_fixed:
+            return None if history.unanswered is None else 0.0
+        new = [one.gain for one in snapshot.choices if unordered(*one[:2]) not in history.pairs]
+        new += [one.gain for one in snapshot.sets if frozenset(one.items) not in history.sets]
+        return next(iter(new), None if history.unanswered is None else 0.0)
 
     def done(
         self, k: int | None = None, certainty: float | None = None, *, questions: int | None = None

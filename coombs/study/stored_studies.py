@@ -22,6 +22,7 @@ from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.failures import damaged
 from coombs.storage.records import Item, StudyRecord, StudySummary
 from coombs.study.presentation import Presentation
+from coombs.study.question_plan import QuestionPlan
 from coombs.study.settings import Settings
 from coombs.study.shared_prior import given_prior, warn_of_coins
 from coombs.study.study import Study, check_name
@@ -49,6 +50,10 @@ def create_study(
     wishes: Sequence[str] | str | None = None,
     prior: Any = None,
     shared_prior: bool | str | None = None,
+    set_size: int | None = None,
+    fixed: int | Sequence[Sequence[Any]] | None = None,
+    repeats: Sequence[int] | None = None,
+    attention: Sequence[tuple[int, Any, Any]] | None = None,
     questions: int | None = None,
     most_questions: int | None = None,
     presentation: Presentation | None = None,
@@ -70,6 +75,7 @@ def create_study(
         outside them are left out of the study. Those of a study that exists stay
     prior : a fitted `Population` over the same features: what is known of anybody before their first answer.
         It is kept with the study; whoever was asked before stays with what they were asked with
+    shared_prior, set_size, fixed, repeats, attention : see `Settings`
     shared_prior, questions, most_questions : see `Settings`
     presentation : what people see, a `Presentation`; of a study that exists it is a new version
 
@@ -91,6 +97,10 @@ def create_study(
         "certainty": certainty,
         "seed": seed,
         "shared_prior": shared_prior,
+        "set_size": set_size,
+        "fixed": fixed,
+        "repeats": repeats,
+        "attention": attention,
         "questions": questions,
         "most_questions": most_questions,
     }
@@ -101,6 +111,7 @@ def create_study(
     # Without features all that can be learned is which items are better: the best ones first.
     chosen = Settings(**({} if goods.features else {"strategy": "best"}) | given)
     check_name(name, "study")
+    QuestionPlan.of(chosen, goods)
     check_presentation(presentation)
     known = None if prior is None else given_prior(prior, goods.table)
     if known is not None and chosen.wishes:

@@ -20,7 +20,9 @@ from coombs.storage import Storage
 from coombs.storage.records import StudyRecord, new_token
 from coombs.study.ask_tell import AskTell
 from coombs.study.judgements import keep, told_in
+from coombs.study.monitoring import MonitoredStudy
 from coombs.study.person_rights import PersonRights
+from coombs.study.question_plan import QuestionPlan
 from coombs.study.respondent import Respondent
 from coombs.study.settings import Settings
 from coombs.study.shared_prior import StudyPriors
@@ -50,7 +52,7 @@ def _of_respondent(method: Callable[Concatenate[Respondent, P], T]) -> Callable[
     return call
 
 
-class Study(PresentedStudy, PersonRights, AskTell):
+class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
     """Questions, answers and results about one table of items, kept in a storage.
 
     `create_study` and `load_study` make it. `ask`, `tell`, `undo`, `history`, `progress`, `done` and
@@ -81,6 +83,7 @@ class Study(PresentedStudy, PersonRights, AskTell):
         self.storage, self.record = storage, record
         self.catalogue, self.settings = items, settings
         self._respondents: dict[str, Respondent] = {}
+        self._planned: tuple[Settings, QuestionPlan] | None = None
         self._lock = threading.Lock()
 
     @property
@@ -121,6 +124,15 @@ class Study(PresentedStudy, PersonRights, AskTell):
     def priors(self) -> StudyPriors:
         """What is known of somebody before their first answer, by versions."""
         return StudyPriors(self)
+
+    @property
+    def plan(self) -> QuestionPlan:
+        """The questions that do not depend on answers, by the settings of now."""
+        settings, plan = self._planned or (None, None)
+        if plan is None or settings is not self.settings:
+            plan = QuestionPlan.of(self.settings, self.catalogue)
+            self._planned = self.settings, plan
+        return plan
 
     @property
     def api_tokens(self) -> StudyTokens:

@@ -18,7 +18,16 @@ from coombs.inference.people.people_prior import people_prior_of
 from coombs.progress import ProgressBar
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.judgement import judgement_of
-from coombs.storage.records import Item, JudgementRecord, StudyRecord, UndoRecord, new_token, revoked_token
+from coombs.storage.records import (
+    Item,
+    JudgementRecord,
+    SetQuestionRecord,
+    SkipRecord,
+    StudyRecord,
+    UndoRecord,
+    new_token,
+    revoked_token,
+)
 from coombs.storage.stored_values import RowReading
 from coombs.storage.timestamps import read_time, time_text
 from coombs.study.history import History
@@ -32,9 +41,9 @@ FORMAT = "coombs study"
 """What the first line of such a file says that it is."""
 VERSION = 5
 """Of the format; in version 1, `predicted` was called `foretold`; up to 2, all answers were about pairs; up
-to 3, there were no priors; up to 4, no presentations and logs, and nothing was known of people but
-their names."""
-NEEDED_VERSIONS = {"judgement": 3, "prior": 4, "presentation": 5, "log": 5}
+to 3, there were no priors; up to 4, no presentations and logs, all questions were about pairs, and nothing
+was known of people but their names."""
+NEEDED_VERSIONS = {"judgement": 3, "prior": 4, "presentation": 5, "log": 5, "set": 5, "skip": 5}
 """The lowest version of a file that has such lines."""
 LOWEST_VERSION = 2
 """The version of a file without any of them, which an older coombs reads as well."""
@@ -53,10 +62,13 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "respondent": {"id": int, "name": str, "created": datetime, "prior_version": int | None},
     "question": dict.fromkeys(["id", "respondent", "left", "right"], int)
     | {"purpose": str, "predicted": float | None, "asked": datetime},
+    "set": {"id": int, "respondent": int, "items": list[int], "purpose": str}
+    | {"chances": list[float] | None, "asked": datetime},
     "answer": dict.fromkeys(["id", "respondent", "left", "right"], int)
     | {"question": int | None, "choice": str, "weight": float, "told": datetime},
     "judgement": dict.fromkeys(["id", "respondent"], int)
     | {"judgement": dict, "weight": float, "told": datetime},
+    "skip": dict.fromkeys(["id", "respondent", "question"], int) | {"weight": float, "told": datetime},
     "undo": {"answer": int, "told": datetime},
     "log": {"what": str, "happened": datetime},
 }
@@ -73,8 +85,10 @@ _KNOWN: dict[str, Any] = {
     "revoked": bool | None,
 }
 """What a respondent's line has where it is known."""
-_OPTIONAL = {"respondent": _KNOWN}
+_OPTIONAL: dict[str, dict[str, Any]] = {"respondent": _KNOWN, "judgement": {"question": int | None}}
 """The fields that a kind of line may lack."""
+_IGNORABLE = {"seed"}
+"""Those of them that an older coombs may pass over."""
 _CALLED = {
     Name: "text or a number",
     str: "text",
@@ -187,17 +201,18 @@ def _entries(study: Study) -> Iterator[Entry]:
         History(is_whole=True).add(asked, events)
         for question in asked:
             questions[question.id] = next(question_numbers)
-            yield _entry("question", question, id=questions[question.id], respondent=number)
+            kind = "set" if isinstance(question, SetQuestionRecord) else "question"
+            yield _entry(kind, question, id=questions[question.id], respondent=number)
         for event in events:
             if isinstance(event, UndoRecord):
                 yield _entry("undo", event, answer=answers[event.answer_id])
                 continue
             answers[event.id] = next(answer_numbers)
-            about = {"id": answers[event.id], "respondent": number}
+            about = {"id": answers[event.id], "respondent": number, "question": questions[event.question_id]}
             if isinstance(event, JudgementRecord):
                 yield _entry("judgement", event, **about, judgement=event.judgement.to_dict())
             else:
-                yield _entry("answer", event, **about, question=questions[event.question_id])
+                yield _entry("skip" if isinstance(event, SkipRecord) else "answer", event, **about)
 
 
 def _entry(kind: str, record: object, **instead: Any) -> Entry:
@@ -211,7 +226,7 @@ def _entry(kind: str, record: object, **instead: Any) -> Entry:
 
 def _needed_version(entry: Entry) -> int:
     """The lowest version of the format that has such a line."""
-    if entry.keys() & _OPTIONAL.get(entry["kind"], {}).keys():
+    if entry.keys() & (_OPTIONAL.get(entry["kind"], {}).keys() - _IGNORABLE):
         return VERSION
     return NEEDED_VERSIONS.get(entry["kind"], LOWEST_VERSION)
 
@@ -300,22 +315,41 @@ class Replay:
         who = self._find("respondent", respondent)
         self._keep("question", id, self._storage.add_question(who, **about, again=True, at=asked))
 
+    def _set(self, id: int, respondent: int, asked: datetime, **about: Any) -> None:
+        who = self._find("respondent", respondent)
+        self._keep("question", id, self._storage.add_set_question(who, **about, again=True, at=asked))
+
     def _answer(self, id: int, respondent: int, question: int | None, told: datetime, **said: Any) -> None:
-        who, number = self._find("respondent", respondent), None
-        if question is not None:
-            asked = self._find("question", question)
-            if asked.respondent_id != who or {asked.left, asked.right} != {said["left"], said["right"]}:
-                raise InputError(f"Question {question} was put to another respondent or about other items.")
-            if (who, asked.id) in self._answered:
-                raise InputError(f"Question {question} has an answer; it must be undone before another.")
-            self._answered.add((who, asked.id))
-            number = asked.id
+        who = self._find("respondent", respondent)
+        number = self._asked(who, question, {said["left"], said["right"]})
         self._keep("answer", id, self._storage.add_answer(who, **said, question_id=number, at=told))
 
-    def _judgement(self, id: int, respondent: int, judgement: Entry, weight: float, told: datetime) -> None:
-        who = self._find("respondent", respondent)
-        made = self._storage.add_judgement(who, judgement_of(judgement), weight=weight, at=told)
+    def _judgement(
+        self, id: int, respondent: int, judgement: Entry, told: datetime, weight: float, **known: Any
+    ) -> None:
+        who, about = self._find("respondent", respondent), judgement_of(judgement)
+        number = self._asked(who, known.get("question"), set(about.items))
+        made = self._storage.add_judgement(who, about, question_id=number, weight=weight, at=told)
         self._keep("answer", id, made)
+
+    def _skip(self, id: int, respondent: int, question: int, told: datetime, **said: Any) -> None:
+        who = self._find("respondent", respondent)
+        number = self._asked(who, question)
+        assert number is not None
+        self._keep("answer", id, self._storage.add_skip(who, number, **said, at=told))
+
+    def _asked(self, who: int, question: int | None, items: set[int] | None = None) -> int | None:
+        """The id of a question that was put to somebody, about these items, and has no answer."""
+        if question is None:
+            return None
+        asked = self._find("question", question)
+        if asked.respondent_id != who or (items is not None and set(asked.positions) != items):
+            raise InputError(f"Question {question} was put to another respondent or about other items.")
+        if (who, asked.id) in self._answered:
+            raise InputError(f"Question {question} has an answer; it must be undone before another.")
+        self._answered.add((who, asked.id))
+        number: int = asked.id
+        return number
 
     def _undo(self, answer: int, told: datetime) -> None:
         record = self._find("answer", answer)

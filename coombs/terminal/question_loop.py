@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
 from coombs.data.catalogue import Catalogue, catalogue
+from coombs.data.tables import InputError
 from coombs.render import text
 from coombs.storage import AnsweredError, Storage, StudyExistsError, open_storage
 from coombs.study import Progress, Question, Respondent, Settings, Study, create_study
@@ -70,6 +71,11 @@ def ask(plan: Plan) -> None:
     items, _ = catalogue(plan.items, plan.features), Settings(**plan.settings)
     with closing(open_storage(plan.storage)) as storage:
         study, is_new = _open_study(plan, items, storage)
+        if min(study.settings.set_size, study.n_items) > 2:
+            raise InputError(
+                f"The study {study.name!r} asks for the best and the worst of sets, which no terminal shows; "
+                "answer on the page of coombs serve."
+            )
         respondent = study.respondent(plan.respondent)
         with suppress(KeyboardInterrupt), _terminal(sys.stdin, screen) as (reader, show):
             QuestionLoop(respondent, plan, reader, show, _welcome(respondent, is_new)).run()

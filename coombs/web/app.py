@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from os import PathLike
@@ -16,10 +17,11 @@ from starlette.staticfiles import StaticFiles
 
 import coombs
 from coombs.storage import Storage, open_storage
+from coombs.study import apply_retention
 from coombs.web import errors, operations
 from coombs.web.access import Policy
 from coombs.web.access_log import hide_secrets
-from coombs.web.api import access_tokens, respondents, studies, study_data
+from coombs.web.api import access_tokens, people_rights, respondents, studies, study_data
 from coombs.web.api.idempotency import KeptReplies
 from coombs.web.drafts import Drafts
 from coombs.web.learning.group_learning import GroupLearner
@@ -27,7 +29,7 @@ from coombs.web.learning.learning_queue import LearningQueue
 from coombs.web.metrics import Metrics
 from coombs.web.middleware import SafetyMiddleware
 from coombs.web.owner_access import OwnerAccess
-from coombs.web.pages import answering, api_reference, differences, home, result_page, study_page
+from coombs.web.pages import answering, api_reference, differences, home, people_page, result_page, study_page
 from coombs.web.process_memory import free_memory
 from coombs.web.proxies import ProxyMiddleware, checked_root, networks
 from coombs.web.request_log import RequestLogMiddleware
@@ -41,16 +43,20 @@ CALM = 5.0
 """Seconds without an answer after which the database is tidied up."""
 PUBLISHED = 1.0
 """Seconds after which a process tells the others its numbers anew."""
+RETENTION_EVERY = 1800.0
+"""Seconds between two looks for people's data that is no longer to be kept."""
 ABOUT = "Ask and tell: which of two things does a person prefer? See docs/page.md."
 ROUTERS = (
     home.router,
     study_page.router,
+    people_page.router,
     differences.router,
     answering.router,
     result_page.router,
     api_reference.router,
     respondents.router,
     studies.router,
+    people_rights.router,
     study_data.router,
     access_tokens.router,
     operations.router,
@@ -151,7 +157,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Until the server stops."""
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
     cache: StudyCache = app.state.cache
-    tasks = [asyncio.create_task(_tidy(cache)), asyncio.create_task(_publish(app.state.metrics))]
+    work = _tidy(cache), _publish(app.state.metrics), _keep_no_longer(cache)
+    tasks = [asyncio.create_task(one) for one in work]
     yield
     for task in tasks:
         task.cancel()
@@ -165,6 +172,16 @@ async def _publish(metrics: Metrics) -> None:
     while True:
         metrics.publish()
         await asyncio.sleep(PUBLISHED)
+
+
+async def _keep_no_longer(cache: StudyCache) -> None:
+    """Delete or anonymise people whose data is no longer to be kept, as the owners of studies chose."""
+    while True:
+        try:
+            await anyio.to_thread.run_sync(apply_retention, cache.storage)
+        except Exception:
+            logging.getLogger("coombs.web").exception("Looking for data that is not to be kept failed.")
+        await asyncio.sleep(RETENTION_EVERY)
 
 
 async def _tidy(cache: StudyCache) -> None:

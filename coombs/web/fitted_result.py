@@ -207,12 +207,7 @@ class FittedResult:
         shown = [one for one in self.explanation.unknowns if one.kind not in TECHNICAL]
         return [few if one.kind == "few answers" else one.text for one in shown][:MOST_UNKNOWNS]
 
-    @property
-    def best(self) -> list[Place]:
-        """The items beside the ideal."""
-        return self.ranking[:N_BEST]
-
-    def ideal(self) -> list[IdealRow]:
+    def ideal(self, best: Sequence[Place]) -> list[IdealRow]:
         """The ideal beside the best items, the most important feature first."""
         table = self.respondent.study.catalogue.table
         cells = shown_cells(table)
@@ -225,7 +220,7 @@ class FittedResult:
             is_known = one is not None and one.verdict != NOT_KNOWN
             values = [cell for cell in shown if not isinstance(cell, str)]
             if not values:
-                texts = tuple(str(shown[place.position]) for place in self.best)
+                texts = tuple(str(shown[place.position]) for place in best)
                 rows.append(IdealRow(matter.feature, matter.wish, is_known, "", texts))
                 continue
             column = Column(np.array(values), units.get(matter.feature, ""))
@@ -233,7 +228,7 @@ class FittedResult:
             if one is not None and one.verdict == SWEET_SPOT and one.value is not None:
                 text = column.ideal(one.value)
                 between = "" if one.low is None or one.high is None else column.between(one.low, one.high)
-            cells_of_best = (shown[place.position] for place in self.best)
+            cells_of_best = (shown[place.position] for place in best)
             texts = tuple(cell if isinstance(cell, str) else column.text(cell) for cell in cells_of_best)
             rows.append(IdealRow(matter.feature, text, is_known, between, texts))
         return rows

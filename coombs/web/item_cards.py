@@ -65,6 +65,10 @@ class Cards:
         rows = comparison_rows(self.items, (first, second))
         return self._card(first, 0, rows), self._card(second, 1, rows)
 
+    def one(self, position: int) -> Card:
+        """A card by itself."""
+        return self._card(position, 0, comparison_rows(self.items, (position, position)))
+
     def _card(self, position: int, side: int, rows: Sequence[ComparisonRow]) -> Card:
         features = tuple(self._feature(row, side) for row in rows if row.label in self.roles)
         hidden = (self.picture_column, self.link_column)

@@ -13,7 +13,6 @@ import anyio.to_thread
 from starlette.requests import Request
 
 from coombs.study import Question, Respondent, Study, StudyProgress
-from coombs.web.fitted_result import FittedResult
 from coombs.web.item_cards import Card
 from coombs.web.learning.group_learning import GroupLearner, GroupState
 from coombs.web.learning.learning_queue import PATIENCE, LearningQueue
@@ -101,10 +100,3 @@ def group_state(request: Request, study: Study, patience: float = 0.0) -> GroupS
     """What everybody's answers in a study say together, and how far it is; computed beside the page."""
     learner: GroupLearner = request.app.state.groups
     return learner.state(study, patience)
-
-
-async def fitted_result(request: Request, token: str) -> tuple[Respondent, FittedResult | None]:
-    """Whose link that is, and the result of their answers, None before the first."""
-    cache = cache_of(request)
-    respondent = await slowly(request, cache.respondent, token)
-    return respondent, await slowly(request, cache.fitted, respondent)

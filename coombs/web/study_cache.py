@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from coombs.language import Translatable
 from coombs.storage import RespondentRecord, Storage, UnknownStudyError
-from coombs.study import Respondent, Study, load_study
+from coombs.study import Answer, Respondent, Study, load_study
 from coombs.study.online_model import Learn, learn
 from coombs.web.fitted_result import FittedResult
 from coombs.web.item_cards import Cards
@@ -149,13 +149,27 @@ class StudyCache:
             kept = self._keep(respondent.study)
         return kept.cards
 
+    def is_decided(self, respondent: Respondent) -> bool:
+        """Whether some standing answer says which of two items is better, so that there is a result."""
+        answers = respondent.history()
+        return any(one.choice != "skip" for one in answers) and respondent.comparisons().is_decided
+
+    def has_fitted(self, respondent: Respondent) -> bool:
+        """Whether the result of the standing answers is at hand."""
+        return self._kept_result(respondent, respondent.history()) is not None
+
+    def _kept_result(self, respondent: Respondent, answers: Sequence[Answer]) -> FittedResult | None:
+        kept = self._results.get(respondent.record.token)
+        is_new = kept is not None and [one.id for one in kept.answers] == [one.id for one in answers]
+        return kept if is_new else None
+
     def fitted(self, respondent: Respondent) -> FittedResult | None:
         """The result of the standing answers; None before one says which of two items is better."""
-        answers = respondent.history()
-        if all(answer.choice == "skip" for answer in answers) or not respondent.comparisons().is_decided:
+        if not self.is_decided(respondent):
             return None
-        kept = self._results.get(respondent.record.token)
-        if kept is not None and [one.id for one in kept.answers] == [one.id for one in answers]:
+        answers = respondent.history()
+        kept = self._kept_result(respondent, answers)
+        if kept is not None:
             return kept
         return self._results.put(respondent.record.token, FittedResult(respondent, answers))
 

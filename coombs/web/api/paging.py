@@ -24,9 +24,9 @@ After: TypeAlias = Annotated[
 ]
 
 
-def point_to_next(request: Request, response: Response, limit: int | None, after: str) -> None:
-    """Let a reply name the address of the next part."""
-    query = urlencode({"limit": limit, "after": after})
+def point_to_next(request: Request, response: Response, limit: int | None, after: str, **more: str) -> None:
+    """Let a reply name the address of the next part; `more` is what else the query has."""
+    query = urlencode({**more, "limit": limit, "after": after})
     address = f"{site_of(request.scope)}{quote(path_of(request.scope), safe='/~')}?{query}"
     response.headers["Link"] = f'<{address}>; rel="next"'
 

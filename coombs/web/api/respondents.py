@@ -16,7 +16,8 @@ from coombs.web.api.paging import After, Limit, after_number, point_to_next
 from coombs.web.api.schemas import AnswerIn, AnswerOut, ProgressOut, TurnOut, UndoIn
 from coombs.web.learning.learning_queue import PATIENCE, PATIENCE_AT_FIRST
 from coombs.web.proxies import root_of
-from coombs.web.routing import cache_of, fitted_result, next_turn, slowly
+from coombs.web.result_access import fitted_result
+from coombs.web.routing import cache_of, next_turn, slowly
 
 Token = Annotated[str, Path(description="What the respondent's link holds: whoever has it answers as them")]
 

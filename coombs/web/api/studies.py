@@ -96,7 +96,7 @@ def respondents(
     if limit is not None and len(found) > limit:
         found = found[:limit]
         point_to_next(request, response, limit, str(found[-1][0].id))
-    return _people(request, found)
+    return people_out(request, found)
 
 
 @router.post("/{name}/respondents", status_code=201)
@@ -107,7 +107,7 @@ def add_respondents(request: Request, name: Name, new: PeopleIn) -> list[PersonO
     for one in wanted:
         study.respondent(one)
     found = study.storage.respondents(study.record.id)
-    return _people(request, [(one, n) for one, n in found if one.name in set(wanted)])
+    return people_out(request, [(one, n) for one, n in found if one.name in set(wanted)])
 
 
 def _about(request: Request, study: Study) -> StudyOut:
@@ -117,20 +117,22 @@ def _about(request: Request, study: Study) -> StudyOut:
         features=study.catalogue.columns,
         columns=list(study.catalogue.decisions),
         wishes=list(study.settings.wishes),
-        respondents=_people(request, study.storage.respondents(study.record.id)),
+        respondents=people_out(request, study.storage.respondents(study.record.id)),
         shared_prior=study.settings.shared_prior,
         n_others=study.priors.n_others,
     )
 
 
-def _people(request: Request, found: Sequence[tuple[RespondentRecord, int]]) -> list[PersonOut]:
+def people_out(request: Request, found: Sequence[tuple[RespondentRecord, int]]) -> list[PersonOut]:
+    """People as the API shows them; of who may only read, and of revoked links, without links."""
     base, sees = f"{site_of(request.scope)}/a", visitor_of(request.scope).sees_links
+    shown = [(one, n, sees and not one.is_revoked) for one, n in found]
     return [
         PersonOut(
             name=one.name,
-            token=one.token if sees else None,
-            link=f"{base}/{one.token}" if sees else None,
+            token=one.token if has_link else None,
+            link=f"{base}/{one.token}" if has_link else None,
             n_answers=n,
         )
-        for one, n in found
+        for one, n, has_link in shown
     ]

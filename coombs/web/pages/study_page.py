@@ -14,6 +14,7 @@ from coombs.study.answer_files import add_table
 from coombs.web.learning.group_learning import LEAST_PEOPLE
 from coombs.web.pages.downloads import written
 from coombs.web.pages.rendering import download, go_to, render
+from coombs.web.people_view import PeopleView
 from coombs.web.proxies import site_of
 from coombs.web.routing import cache_of, study_called, study_path
 from coombs.web.uploads import people_names, read_table
@@ -28,21 +29,25 @@ def _study(request: Request, name: str) -> Study:
 
 @router.get("/{name}")
 def study_page(request: Request, name: str) -> Response:
-    """Who answered how much, and everybody's link."""
+    """How far everybody is, and everybody's link."""
     return _page(request, _study(request, name))
 
 
 def _page(
     request: Request, study: Study, status: int = 200, problem: str = "", typed: str = "", refused: str = ""
 ) -> Response:
-    people = study.storage.respondents(study.record.id)
+    asked = request.query_params
+    view = PeopleView.of(study.monitor(), asked.get("show", ""), asked.get("sort", ""), asked.get("page", ""))
     return render(
         request,
         "study.html",
         status,
         study=study,
-        people=people,
-        has_group=sum(n > 0 for _, n in people) >= LEAST_PEOPLE,
+        view=view,
+        tokens=study.links(),
+        kept=study.retention,
+        log=study.log(),
+        has_group=sum(one.n_answers > 0 for one in view.monitor.people) >= LEAST_PEOPLE,
         n_others=study.priors.n_others,
         base=site_of(request.scope),
         problem=problem,
