@@ -30,7 +30,7 @@ def _said(context: Context, value: Any) -> Any:
 @pass_context
 def _joined(context: Context, values: Iterable[Any], between: str = "") -> Markup:
     """Values side by side, each in the page's language."""
-    return Markup(escape(between)).join(context["language"].say(value) for value in values)
+    return escape(between).join(context["language"].say(value) for value in values)
 
 
 @pass_context
@@ -81,11 +81,11 @@ def render(request: Request, template: str, status: int = 200, **data: Any) -> H
 
     def t(english: str, **values: Any) -> Markup:
         said = {name: spoken.say(value) for name, value in values.items()}
-        return Markup(spoken.form(english, values.get("n"))).format(**said)
+        return escape(spoken.form(english, values.get("n"))).format(**said)
 
     def lang_of(text: str) -> Markup:
         is_said = isinstance(text, Translatable) or spoken.code == ENGLISH
-        return Markup("" if is_said else f' lang="{ENGLISH}" dir="ltr"')
+        return Markup("") if is_said else Markup(' lang="en" dir="ltr"')
 
     data = {
         "t": t,
