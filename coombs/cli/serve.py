@@ -73,6 +73,13 @@ def _port(text: str | int) -> int:
     help="address or network that sees /metrics, beside the owner; may be repeated",
 )
 @click.option(
+    "--webhook-network",
+    "webhook_networks",
+    metavar="ADDRESS",
+    multiple=True,
+    help="private address or network that webhooks may be in; may be repeated",
+)
+@click.option(
     "--workers", metavar="N", type=positive, default=1, help="processes that answer requests (default: 1)"
 )
 @click.option(

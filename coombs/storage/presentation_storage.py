@@ -14,6 +14,7 @@ from coombs.storage.prior_storage import PriorStorage
 from coombs.storage.records import Participant, PresentationRecord, RespondentRecord, StudyRecord
 from coombs.storage.timestamps import utc
 from coombs.storage.validation import UnknownStudyError
+from coombs.storage.webhooks import note
 
 NO_PRESENTATION = 0
 """The version of a study whose people go straight to the questions."""
@@ -349,7 +350,12 @@ class PresentationStorage(PriorStorage):
             change = "UPDATE respondents SET finished = NULL WHERE id = ?"
             return self._changed(respondent_id, change, respondent_id)
         change = "UPDATE respondents SET finished = COALESCE(finished, ?) WHERE id = ?"
-        return self._changed(respondent_id, change, utc(at), respondent_id)
+        with self.database.transaction():
+            select = f"SELECT finished FROM respondents WHERE id = ? {self.database.for_update}"
+            before = self.database.rows(select, respondent_id)
+            if before and before[0][0] is None:
+                note(self.database, respondent_id, "done")
+            return self._changed(respondent_id, change, utc(at), respondent_id)
 
     def start_anew(self, respondent_id: int, token: str) -> RespondentRecord | None:
         """Give a new link to somebody without any answer or question, without what was said by the old one.

@@ -198,7 +198,8 @@ class RightsStorage(LogStorage):
         self.database.change("DELETE FROM priors WHERE study_id = ? AND source = 'study'", study_id)
 
     def _forget_messages(self, study_id: int, people: Sequence[RespondentRecord]) -> None:
-        """Delete messages to webhooks, and replies kept for programs, that name people or links."""
+        """Delete messages to webhooks, which know people by ids, and replies kept for programs."""
+        numbers = {one.id for one in people}
         texts = _in_json([said for one in people for said in (one.name, one.token)])
         deliveries = self.database.rows(
             "SELECT deliveries.id, deliveries.body FROM deliveries"
@@ -206,7 +207,7 @@ class RightsStorage(LogStorage):
             study_id,
         )
         for number, body in deliveries:
-            if any(text in body for text in texts):
+            if json.loads(body).get("respondent") in numbers:
                 self.database.change("DELETE FROM deliveries WHERE id = ?", number)
         # A reply is JSON inside of JSON.
         inside = [text[1:-1] for text in _in_json(texts)]

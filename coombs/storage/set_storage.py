@@ -13,6 +13,7 @@ from coombs.storage.overview_storage import OverviewStorage
 from coombs.storage.records import AnyAnswer, JudgementRecord, SetQuestionRecord, SkipRecord, UndoRecord
 from coombs.storage.timestamps import utc
 from coombs.storage.validation import AnsweredError, UnknownStudyError
+from coombs.storage.webhooks import note
 
 STANDS = (
     "NOT EXISTS (SELECT 1 FROM events undo"
@@ -121,6 +122,7 @@ class SetStorage(OverviewStorage):
                 _refuse_another(standing)
             row = respondent_id, question_id, judgement_text(judgement), counts, told
             number = self.database.insert("events", rows.JUDGEMENT, row)
+            note(self.database, respondent_id, "answer", number)
         self.database.tally.add("answers")
         return JudgementRecord(number, respondent_id, judgement, counts, told, question_id)
 
@@ -157,6 +159,7 @@ class SetStorage(OverviewStorage):
                 return standing
             _refuse_another(standing)
             number = self.database.insert("events", rows.SKIP, row)
+            note(self.database, respondent_id, "answer", number)
         self.database.tally.add("answers")
         return SkipRecord(number, respondent_id, question_id, row[3], row[4])
 

@@ -19,6 +19,7 @@ from coombs.storage.records import (
 from coombs.storage.set_storage import STANDS, SetStorage
 from coombs.storage.timestamps import utc
 from coombs.storage.validation import AnsweredError, UnknownStudyError
+from coombs.storage.webhooks import note
 
 # No row pairs an item with itself, so this is the same pair, whichever way around.
 _PAIR = "respondent_id = ? AND left_item IN (?, ?) AND right_item IN (?, ?)"
@@ -206,6 +207,7 @@ class Storage(SetStorage):
                 validation.check_repeat(standing, *told)
                 return standing
             number = self.database.insert("events", rows.ANSWER, row)
+            note(self.database, respondent_id, "answer", number)
         self.database.tally.add("answers")
         return AnswerRecord(number, *row)
 
@@ -244,6 +246,7 @@ class Storage(SetStorage):
             if not found[0][0]:
                 raise AnsweredError(f"Answer {answer_id} was undone already; an answer is undone once.")
             number = self.database.insert("events", rows.UNDO, row)
+            note(self.database, respondent_id, "undo", answer_id)
         return UndoRecord(number, *row)
 
     def events(self, respondent_id: int, *, after: int = 0, latest: int | None = None) -> list[Event]:

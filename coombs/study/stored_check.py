@@ -12,12 +12,13 @@ from coombs.data.tables import InputError
 from coombs.inference.people.people_prior import people_prior_of
 from coombs.storage import Storage, StorageDamagedError, open_unchanged, stored_values
 from coombs.storage.api_tokens import ApiTokens
-from coombs.storage.database import Database
+from coombs.storage.database import LARGEST, Database
 from coombs.storage.failures import REMEDY
 from coombs.storage.layout import layout_faults
 from coombs.storage.orphans import LINKS, orphan_faults
 from coombs.storage.schema import VERSIONS, version_of
 from coombs.storage.stored_values import RowReading
+from coombs.storage.webhooks import Webhooks
 from coombs.study.history import History
 from coombs.study.person_rights import retention_of
 from coombs.study.stored_studies import load_study
@@ -170,6 +171,8 @@ class Inspection:
                         people_prior_of(storage.prior_text(number, prior.version))
             with self._noted("row"):
                 ApiTokens(self._database).of_study(number)
+                Webhooks(self._database).of_study(number)
+                Webhooks(self._database).latest(number, LARGEST)
                 storage.log(number)
                 retention_of(storage.study(name))
             with self._noted("row"):

@@ -29,6 +29,7 @@ from coombs.study.shared_prior import StudyPriors
 from coombs.study.study_presentations import PresentedStudy
 from coombs.study.study_records import Answer, Question
 from coombs.study.study_tokens import StudyTokens
+from coombs.study.study_webhooks import StudyWebhooks
 from coombs.terminal_text import terminal_safe
 from coombs.words import count
 
@@ -55,8 +56,8 @@ def _of_respondent(method: Callable[Concatenate[Respondent, P], T]) -> Callable[
 class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
     """Questions, answers and results about one table of items, kept in a storage.
 
-    `create_study` and `load_study` make it. `ask`, `tell`, `undo`, `history`, `progress`, `done` and
-    `result` are those of the respondent "me"; `respondent(name)` has the same for anybody else.
+    `create_study` and `load_study` make it. `ask`, `tell`, `undo`, `change`, `history`, `progress`, `done`
+    and `result` are those of the respondent "me"; `respondent(name)` has the same for anybody else.
 
     Parameters
     ----------
@@ -140,6 +141,11 @@ class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
         return StudyTokens(self.storage.database, self.record.id)
 
     @property
+    def webhooks(self) -> StudyWebhooks:
+        """Addresses that are told of answers."""
+        return StudyWebhooks(self.storage.database, self.record.id)
+
+    @property
     def stored_goal(self) -> tuple[int, float]:
         """k and certainty as the study was made, whatever holds for this time."""
         return Settings.of(self.record.settings).goal(self.n_items)
@@ -208,6 +214,7 @@ class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
     tell = _of_respondent(Respondent.tell)
     current = _of_respondent(Respondent.current)
     undo = _of_respondent(Respondent.undo)
+    change = _of_respondent(Respondent.change)
     history = _of_respondent(Respondent.history)
     progress = _of_respondent(Respondent.progress)
     done = _of_respondent(Respondent.done)

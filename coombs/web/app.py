@@ -21,19 +21,41 @@ from coombs.study import apply_retention
 from coombs.web import errors, operations
 from coombs.web.access import Policy
 from coombs.web.access_log import hide_secrets
-from coombs.web.api import access_tokens, people_rights, respondents, studies, study_data
+from coombs.web.api import (
+    access_tokens,
+    participation_api,
+    people_rights,
+    respondents,
+    settings_api,
+    studies,
+    study_data,
+    webhooks_api,
+)
 from coombs.web.api.idempotency import KeptReplies
+from coombs.web.arrivals import Arrivals
 from coombs.web.drafts import Drafts
 from coombs.web.learning.group_learning import GroupLearner
 from coombs.web.learning.learning_queue import LearningQueue
 from coombs.web.metrics import Metrics
 from coombs.web.middleware import SafetyMiddleware
 from coombs.web.owner_access import OwnerAccess
-from coombs.web.pages import answering, api_reference, differences, home, people_page, result_page, study_page
+from coombs.web.pages import (
+    answer_review,
+    answering,
+    api_reference,
+    differences,
+    home,
+    joining,
+    people_page,
+    result_page,
+    study_page,
+    taking_part,
+)
 from coombs.web.process_memory import free_memory
 from coombs.web.proxies import ProxyMiddleware, checked_root, networks
 from coombs.web.request_log import RequestLogMiddleware
 from coombs.web.study_cache import StudyCache
+from coombs.web.webhook_delivery import WebhookDelivery
 
 THREADS = 40
 """Requests that are worked on at once, most of which wait for a model; each has a database connection."""
@@ -43,6 +65,8 @@ CALM = 5.0
 """Seconds without an answer after which the database is tidied up."""
 PUBLISHED = 1.0
 """Seconds after which a process tells the others its numbers anew."""
+DELIVERED = 1.0
+"""Seconds after which it is looked again whether messages to webhooks are to be sent."""
 RETENTION_EVERY = 1800.0
 """Seconds between two looks for people's data that is no longer to be kept."""
 ABOUT = "Ask and tell: which of two things does a person prefer? See docs/page.md."
@@ -52,13 +76,19 @@ ROUTERS = (
     people_page.router,
     differences.router,
     answering.router,
+    answer_review.router,
+    taking_part.router,
+    joining.router,
     result_page.router,
     api_reference.router,
     respondents.router,
+    participation_api.router,
     studies.router,
+    settings_api.router,
     people_rights.router,
     study_data.router,
     access_tokens.router,
+    webhooks_api.router,
     operations.router,
 )
 
@@ -73,6 +103,7 @@ def create_app(
     root_path: str = "",
     proxies: Iterable[str] = (),
     metrics_from: Iterable[str] = (),
+    webhook_networks: Iterable[str] = (),
     metrics: Metrics | None = None,
 ) -> FastAPI:
     """The page and its JSON API, for any ASGI server.
@@ -88,6 +119,7 @@ def create_app(
     proxies : addresses or networks whose ``X-Forwarded-For``, ``-Proto``, ``-Host`` and ``-Prefix`` count;
         nobody else's do
     metrics_from : addresses or networks, beside the owner, to which /metrics is shown
+    webhook_networks : private networks into which messages to webhooks may be sent
     metrics : where the numbers are counted; by default this process's alone
 
     Returns
@@ -115,11 +147,14 @@ def create_app(
     place = open_storage(storage)
     app.state.cache = StudyCache(place, folder, queue.learn, queue.refresh_prior)
     app.state.drafts, app.state.replies = Drafts(place), KeptReplies(place.database)
+    app.state.arrivals = Arrivals()
     app.state.slow_work = anyio.CapacityLimiter(SLOW_THREADS)
     policy = Policy.of(token, allowed_hosts)
     app.state.owner = OwnerAccess(policy, place)
     app.state.metrics = _watched(Metrics() if metrics is None else metrics, place, queue)
     app.state.metrics_from = networks(metrics_from, "--metrics-from")
+    app.state.webhook_networks = networks(webhook_networks, "--webhook-network")
+    app.state.webhooks = WebhookDelivery(app.state.cache, app.state.webhook_networks)
     app.state.looks = anyio.CapacityLimiter(1)
     _add_routes(app, policy)
     app.add_middleware(ProxyMiddleware, root=checked_root(root_path), proxies=networks(proxies))
@@ -157,14 +192,31 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Until the server stops."""
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
     cache: StudyCache = app.state.cache
-    work = _tidy(cache), _publish(app.state.metrics), _keep_no_longer(cache)
+    work = (
+        _tidy(cache),
+        _publish(app.state.metrics),
+        _deliver(app.state.webhooks),
+        _keep_no_longer(cache),
+    )
     tasks = [asyncio.create_task(one) for one in work]
     yield
+    app.state.webhooks.close()
     for task in tasks:
         task.cancel()
     app.state.queue.close()
     app.state.groups.close()
     cache.storage.close_all()
+
+
+async def _deliver(webhooks: WebhookDelivery) -> None:
+    """Send messages to webhooks; nobody waits for it."""
+    limiter = anyio.CapacityLimiter(1)
+    while True:
+        await asyncio.sleep(DELIVERED)
+        try:
+            await anyio.to_thread.run_sync(webhooks.deliver, abandon_on_cancel=True, limiter=limiter)
+        except Exception:
+            logging.getLogger("coombs.web").exception("Sending messages to webhooks failed.")
 
 
 async def _publish(metrics: Metrics) -> None:

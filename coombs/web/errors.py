@@ -23,6 +23,7 @@ from coombs.storage import (
     UnknownStudyError,
     is_storage_error,
 )
+from coombs.study.participation import IdTakenError, NotNowError
 from coombs.web.owner_access import COOKIE, NotOwnerError, OwnerAccess, Visitor, forget, visitor_of
 from coombs.web.pages.rendering import go_to, render
 from coombs.web.proxies import path_of
@@ -49,7 +50,14 @@ FOR_OWNER = Translatable("This page is for whoever runs the server, on the same 
 """What strangers are told where there is no token."""
 RETRY_AFTER = 3
 """Seconds after which a client may try again when the storage is away."""
-STATUSES = {UnknownStudyError: 404, AnsweredError: 409, StudyExistsError: 409, InputError: 422}
+STATUSES = {
+    UnknownStudyError: 404,
+    AnsweredError: 409,
+    NotNowError: 403,
+    IdTakenError: 409,
+    StudyExistsError: 409,
+    InputError: 422,
+}
 """Of errors whose own sentence is shown; the last is the general one."""
 TITLES = {
     404: Translatable("Not found"),

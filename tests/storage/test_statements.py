@@ -13,8 +13,11 @@ from coombs import create_study, load_study
 from coombs.storage import Storage, open_storage
 from coombs.study import Respondent, Study
 
-MOST = 16
-"""SQL statements of one click: an answer stored, and the next question chosen, stored and shown."""
+MOST = 17
+"""SQL statements of one click: an answer stored, and the next question chosen, stored and shown.
+
+One of them looks whether a webhook is to be told.
+"""
 
 
 @pytest.fixture

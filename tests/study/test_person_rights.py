@@ -144,17 +144,15 @@ def test_a_link_that_was_renewed_or_revoked_opens_nothing(storage: Storage) -> N
 
 
 def messages(storage: Storage, study: Study) -> list[str]:
-    """Bodies of deliveries, of which one names Ann, and one has her link."""
+    """Bodies of deliveries, of which two are about Ann."""
     storage.database.change(
         "INSERT INTO webhooks (study_id, address, secret, topics, created) VALUES (?, ?, ?, ?, ?)",
-        *(study.record.id, "https://example.org", "s", "[]", datetime.now(UTC)),
+        *(study.record.id, "https://example.org", "s", "answer", datetime.now(UTC)),
     )
     ((number,),) = storage.database.rows("SELECT id FROM webhooks")
-    bodies = [
-        json.dumps({"name": ANN}),
-        json.dumps({"token": study.links()[ANN]}),
-        json.dumps({"name": "Bob"}),
-    ]
+    ann, bob = (study.respondent(name).record.id for name in (ANN, "Bob"))
+    about = {"respondent": ann, "answer": 1}, {"respondent": ann}, {"respondent": bob, "answer": 1}
+    bodies = [json.dumps(one) for one in about]
     for body in bodies:
         storage.database.change(
             "INSERT INTO deliveries (webhook_id, topic, body, created, tries) VALUES (?, 'answer', ?, ?, 0)",

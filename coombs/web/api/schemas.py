@@ -12,7 +12,9 @@ from coombs.data.catalogue import ColumnDecision
 from coombs.storage import Choice
 from coombs.storage.api_tokens import Rights
 from coombs.storage.timestamps import time_text
+from coombs.storage.webhooks import TOPICS, Topic
 from coombs.study import Respondent, StudyProgress
+from coombs.study.participation import Step
 from coombs.web.item_cards import Card, CardFeature
 from coombs.web.routing import ChosenBy, ShownTurn
 
@@ -119,6 +121,8 @@ class ProgressOut(BaseModel):
     fraction: float = Field(description="Of the way to the goal, from 0 to 1")
     far: float = Field(description="Deprecated: the former name of fraction")
     reached: bool
+    n_answered: int = Field(0, description="Questions that have an answer, skips counted")
+    n_questions: int | None = Field(None, description="That everybody gets, if that is fixed")
 
     @classmethod
     def of(cls, progress: StudyProgress) -> ProgressOut:
@@ -132,6 +136,7 @@ class TurnOut(BaseModel):
     question: QuestionOut | None
     progress: ProgressOut
     n_others: int = Field(0, description="People with whose answers the questions are chosen")
+    step: Step = Field("questions", description="questions, after (fields are left) or finished")
 
     @classmethod
     def of(cls, turn: ShownTurn, respondent: Respondent, root: str = "") -> TurnOut:
@@ -142,7 +147,9 @@ class TurnOut(BaseModel):
             assert turn.chosen is not None
             question = QuestionOut(id=turn.question.id, chosen=turn.chosen, left=left, right=right)
         progress = ProgressOut.of(turn.progress)
-        return cls(question=question, progress=progress, n_others=turn.n_others)
+        if not turn.shows_result:
+            progress.top = []
+        return cls(question=question, progress=progress, n_others=turn.n_others, step=turn.step)
 
 
 class AnswerOut(BaseModel):
@@ -188,6 +195,41 @@ class NewTokenOut(BaseModel):
     name: str
     rights: Rights
     token: str
+
+
+class WebhookIn(_Body):
+    """An address to tell what happens."""
+
+    address: str = Field(description="https://...; http only on this machine")
+    topics: list[Topic] = Field(list(TOPICS), description="What it is told of")
+
+
+class WebhookOut(BaseModel):
+    """An address that is told what happens."""
+
+    id: int
+    address: str
+    topics: list[str]
+    created: Time
+
+
+class NewWebhookOut(WebhookOut):
+    """A new address, and the secret by which its messages are signed, which is shown this once."""
+
+    secret: str
+
+
+class DeliveryOut(BaseModel):
+    """A message to an address, and what came of it."""
+
+    id: int
+    webhook_id: int
+    topic: str
+    created: Time
+    tries: int
+    next_try: Time | None
+    delivered: Time | None
+    problem: str | None
 
 
 class StudySummaryOut(BaseModel):
