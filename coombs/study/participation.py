@@ -87,15 +87,16 @@ def check_open(respondent: Respondent) -> None:
         raise NotNowError(NEXT[state])
 
 
-def tell_at_link(respondent: Respondent, question: int, choice: str) -> None:
+def tell_at_link(respondent: Respondent, question: int, choice: str | None, **ends: Any) -> None:
     """Keep an answer that came by a person's link, if it is the time for answers.
 
-    One that is stored already is confirmed at any time, for whoever did not see the reply.
+    `ends` are the best and the worst of a set. One that is stored already is confirmed at any time, for
+    whoever did not see the reply.
     """
     if not respondent.has_answered(question):
         check_open(respondent)
         check_step(respondent, "questions")
-    respondent.tell(question, choice)
+    respondent.tell(question, choice, **ends)
 
 
 def undo_at_link(respondent: Respondent, answer: int | None = None) -> Answer | None:

@@ -270,7 +270,8 @@ class Respondent(RespondentModel):
         names = [naming.text(self.study.catalogue.labels[one]) for one in items]
         if (name := naming.text(item)) in names:
             return items[names.index(name)]
-        if isinstance(item, Integral) and int(item) in items:
+        is_position = isinstance(item, Integral) and not self.study.catalogue.table.number_names
+        if is_position and int(item) in items:
             return int(item)
         raise InputError(
             f"{item!r} is none of the items of the question; it must be one of {', '.join(names)}."
