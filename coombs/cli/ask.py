@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from coombs.cli.asking_options import ASKING, asking_settings, planned_options
 from coombs.cli.options import (
     argument,
     command,
@@ -17,7 +18,7 @@ from coombs.cli.options import (
     wish_option,
 )
 
-STRATEGIES = ("information", "best", "random")
+STRATEGIES = ("information", "best", "random", "fixed")
 GIVEN = ("strategy", "top", "certainty", "seed", "wishes", "shared_prior")
 """Options that are settings of a study."""
 
@@ -41,6 +42,7 @@ GIVEN = ("strategy", "top", "certainty", "seed", "wishes", "shared_prior")
     type=click.Choice(STRATEGIES),
     help="how questions are chosen (default: information)",
 )
+@planned_options
 @click.option("--top", metavar="K", type=positive, help="how many best items to find (default: 5)")
 @click.option("--certainty", metavar="P", type=float, help="how certain of them to be (default: 0.8)")
 @click.option("--questions", metavar="N", type=positive, help="stop after N answers in all")
@@ -54,4 +56,5 @@ def ask(**options: Any) -> None:
 
     given = {name: options.pop(name) for name in GIVEN}
     settings = {name: value for name, value in given.items() if value not in (None, ())}
+    settings |= asking_settings({name: options.pop(name, None) for name in ASKING})
     ask(Plan(**options, settings=settings, command=click.get_current_context().obj))

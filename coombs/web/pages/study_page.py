@@ -42,6 +42,7 @@ def _page(
     request: Request, study: Study, status: int = 200, problem: str = "", typed: str = "", refused: str = ""
 ) -> Response:
     asked = request.query_params
+    study.presentations.refresh()
     view = PeopleView.of(study.monitor(), asked.get("show", ""), asked.get("sort", ""), asked.get("page", ""))
     return render(
         request,
