@@ -335,6 +335,16 @@ def test_at_the_goal_the_best_are_named_unless_there_are_doubts() -> None:
     assert "certain" not in shown
 
 
+def test_a_study_of_a_fixed_number_says_when_all_are_answered(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_study("flats.csv", "flats", questions=2)
+    assert answer(monkeypatch, "left\n" * 2) == 0
+    shown = capsys.readouterr().out
+    assert "All questions of this study are answered." in shown and "Every pair" not in shown
+    assert len(load_study("flats").history()) == 2
+
+
 @pytest.mark.slow
 def test_it_stops_after_so_many_answers_and_when_every_pair_was_asked(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
