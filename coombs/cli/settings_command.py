@@ -10,10 +10,9 @@ import click
 
 import coombs
 from coombs.cli import show
-from coombs.cli.ask import STRATEGIES
 from coombs.cli.asking_options import asking_settings, planned_options, set_size_option
 from coombs.cli.export_import import named_study
-from coombs.cli.options import command, json_option, storage_option, whole
+from coombs.cli.options import command, json_option, storage_option, strategy_option, whole
 
 if TYPE_CHECKING:
     from coombs.study import Study
@@ -59,7 +58,7 @@ def _texts(function: Any) -> Any:
 @click.option(
     "--most-questions", metavar="N", type=whole, help="until the best are certain, at most N; 0 for no most"
 )
-@click.option("--strategy", type=click.Choice(STRATEGIES), help="how questions are chosen")
+@strategy_option
 @set_size_option
 @planned_options
 @click.option(
