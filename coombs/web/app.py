@@ -24,12 +24,22 @@ from coombs.web.access_log import hide_secrets
 from coombs.web.api import access_tokens, people_rights, respondents, studies, study_data, webhooks_api
 from coombs.web.api.idempotency import KeptReplies
 from coombs.web.drafts import Drafts
+from coombs.web.embedding import Embedding
 from coombs.web.learning.group_learning import GroupLearner
 from coombs.web.learning.learning_queue import LearningQueue
 from coombs.web.metrics import Metrics
 from coombs.web.middleware import SafetyMiddleware
 from coombs.web.owner_access import OwnerAccess
-from coombs.web.pages import answering, api_reference, differences, home, people_page, result_page, study_page
+from coombs.web.pages import (
+    answering,
+    api_reference,
+    differences,
+    home,
+    people_page,
+    programs_page,
+    result_page,
+    study_page,
+)
 from coombs.web.process_memory import free_memory
 from coombs.web.proxies import ProxyMiddleware, checked_root, networks
 from coombs.web.request_log import RequestLogMiddleware
@@ -53,6 +63,7 @@ ROUTERS = (
     home.router,
     study_page.router,
     people_page.router,
+    programs_page.router,
     differences.router,
     answering.router,
     result_page.router,
@@ -78,6 +89,7 @@ def create_app(
     proxies: Iterable[str] = (),
     metrics_from: Iterable[str] = (),
     webhook_networks: Iterable[str] = (),
+    embed_origins: Iterable[str] = (),
     metrics: Metrics | None = None,
 ) -> FastAPI:
     """The page and its JSON API, for any ASGI server.
@@ -94,6 +106,8 @@ def create_app(
         nobody else's do
     metrics_from : addresses or networks, beside the owner, to which /metrics is shown
     webhook_networks : private networks into which messages to webhooks may be sent
+    embed_origins : other sites, as https://shop.example, that may show respondents' pages in a frame, and ask
+        and tell from their own scripts
     metrics : where the numbers are counted; by default this process's alone
 
     Returns
@@ -128,6 +142,7 @@ def create_app(
     app.state.metrics_from = networks(metrics_from, "--metrics-from")
     app.state.webhook_networks = networks(webhook_networks, "--webhook-network")
     app.state.webhooks = WebhookDelivery(app.state.cache, app.state.webhook_networks)
+    app.state.embedding = Embedding(embed_origins)
     app.state.looks = anyio.CapacityLimiter(1)
     _add_routes(app, policy)
     app.add_middleware(ProxyMiddleware, root=checked_root(root_path), proxies=networks(proxies))
@@ -146,7 +161,8 @@ def _add_routes(app: FastAPI, policy: Policy) -> None:
         request.scope["app"] = app
         return await errors.respond(request, error)
 
-    app.add_middleware(SafetyMiddleware, policy=policy, owner=app.state.owner, refuse=refuse)
+    parts = {"owner": app.state.owner, "embedding": app.state.embedding, "refuse": refuse}
+    app.add_middleware(SafetyMiddleware, policy=policy, **parts)
     app.add_middleware(RequestLogMiddleware, metrics=app.state.metrics)
 
 
