@@ -139,6 +139,29 @@ class AskTell(ABC):
         """
 
     @abstractmethod
+    def change(self, answer: Answer | int, choice: str) -> Answer:
+        """Say something else about a pair: take the answer back and keep another, both or neither.
+
+        Parameters
+        ----------
+        answer : an Answer of `history` about two items, or its id
+        choice : "left", "right", "tie" or "skip"
+
+        Returns
+        -------
+        Answer that stands now; the same where it was that choice already
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> study.change(study.tell((1, 0)), "tie").choice
+        'tie'
+        >>> len(study.history())
+        1
+        """
+
+    @abstractmethod
     def history(self) -> tuple[Answer, ...]:
         """Return all standing answers in the order they were given.
 

@@ -14,6 +14,15 @@ Kind: TypeAlias = Literal["text", "choice", "number"]
 """What is typed or chosen."""
 Asked: TypeAlias = Literal["before", "after"]
 """When a field is asked: before the questions or after them."""
+Problem: TypeAlias = Literal["needed", "long", "choice", "number"]
+"""Why something typed or chosen cannot be kept."""
+_MUST = {
+    "needed": "is needed to go on",
+    "long": "may have {most} plain characters",
+    "choice": "must be one of {choices}",
+    "number": "must be a number",
+}
+"""What is said of each."""
 KINDS = ("text", "choice", "number")
 ASKED = ("before", "after")
 LONGEST_LABEL = 200
@@ -144,20 +153,42 @@ class PersonField:
         >>> PersonField("Age", "number").checked(" 41 ")
         '41'
         """
-        text = " ".join(str(said).split()) if isinstance(said, str | int | float) else ""
+        text, problem = _typed(said), self.problem(said)
+        if problem:
+            must = _MUST[problem].format(most=LONGEST_ANSWER, choices=", ".join(self.choices))
+            raise InputError(f"“{self.label}” {must}.")
+        return text.replace(",", ".") if self.kind == "number" else text
+
+    def problem(self, said: Any) -> Problem | None:
+        """Return why something cannot be kept.
+
+        Parameters
+        ----------
+        said : as for `checked`
+
+        Returns
+        -------
+        "needed", "long", "choice", "number", or None where it can
+
+        Examples
+        --------
+        >>> from coombs.study import PersonField
+        >>> PersonField("Age", "number").problem("old")
+        'number'
+        """
+        text = _typed(said)
         if not text:
-            if self.required:
-                raise InputError(f"“{self.label}” is needed to go on.")
-            return ""
+            return "needed" if self.required else None
         if len(text) > LONGEST_ANSWER or not text.isprintable():
-            raise InputError(f"“{self.label}” may have {LONGEST_ANSWER} plain characters.")
+            return "long"
         if self.kind == "choice" and text not in self.choices:
-            raise InputError(f"“{self.label}” must be one of {', '.join(self.choices)}.")
-        if self.kind != "number":
-            return text
-        if not _NUMBER.fullmatch(text):
-            raise InputError(f"“{self.label}” must be a number.")
-        return text.replace(",", ".")
+            return "choice"
+        return "number" if self.kind == "number" and not _NUMBER.fullmatch(text) else None
+
+
+def _typed(said: Any) -> str:
+    """What somebody typed or chose, in one line."""
+    return " ".join(str(said).split()) if isinstance(said, str | int | float) else ""
 
 
 def fields_in(text: str, asked: Asked) -> tuple[PersonField, ...]:

@@ -146,6 +146,24 @@ class Respondent(RespondentModel):
             last = self._history.last_answer
             return None if last is None else self._answer(last)
 
+    def was_asked(self) -> bool:
+        """Return whether the person was asked or told anything, by what was stored.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> study.respondent("ann").was_asked()
+        False
+        """
+        with self._lock:
+            self._history.refresh()
+            return bool(self._history.last_question or self._history.last_event)
+
     def has_answered(self, question: int) -> bool:
         """Return whether a question has a standing answer.
 
@@ -276,6 +294,23 @@ class Respondent(RespondentModel):
                 return None
             self._storage.add_undo(self.record.id, record.id)
             self._history.is_stale = True
+            return self._answer(record)
+
+    def change(self, answer: Answer | int, choice: str) -> Answer:
+        with self._lock:
+            self._history.sync()
+            record = self._answer_record(answer)
+            if not isinstance(record, AnswerRecord):
+                raise InputError(f"Answer {record.id} is not about a pair; undo it, and answer again.")
+            if choice != record.choice:
+                pair, said = (record.left, record.right), cast("Choice", choice)
+                number, weight = record.question_id, record.weight
+                with self._storage.database.transaction():
+                    self._storage.add_undo(self.record.id, record.id)
+                    record = self._storage.add_answer(
+                        self.record.id, *pair, said, question_id=number, weight=weight
+                    )
+                self._history.is_stale = True
             return self._answer(record)
 
     def history(self) -> tuple[Answer, ...]:

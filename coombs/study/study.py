@@ -56,8 +56,8 @@ def _of_respondent(method: Callable[Concatenate[Respondent, P], T]) -> Callable[
 class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
     """Questions, answers and results about one table of items, kept in a storage.
 
-    `create_study` and `load_study` make it. `ask`, `tell`, `undo`, `history`, `progress`, `done` and
-    `result` are those of the respondent "me"; `respondent(name)` has the same for anybody else.
+    `create_study` and `load_study` make it. `ask`, `tell`, `undo`, `change`, `history`, `progress`, `done`
+    and `result` are those of the respondent "me"; `respondent(name)` has the same for anybody else.
 
     Parameters
     ----------
@@ -214,6 +214,7 @@ class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
     tell = _of_respondent(Respondent.tell)
     current = _of_respondent(Respondent.current)
     undo = _of_respondent(Respondent.undo)
+    change = _of_respondent(Respondent.change)
     history = _of_respondent(Respondent.history)
     progress = _of_respondent(Respondent.progress)
     done = _of_respondent(Respondent.done)

@@ -21,8 +21,18 @@ from coombs.study import apply_retention
 from coombs.web import errors, operations
 from coombs.web.access import Policy
 from coombs.web.access_log import hide_secrets
-from coombs.web.api import access_tokens, people_rights, respondents, studies, study_data, webhooks_api
+from coombs.web.api import (
+    access_tokens,
+    participation_api,
+    people_rights,
+    respondents,
+    settings_api,
+    studies,
+    study_data,
+    webhooks_api,
+)
 from coombs.web.api.idempotency import KeptReplies
+from coombs.web.arrivals import Arrivals
 from coombs.web.drafts import Drafts
 from coombs.web.embedding import Embedding
 from coombs.web.learning.group_learning import GroupLearner
@@ -31,14 +41,17 @@ from coombs.web.metrics import Metrics
 from coombs.web.middleware import SafetyMiddleware
 from coombs.web.owner_access import OwnerAccess
 from coombs.web.pages import (
+    answer_review,
     answering,
     api_reference,
     differences,
     home,
+    joining,
     people_page,
     programs_page,
     result_page,
     study_page,
+    taking_part,
 )
 from coombs.web.process_memory import free_memory
 from coombs.web.proxies import ProxyMiddleware, checked_root, networks
@@ -66,10 +79,15 @@ ROUTERS = (
     programs_page.router,
     differences.router,
     answering.router,
+    answer_review.router,
+    taking_part.router,
+    joining.router,
     result_page.router,
     api_reference.router,
     respondents.router,
+    participation_api.router,
     studies.router,
+    settings_api.router,
     people_rights.router,
     study_data.router,
     access_tokens.router,
@@ -135,6 +153,7 @@ def create_app(
     place = open_storage(storage)
     app.state.cache = StudyCache(place, folder, queue.learn, queue.refresh_prior)
     app.state.drafts, app.state.replies = Drafts(place), KeptReplies(place.database)
+    app.state.arrivals = Arrivals()
     app.state.slow_work = anyio.CapacityLimiter(SLOW_THREADS)
     policy = Policy.of(token, allowed_hosts)
     app.state.owner = OwnerAccess(policy, place)

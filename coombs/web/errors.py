@@ -22,6 +22,7 @@ from coombs.storage import (
     UnknownStudyError,
     is_storage_error,
 )
+from coombs.study.participation import IdTakenError, NotNowError
 from coombs.web.owner_access import COOKIE, NotOwnerError, OwnerAccess, Visitor, forget, visitor_of
 from coombs.web.pages.rendering import go_to, render
 from coombs.web.proxies import path_of
@@ -41,7 +42,14 @@ DAMAGED = "The stored data of this study is damaged, so nothing can be stored; t
 """Whether what was confirmed before is still there cannot be said then."""
 RETRY_AFTER = 3
 """Seconds after which a client may try again when the storage is away."""
-STATUSES = {UnknownStudyError: 404, AnsweredError: 409, StudyExistsError: 409, InputError: 422}
+STATUSES = {
+    UnknownStudyError: 404,
+    AnsweredError: 409,
+    NotNowError: 403,
+    IdTakenError: 409,
+    StudyExistsError: 409,
+    InputError: 422,
+}
 """Of errors whose own sentence is shown; the last is the general one."""
 TITLES = {404: "Not found", 413: "Too large", 422: "That does not work", 503: "No storage"}
 TOO_MANY = "Too many wrong tokens came from your address; the next one is looked at in {}."

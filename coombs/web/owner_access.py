@@ -21,7 +21,7 @@ COOKIE = "coombs_owner"
 VISITOR = "coombs.visitor"
 """Where the scope of a request has who asks."""
 PUBLIC_PATHS = frozenset({"/login", "/logout", "/docs", "/openapi.json", "/health", "/ready", "/metrics"})
-PUBLIC_FOLDERS = ("/a/", "/api/respondents/", "/static/")
+PUBLIC_FOLDERS = ("/a/", "/join/", "/api/respondents/", "/static/")
 """All else is the owner's."""
 
 

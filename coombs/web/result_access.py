@@ -27,7 +27,7 @@ def latest_snapshot(request: Request, respondent: Respondent) -> Snapshot | None
 def whose_result(request: Request, token: str) -> Respondent:
     """Whose link that is; 404 where the study shows people no result, unless the owner looks."""
     respondent = cache_of(request).respondent(token)
-    if not respondent.study.presentation.shows_result and not visitor_of(request.scope).is_owner:
+    if not respondent.study.presentations.current.shows_result and not visitor_of(request.scope).is_owner:
         raise HTTPException(404, NOT_SHOWN)
     return respondent
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from coombs.storage import RespondentRecord, Storage, UnknownStudyError
-from coombs.study import Answer, Respondent, Study, load_study
+from coombs.study import Respondent, Study, load_study
 from coombs.study.online_model import Learn, learn
 from coombs.web.fitted_result import FittedResult
 from coombs.web.item_cards import Cards
@@ -151,12 +151,9 @@ class StudyCache:
         answers = respondent.history()
         return any(one.choice != "skip" for one in answers) and respondent.comparisons().is_decided
 
-    def has_fitted(self, respondent: Respondent) -> bool:
-        """Whether the result of the standing answers is at hand."""
-        return self._kept_result(respondent, respondent.history()) is not None
-
-    def _kept_result(self, respondent: Respondent, answers: Sequence[Answer]) -> FittedResult | None:
-        kept = self._results.get(respondent.record.token)
+    def kept_result(self, respondent: Respondent) -> FittedResult | None:
+        """The result of the standing answers, if it is at hand."""
+        kept, answers = self._results.get(respondent.record.token), respondent.history()
         is_new = kept is not None and [one.id for one in kept.answers] == [one.id for one in answers]
         return kept if is_new else None
 
@@ -164,11 +161,11 @@ class StudyCache:
         """The result of the standing answers; None before one says which of two items is better."""
         if not self.is_decided(respondent):
             return None
-        answers = respondent.history()
-        kept = self._kept_result(respondent, answers)
+        kept = self.kept_result(respondent)
         if kept is not None:
             return kept
-        return self._results.put(respondent.record.token, FittedResult(respondent, answers))
+        found = FittedResult(respondent, respondent.history())
+        return self._results.put(respondent.record.token, found)
 
     def forget_idle(self) -> None:
         """Drop who has not answered for a while: who comes back waits a moment for the first question."""

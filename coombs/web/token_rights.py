@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from coombs.storage.api_tokens import Rights
-from coombs.web.routing import study_called
+from coombs.web.addresses import study_called
 
 _STUDY = re.compile(r"/api/studies/([^/]+)(?:/(.*))?")
 """A path below a study, its name and the rest."""

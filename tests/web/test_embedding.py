@@ -139,7 +139,7 @@ def test_a_question_in_another_sites_page_is_answered_and_that_page_is_told(tmp_
     from test_web_browser import FLAGS, Server, chromium
 
     items, html = [[0.0], [1.0], [2.0]], [""]
-    study = create_study(items, "points", storage=f"sqlite:///{tmp_path / 'web.db'}", shared_prior=False)
+    study = create_study(items, "points", storage=f"sqlite:///{tmp_path / 'web.db'}", questions=3)
     path = chromium()
     with site(html) as port:
         origin = f"http://localhost:{port}"

@@ -14,6 +14,7 @@ from coombs.storage.api_tokens import Rights
 from coombs.storage.timestamps import time_text
 from coombs.storage.webhooks import TOPICS, Topic
 from coombs.study import Respondent, StudyProgress
+from coombs.study.participation import Step
 from coombs.web.item_cards import Card, CardFeature
 from coombs.web.routing import ChosenBy, ShownTurn
 
@@ -120,6 +121,8 @@ class ProgressOut(BaseModel):
     fraction: float = Field(description="Of the way to the goal, from 0 to 1")
     far: float = Field(description="Deprecated: the former name of fraction")
     reached: bool
+    n_answered: int = Field(0, description="Questions that have an answer, skips counted")
+    n_questions: int | None = Field(None, description="That everybody gets, if that is fixed")
 
     @classmethod
     def of(cls, progress: StudyProgress) -> ProgressOut:
@@ -133,6 +136,7 @@ class TurnOut(BaseModel):
     question: QuestionOut | None
     progress: ProgressOut
     n_others: int = Field(0, description="People with whose answers the questions are chosen")
+    step: Step = Field("questions", description="questions, after (fields are left) or finished")
 
     @classmethod
     def of(cls, turn: ShownTurn, respondent: Respondent, root: str = "") -> TurnOut:
@@ -143,7 +147,9 @@ class TurnOut(BaseModel):
             assert turn.chosen is not None
             question = QuestionOut(id=turn.question.id, chosen=turn.chosen, left=left, right=right)
         progress = ProgressOut.of(turn.progress)
-        return cls(question=question, progress=progress, n_others=turn.n_others)
+        if not turn.shows_result:
+            progress.top = []
+        return cls(question=question, progress=progress, n_others=turn.n_others, step=turn.step)
 
 
 class AnswerOut(BaseModel):

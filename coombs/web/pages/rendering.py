@@ -12,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 import coombs
-from coombs.language import Language, best_language
+from coombs.language import Language, best_language, language
+from coombs.study import Respondent, Study
 from coombs.web.embedding import Embedding
 from coombs.web.owner_access import OwnerAccess, visitor_of
 from coombs.web.proxies import path_of, root_of
@@ -54,6 +55,29 @@ def render(request: Request, template: str, status: int = 200, **data: Any) -> H
         **data,
     }
     return HTMLResponse(templates().get_template(template).render(**data), status)
+
+
+def language_of(request: Request, study: Study) -> Language:
+    """The language for the people of a study: the owner's choice, or else the browser's."""
+    fixed = study.presentations.current.language
+    return language(fixed) if fixed else best_language(request.headers.get("accept-language", ""))
+
+
+def render_to_people(
+    request: Request, template: str, study: Study, status: int = 200, **data: Any
+) -> HTMLResponse:
+    """A page for the people of a study, in their language, under the title that it has for them."""
+    shown = study.presentations.current
+    data = {"token": "", **data, "study": study, "shown": shown, "title": shown.title or study.name}
+    return render(request, template, status, language=language_of(request, study), **data)
+
+
+def render_to_person(
+    request: Request, template: str, respondent: Respondent, status: int = 200, **data: Any
+) -> HTMLResponse:
+    """The same for one of them."""
+    data = {**data, "person": respondent, "token": respondent.record.token}
+    return render_to_people(request, template, respondent.study, status, **data)
 
 
 def go_to(request: Request, path: str) -> Response:

@@ -89,7 +89,7 @@ def _first_page(request: Request, token: str, whole: bool) -> Response | None:
     cache, respondent = cache_of(request), whose_result(request, token)
     if not cache.is_decided(respondent):
         return render(request, "result_empty.html", person=respondent, token=token)
-    if whole or cache.has_fitted(respondent):
+    if whole or cache.kept_result(respondent) is not None:
         return None
     look = FirstLook.of(respondent, latest_snapshot(request, respondent))
     shown = [cache.cards(respondent).one(i) for i in look.positions]

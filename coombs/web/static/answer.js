@@ -56,6 +56,9 @@ async function reload() {
 function show(html, value) {
   const had = document.activeElement && place.contains(document.activeElement);
   place.innerHTML = html;
+  // No more questions: what comes then is another page.
+  const onward = place.querySelector("[data-go]");
+  if (onward) return window.location.assign(onward.dataset.go);
   const same = had && value && place.querySelector(`button[value="${value}"]:not(:disabled)`);
   if (same) same.focus({ preventScroll: true });
   // What is put in with its text already there is not spoken by all readers.
