@@ -141,13 +141,13 @@ def with_unit(text: str, unit: str) -> str:
     return f"{text} {unit}" if unit else text
 
 
-def numbers(first: float, second: float) -> tuple[str, str]:
-    """Two numbers as people write them, with as many digits as tell them apart."""
-    texts = plain(first), plain(second)
+def numbers(*values: float) -> tuple[str, ...]:
+    """Numbers as people write them, with as many digits as tell them apart."""
+    texts = tuple(map(plain, values))
     for digits in (6, 9, 12, 17):
-        if texts[0] != texts[1] or first == second:
+        if len(set(texts)) == len(set(values)):
             break
-        texts = f"{first:.{digits}g}", f"{second:.{digits}g}"
+        texts = tuple(f"{one:.{digits}g}" for one in values)
     return texts
 
 

@@ -25,6 +25,7 @@ from coombs.cli import (
     rank,
     reproduce,
     serve,
+    settings_command,
     simulate_command,
     token_command,
 )
@@ -40,6 +41,7 @@ COMMANDS = (
     people.groups,
     ask.ask,
     serve.serve,
+    settings_command.settings,
     export_import.export_study,
     export_import.import_study,
     people_commands.monitor,

@@ -19,12 +19,14 @@ SQLITE = "sqlite:///"
 
 
 @command("export", "write the answers of a study, or all of it", "coombs export answers.csv")
-@argument("file", "its ending says what: .csv, .parquet or .jsonl")
+@argument("file", "its ending says what: .csv, .parquet, .jsonl or .zip; a folder ends in a slash")
 @click.option("--name", metavar="STUDY", help="name of the study (default: the only one there is)")
 @storage_option
 def export_study(file: str, name: str | None, storage: str) -> None:
-    """Write everybody's answers as CSV or Parquet, or the whole study as JSONL."""
-    check_output_paths(file)
+    """Write everybody's answers as CSV or Parquet; answers, people and items with a codebook into a folder or
+    a zip; or the whole study as JSONL.
+    """
+    check_output_paths(None if file.endswith("/") or Path(file).is_dir() else file)
     study = named_study(name, storage)
     study.export(file)
     print(f"{file}: study {study.name!r}, {_answers(study)}")

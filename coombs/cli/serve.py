@@ -9,11 +9,14 @@ import click
 
 from coombs.cli.options import (
     argument,
+    certainty_option,
     command,
     features_option,
     positive,
     shared_prior_option,
     storage_option,
+    strategy_option,
+    top_option,
     wish_option,
 )
 
@@ -38,6 +41,10 @@ def _port(text: str | int) -> int:
 @features_option
 @wish_option
 @shared_prior_option
+@strategy_option
+@top_option
+@certainty_option
+@click.option("--questions", metavar="N", type=positive, help="everybody is done after N answers at most")
 @click.option("--name", metavar="STUDY", help="name of the study (default: the file's)")
 @storage_option
 @click.option("--host", metavar="ADDRESS", default=HOST, help=f"address to listen at (default: {HOST})")

@@ -118,7 +118,7 @@ class StudyStorage:
         return sorted(map(rows.summary, found), key=lambda one: one.name)
 
     def delete_study(self, name: str) -> None:
-        """Remove a study with all that belongs to it.
+        """Remove a study with all that belongs to it, also from the bytes of the files.
 
         Parameters
         ----------
@@ -138,6 +138,8 @@ class StudyStorage:
         """
         with self.database.batch():
             self.database.change("DELETE FROM studies WHERE id = ?", self.study(name).id)
+        if not self.database.connection.writing:
+            self.database.erase()
 
     def items(self, study_id: int) -> list[Item]:
         """Return the items of a study in their order.

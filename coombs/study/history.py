@@ -20,11 +20,8 @@ from coombs.storage.records import (
     SetQuestionRecord,
     UndoRecord,
 )
+from coombs.study.study_records import ATTENTION
 
-ATTENTION = "attention"
-"""The purpose of a question with a known right answer; its prediction is 1 where that is left, else 0."""
-REPEAT = "repeat"
-"""The purpose of a question that was asked before, the sides swapped."""
 MOST_ANSWERS = 2_000
 """Questions are chosen by the latest answers, of which so many say enough."""
 FIRST_CONFIRMATION = 6

@@ -87,15 +87,16 @@ def check_open(respondent: Respondent) -> None:
         raise NotNowError(NEXT[state])
 
 
-def tell_at_link(respondent: Respondent, question: int, choice: str) -> None:
+def tell_at_link(respondent: Respondent, question: int, choice: str | None, **ends: Any) -> None:
     """Keep an answer that came by a person's link, if it is the time for answers.
 
-    One that is stored already is confirmed at any time, for whoever did not see the reply.
+    `ends` are the best and the worst of a set. One that is stored already is confirmed at any time, for
+    whoever did not see the reply.
     """
     if not respondent.has_answered(question):
         check_open(respondent)
         check_step(respondent, "questions")
-    respondent.tell(question, choice)
+    respondent.tell(question, choice, **ends)
 
 
 def undo_at_link(respondent: Respondent, answer: int | None = None) -> Answer | None:
@@ -162,7 +163,8 @@ def arrive(study: Study, pid: str | None = None, told: Mapping[str, str] | None 
     with storage.batch():
         before = None if pid is None else storage.by_external_id(number, pid)
         if before is not None:
-            anew = storage.start_anew(before.id, token)
+            # Whose link was revoked gets no other by the open one.
+            anew = None if before.is_revoked else storage.start_anew(before.id, token)
             if anew is None:
                 raise IdTakenError(
                     "Somebody with this id takes part already, in another browser; go on there, or ask "

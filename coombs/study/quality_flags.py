@@ -6,16 +6,19 @@ items, however many answers they gave; benchmarks/flags.md has what it finds and
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Self
 
-from scipy.special import bdtr
+from scipy.special import bdtr, bdtrc
 
 from coombs.storage.records import AnswerRecord, AnyAnswer, AnyQuestion, JudgementRecord
-from coombs.study.history import ATTENTION, REPEAT, History
-from coombs.study.response_style import LEAST_SECONDS, LEAST_TIMES, ResponseStyle
+from coombs.study.history import History
+from coombs.study.response_style import LEAST_SECONDS, LEAST_TIMES, NEARLY_ALWAYS, ResponseStyle
+from coombs.study.response_style import SIGNIFICANCE as SIDES_SIGNIFICANCE
+from coombs.study.study_records import ATTENTION, REPEAT
 from coombs.words import count
 
 FLAGS = ("straight-lining", "alternating", "fast", "attention", "inconsistent", "coin-like")
@@ -46,6 +49,7 @@ class QualityFlags:
     log_odds : log of how much likelier the answers were by the predictions made before them than by a coin
     style : how the sides were chosen
     is_fast : whether the median is that of a fast answer, of at least ten answers
+    has_one_place : whether the best and the worst of sets were (nearly) always in the same two places
 
     Examples
     --------
@@ -65,6 +69,7 @@ class QualityFlags:
     log_odds: float
     style: ResponseStyle
     is_fast: bool
+    has_one_place: bool = False
 
     @classmethod
     def of(cls, history: History) -> Self:
@@ -102,6 +107,7 @@ class QualityFlags:
             log_odds=history.log_odds,
             style=ResponseStyle.of([one.choice for _, one in asked if isinstance(one, AnswerRecord)]),
             is_fast=len(paces) >= LEAST_TIMES and median(paces) < least,
+            has_one_place=_has_one_place(asked),
         )
 
     @property
@@ -120,7 +126,7 @@ class QualityFlags:
     def names(self) -> tuple[str, ...]:
         """The flags that are raised, of `FLAGS`; none where nothing speaks against the answers."""
         raised = (
-            self.style.is_straight_lining,
+            self.style.is_straight_lining or self.has_one_place,
             self.style.is_alternating,
             self.is_fast,
             self.n_failed > 0,
@@ -148,6 +154,8 @@ class QualityFlags:
         ()
         """
         found = list(self.style.sentences(who)) if self.style.is_mechanical else []
+        if self.has_one_place:
+            found.append(f"{who} chose the best and the worst of sets by their places, not by the items.")
         if self.is_fast:
             fast = f"{self.n_fast} of {count(self.n_answers, 'answer')}"
             found.append(f"{who} gave {fast} in less time than it takes to read the items.")
@@ -206,6 +214,21 @@ def _is_right(question: AnyQuestion, answer: AnyAnswer) -> bool | None:
         return None
     left, right = question.positions
     return bool(_said(answer) == (left if (question.predicted or 0.0) > 0.5 else right))
+
+
+def _has_one_place(asked: Sequence[Asked]) -> bool:
+    """Whether the best and the worst were in the same two places too often: the order of a set is random."""
+    places, sizes = Counter[tuple[int, int]](), []
+    for question, answer in asked:
+        if isinstance(answer, JudgementRecord):
+            order, said = question.positions, answer.judgement.places
+            places[order.index(said[0][0]), order.index(said[-1][0])] += 1
+            sizes.append(len(order))
+    if not sizes:
+        return False
+    # Each of k (k - 1) places is as likely; the commonest is tested, so all of them are.
+    n, often, ways = len(sizes), max(places.values()), min(sizes) * (min(sizes) - 1)
+    return often >= NEARLY_ALWAYS * n and bool(ways * bdtrc(often - 1, n, 1 / ways) < SIDES_SIGNIFICANCE)
 
 
 def _repeats(asked: Sequence[Asked]) -> Iterator[bool | None]:

@@ -12,8 +12,9 @@ import numpy as np
 from coombs.data.catalogue import Catalogue
 from coombs.data.tables import InputError
 from coombs.storage.records import AnyQuestion, QuestionRecord
-from coombs.study.history import ATTENTION, REPEAT, History
+from coombs.study.history import History
 from coombs.study.settings import FIXED, Settings
+from coombs.study.study_records import ATTENTION, REPEAT
 
 LATELY = 5
 """Answers before a repeat whose questions are not repeated, if there are earlier ones."""

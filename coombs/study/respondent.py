@@ -146,45 +146,6 @@ class Respondent(RespondentModel):
             last = self._history.last_answer
             return None if last is None else self._answer(last)
 
-    def was_asked(self) -> bool:
-        """Return whether the person was asked or told anything, by what was stored.
-
-        Returns
-        -------
-        bool
-
-        Examples
-        --------
-        >>> from coombs import create_study
-        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
-        >>> study.respondent("ann").was_asked()
-        False
-        """
-        with self._lock:
-            self._history.refresh()
-            return bool(self._history.last_question or self._history.last_event)
-
-    def has_answered(self, question: int) -> bool:
-        """Return whether a question has a standing answer.
-
-        Parameters
-        ----------
-        question : its id
-
-        Returns
-        -------
-        bool
-
-        Examples
-        --------
-        >>> from coombs import create_study
-        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
-        >>> study.respondent("ann").has_answered(1)
-        False
-        """
-        with self._lock:
-            return self._history.question(question) is not None and self._history.has_answer(question)
-
     def current(self) -> Question | None:
         with self._lock:
             self._history.sync()
@@ -269,7 +230,8 @@ class Respondent(RespondentModel):
         names = [naming.text(self.study.catalogue.labels[one]) for one in items]
         if (name := naming.text(item)) in names:
             return items[names.index(name)]
-        if isinstance(item, Integral) and int(item) in items:
+        is_position = isinstance(item, Integral) and not self.study.catalogue.table.number_names
+        if is_position and int(item) in items:
             return int(item)
         raise InputError(
             f"{item!r} is none of the items of the question; it must be one of {', '.join(names)}."

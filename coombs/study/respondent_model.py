@@ -107,6 +107,45 @@ class RespondentModel(AskTell):
             self._prior = self.study.priors.record(self._storage.use_prior(self.record.id) or 0)
         return self._prior
 
+    def was_asked(self) -> bool:
+        """Return whether the person was asked or told anything, by what was stored.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> study.respondent("ann").was_asked()
+        False
+        """
+        with self._lock:
+            self._history.refresh()
+            return bool(self._history.last_question or self._history.last_event)
+
+    def has_answered(self, question: int) -> bool:
+        """Return whether a question has a standing answer.
+
+        Parameters
+        ----------
+        question : its id
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> study.respondent("ann").has_answered(1)
+        False
+        """
+        with self._lock:
+            return self._history.question(question) is not None and self._history.has_answer(question)
+
     def progress(self, k: int | None = None, certainty: float | None = None) -> StudyProgress:
         goal = self.study.settings.goal(self.study.n_items, k, certainty)
         snapshot = self.think()

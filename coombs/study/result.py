@@ -91,7 +91,7 @@ class Result:
             metric=settings.metric, wishes=settings.wishes, scales="given", random_state=settings.seed
         ).fit(data)
         history = respondent.history()
-        answers = [one for one in history if one.choice != "skip"]
+        answers = [one for one in history if one.is_learned_from]
         probes = [one for one in answers if one.purpose == "probe" and one.probability is not None]
         return cls(
             respondent.name,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import os
 import threading
 from collections.abc import Callable
 from functools import cached_property, wraps
 from os import PathLike
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from coombs.data import notebook
+from coombs.data import files, notebook
 from coombs.data.catalogue import Catalogue
 from coombs.data.comparisons import Comparisons
 from coombs.data.directions import Directions
@@ -230,7 +232,7 @@ class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
 
     def comparisons(self) -> Comparisons:
         people = [self.respondent(name) for name, count in self.respondents().items() if count]
-        parts = [one.comparisons() for one in people if any(a.choice != "skip" for a in one.history())]
+        parts = [one.comparisons() for one in people if any(a.is_learned_from for a in one.history())]
         if not parts:
             raise InputError(
                 f"Nobody has answered in the study {self.name!r}; at least one answer is needed."
@@ -238,13 +240,14 @@ class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
         return Comparisons.concatenate(parts)
 
     def export(self, path: str | PathLike[str]) -> None:
-        """Write a file: .csv or .parquet for the standing answers, .jsonl for all there is.
+        """Write a file: .csv or .parquet for the standing answers, .jsonl for all there is; or tidy tables.
 
-        `import_answers` and `import_study` read them.
+        `import_answers` and `import_study` read them. A .zip, or a folder (a path that ends in a slash, or of
+        one that is there), gets answers, people and items as CSV and Parquet, with a codebook.
 
         Parameters
         ----------
-        path : of the file; its suffix says which
+        path : of the file or folder; its ending says which
 
         Returns
         -------
@@ -261,10 +264,16 @@ class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
         >>> len(path.read_text().splitlines())
         2
         """
-        from coombs.study import answer_files, study_jsonl
+        from coombs.study import answer_files, study_jsonl, tidy_export
 
-        whole = str(path).lower().endswith(".jsonl")
-        (study_jsonl.export_study if whole else answer_files.export_answers)(self, path)
+        text = files.path_text(path)
+        is_folder = text.endswith(("/", os.sep)) or (Path(text).is_dir() and not Path(text).suffix)
+        if is_folder or text.lower().endswith(".zip"):
+            tidy_export.export_tables(self, path)
+        elif text.lower().endswith(".jsonl"):
+            study_jsonl.export_study(self, path)
+        else:
+            answer_files.export_answers(self, path)
 
     def import_answers(self, path: str | PathLike[str]) -> int:
         """Add the answers in a CSV, Excel, JSON or Parquet file, all of them or none.

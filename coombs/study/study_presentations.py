@@ -7,12 +7,14 @@ from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
 
+from coombs.data.catalogue import Catalogue
 from coombs.data.tables import InputError
 from coombs.storage import PresentationRecord, Storage, UnknownStudyError, now
 from coombs.storage.presentation_storage import NO_PRESENTATION
 from coombs.storage.records import StudyRecord, new_token
 from coombs.storage.stored_values import RowReading
 from coombs.study.presentation import Presentation
+from coombs.study.question_plan import QuestionPlan
 from coombs.study.settings import Settings
 
 FIXED_SETTINGS = ("metric", "seed", "wishes")
@@ -79,6 +81,7 @@ class PresentedStudy:
     """The part of a `Study` by which its owner says what people see and how many questions they get."""
 
     storage: Storage
+    catalogue: Catalogue
     record: StudyRecord
     settings: Settings
 
@@ -181,6 +184,7 @@ class PresentedStudy:
         with self.storage.batch():
             record = self.storage.study(self.record.name)
             stored = replace(Settings.of(record.settings), **changes)
+            QuestionPlan.of(stored, self.catalogue)
             changed = {**record.settings, **asdict(stored)}
             self.note_settings(self.storage.change_settings(record.id, changed).settings)
         return self.settings

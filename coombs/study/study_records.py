@@ -21,6 +21,10 @@ from coombs.storage.records import (
 from coombs.terminal_text import terminal_safe
 from coombs.words import count, listed
 
+ATTENTION = "attention"
+"""The purpose of a question with a known right answer; its prediction is 1 where that is left, else 0."""
+REPEAT = "repeat"
+"""The purpose of a question that was asked before, the sides swapped."""
 VAGUE = 0.2
 """Probabilities below this are not told: they go up and down by chance."""
 MOST_PLACES = 6
@@ -156,6 +160,11 @@ class Answer:
     def worst(self) -> Any:
         """The item that was said to be the worst; None in other shapes than a best and worst."""
         return self.places[-1][0] if self.shape == "best-worst" and self.places else None
+
+    @property
+    def is_learned_from(self) -> bool:
+        """Whether it counts: neither a skip nor an answer to an attention check."""
+        return self.choice != "skip" and self.purpose != ATTENTION
 
     @property
     def is_clear(self) -> bool:

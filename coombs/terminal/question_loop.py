@@ -203,7 +203,8 @@ def _finish(plan: Plan, respondent: Respondent, screen: TextIO) -> None:
     progress = respondent.progress(*plan.goal)
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", UserWarning)
-        is_decided = progress.n_answers > 0 and respondent.comparisons().is_decided
+        is_learned_from = any(one.is_learned_from for one in respondent.history())
+        is_decided = is_learned_from and respondent.comparisons().is_decided
         result = respondent.result() if is_decided else None
         page = [] if result is None or plan.as_json else result.sections()
     if plan.as_json:

@@ -51,6 +51,7 @@ from coombs.web.pages import (
     programs_page,
     result_page,
     study_page,
+    study_settings,
     taking_part,
 )
 from coombs.web.process_memory import free_memory
@@ -75,6 +76,7 @@ ABOUT = "Ask and tell: which of two things does a person prefer? See docs/page.m
 ROUTERS = (
     home.router,
     study_page.router,
+    study_settings.router,
     people_page.router,
     programs_page.router,
     differences.router,

@@ -34,7 +34,7 @@ class FirstLook:
     def of(cls, respondent: Respondent, snapshot: Snapshot | None) -> Self:
         """By the person's own answers, as the result is, whatever others' the questions are chosen with."""
         doubts = respondent.doubts()
-        n_answers = sum(one.choice != "skip" for one in respondent.history())
+        n_answers = sum(one.is_learned_from for one in respondent.history())
         if snapshot is None or doubts:
             return cls(n_answers, (), doubts)
         belief = snapshot.belief

@@ -10,8 +10,8 @@ import numpy as np
 from coombs import questions
 from coombs.inference.population_belief import PopulationBelief
 from coombs.study import Answer, Respondent
-from coombs.study.history import ATTENTION, REPEAT
 from coombs.study.online_model import Snapshot
+from coombs.study.study_records import ATTENTION, REPEAT
 from coombs.web.fitted_result import FittedResult
 
 SURPRISING = 0.25

@@ -62,8 +62,13 @@ class Cards:
 
     def pair(self, first: int, second: int) -> tuple[Card, Card]:
         """Two cards; what differs between them is marked."""
-        rows = comparison_rows(self.items, (first, second))
-        return self._card(first, 0, rows), self._card(second, 1, rows)
+        left, right = self.of((first, second))
+        return left, right
+
+    def of(self, positions: Sequence[int]) -> tuple[Card, ...]:
+        """Cards of some items; what differs among them is marked."""
+        rows = comparison_rows(self.items, positions)
+        return tuple(self._card(position, side, rows) for side, position in enumerate(positions))
 
     def one(self, position: int) -> Card:
         """A card by itself."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args
 
 import anyio.to_thread
 from starlette.requests import Request
 
+from coombs.data.tables import InputError
 from coombs.study import Question, Respondent, Study, StudyProgress
 from coombs.study.participation import ANSWERING, Step, check_step, finish, step_of
+from coombs.study.study_records import ATTENTION, REPEAT
 from coombs.web.addresses import own_path as own_path
 from coombs.web.addresses import study_called as study_called
 from coombs.web.addresses import study_path as study_path
@@ -21,7 +23,7 @@ from coombs.web.learning.learning_queue import PATIENCE, LearningQueue
 from coombs.web.study_cache import StudyCache
 
 Done = TypeVar("Done")
-ChosenBy: TypeAlias = Literal["adaptive", "random", "probe", "confirmation", "check", "learning"]
+ChosenBy: TypeAlias = Literal["adaptive", "random", "probe", "confirmation", "check", "learning", "fixed"]
 """How a question is chosen."""
 RANDOM = "random"
 """The strategy that chooses at random, and the purpose of a question that nothing learned has chosen."""
@@ -41,7 +43,7 @@ class ShownTurn:
     """
 
     question: Question | None
-    cards: tuple[Card, Card] | None
+    cards: tuple[Card, ...] | None
     progress: StudyProgress
     strategy: str
     last: int | None
@@ -59,7 +61,10 @@ class ShownTurn:
         named = self.question.purpose
         if named == RANDOM:
             return "random" if self.strategy == RANDOM else "learning"
-        return cast("ChosenBy", named) if named in ("probe", "confirmation", "check") else "adaptive"
+        if named in (REPEAT, ATTENTION):
+            # Whoever is asked must not know.
+            return "fixed"
+        return cast("ChosenBy", named) if named in get_args(ChosenBy) else "adaptive"
 
 
 def next_turn(
@@ -73,7 +78,7 @@ def next_turn(
     queue: LearningQueue = request.app.state.queue
     queue.update(respondent, patience)
     question, progress = respondent.turn()
-    cards = None if question is None else cache_of(request).cards(respondent).pair(*question.positions)
+    cards = None if question is None else cache_of(request).cards(respondent).of(question.positions)
     last = respondent.last_answer()
     doubts = respondent.doubts() if progress.reached or question is None else ()
     prior = respondent.prior()
@@ -103,6 +108,16 @@ def is_through(request: Request, respondent: Respondent, asked_to_stop: bool = T
     if has_ending and not ends and asked_to_stop:
         return True
     return (ends or has_ending) and next_turn(request, respondent).question is None
+
+
+def item_at(respondent: Respondent, position: int | None) -> Any:
+    """What an item is called that a form or a program names by its position; None stays."""
+    if position is None:
+        return None
+    labels = respondent.study.catalogue.labels
+    if not 0 <= position < len(labels):
+        raise InputError(f"{position} is no item of the study; give the position of one in the question.")
+    return labels[position]
 
 
 async def slowly(request: Request, work: Callable[..., Done], *args: Any) -> Done:

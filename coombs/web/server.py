@@ -45,6 +45,10 @@ def serve(
     features: Sequence[str] | None = None,
     wishes: Sequence[str] = (),
     shared_prior: bool | None = None,
+    strategy: str | None = None,
+    top: int | None = None,
+    certainty: float | None = None,
+    questions: int | None = None,
     storage: str = "sqlite:///coombs.db",
     name: str | None = None,
     host: str = "127.0.0.1",
@@ -69,7 +73,9 @@ def serve(
     items : path of a CSV, Excel, JSON or Parquet file, whose first question is opened; None opens the
         start page
     features : columns to learn from, as "town" or "town:category"; None takes what the cells say
-    wishes, shared_prior, storage : as for `create_study`
+    wishes, shared_prior, strategy, top, certainty, storage : as for `create_study`; a study that exists
+        is asked by them from now on, but for its wishes, which stay
+    questions : everybody is done after so many answers at most, as by `most_questions` of `create_study`
     name : of the study (default: the file's, without its ending)
     host, port : where to listen. Port 0 is any free one
     token : opens the owner's pages from elsewhere, 16 characters or more; by default that of `token_file`, or
@@ -107,7 +113,9 @@ def serve(
     made = new_token() if given is None and is_open else None
     _check(workers, storage, log, made)
     place = open_storage(storage)
-    path = _first_page(items, features, {"wishes": wishes, "shared_prior": shared_prior}, name, place)
+    asked = {"strategy": strategy, "top": top, "certainty": certainty, "most_questions": questions}
+    asked["shared_prior"] = shared_prior
+    path = _first_page(items, features, wishes, asked, name, place)
     settings: dict[str, Any] = {
         "token": given or made,
         "allowed_hosts": [*_names(host), *allowed_hosts],
@@ -215,16 +223,20 @@ def _config(app: FastAPI, run: RunSettings) -> uvicorn.Config:
 def _first_page(
     items: str | None,
     features: Sequence[str] | None,
+    wishes: Sequence[str],
     settings: dict[str, Any],
     name: str | None,
     storage: Storage,
 ) -> str:
     """The page to open: a question about the items, a study, or the start."""
+    settings = {option: value for option, value in settings.items() if value is not None}
     if items is not None:
         goods, called = catalogue(items, features), Path(items).stem if name is None else name
         for note in goods.notes:
             print(f"coombs: careful: {note}", file=sys.stderr)
-        study = create_study(goods, called, storage=storage, **settings)
+        study = create_study(goods, called, storage=storage, wishes=wishes, **settings)
+        # Of a study that exists they change for good: it is read anew by whoever serves it.
+        study.change_settings(**settings)
         return f"/a/{study.respondent().record.token}"
     return "/" if name is None else study_path(load_study(name, storage=storage).name)
 

@@ -149,7 +149,7 @@ class StudyCache:
     def is_decided(self, respondent: Respondent) -> bool:
         """Whether some standing answer says which of two items is better, so that there is a result."""
         answers = respondent.history()
-        return any(one.choice != "skip" for one in answers) and respondent.comparisons().is_decided
+        return any(one.is_learned_from for one in answers) and respondent.comparisons().is_decided
 
     def kept_result(self, respondent: Respondent) -> FittedResult | None:
         """The result of the standing answers, if it is at hand."""

@@ -120,7 +120,7 @@ def test_the_whole_way_works_with_forms_alone(client: TestClient, study: Study) 
         page = follow(
             client, client.post(f"{at}/tell", data={"question": question_in(page), "choice": "skip"})
         )
-    assert "At last, a few questions about you" in page
+    assert "Finally, a few questions about you" in page
     wrong = client.post(f"{at}/fields", data={"asked": "after", "field Years": "many"})
     assert wrong.status_code == 422 and "Please write a number." in wrong.text
     assert record_of(study, "Ann").finished is None
@@ -254,7 +254,7 @@ def test_where_no_number_is_set_people_say_when_they_are_done(client: TestClient
     assert "I am done" not in page
     page = follow(client, client.post(f"{at}/tell", data={"question": question_in(page), "choice": "left"}))
     assert "I am done" in page
-    assert "At last" in client.post(f"{at}/finish").text and record_of(study, "Ann").finished is None
+    assert "Finally" in client.post(f"{at}/finish").text and record_of(study, "Ann").finished is None
     page = follow(client, client.post(f"{at}/fields", data={"asked": "after", "field Age": "4"}))
     assert "Bye" in page and record_of(study, "Ann").finished is not None
 

@@ -18,7 +18,7 @@ from coombs.web.api.schemas import AnswerIn, AnswerOut, ProgressOut, TurnOut, Un
 from coombs.web.learning.learning_queue import PATIENCE, PATIENCE_AT_FIRST
 from coombs.web.proxies import root_of
 from coombs.web.result_access import fitted_result
-from coombs.web.routing import cache_of, next_turn, slowly
+from coombs.web.routing import cache_of, item_at, next_turn, slowly
 
 Token = Annotated[str, Path(description="What the respondent's link holds: whoever has it answers as them")]
 NOT_NOW: dict[str, Any] = {"description": "Consent or fields are missing, or the study is not open"}
@@ -39,7 +39,8 @@ def tell(request: Request, token: Token, answer: AnswerIn) -> TurnOut | JSONResp
     """Keep an answer: when this returns it is stored. The reply has the next question."""
     respondent = cache_of(request).respondent(token)
     try:
-        tell_at_link(respondent, answer.question, answer.choice)
+        ends = {name: item_at(respondent, getattr(answer, name)) for name in ("best", "worst")}
+        tell_at_link(respondent, answer.question, answer.choice, **ends)
     except AnsweredError as error:
         return JSONResponse({"detail": str(error), **_turn(request, respondent).model_dump()}, 409)
     return _turn(request, respondent)

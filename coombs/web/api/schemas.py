@@ -31,7 +31,9 @@ class AnswerIn(_Body):
     """An answer: to tell the same again changes nothing, so it may be repeated."""
 
     question: int = Field(description="The question's id")
-    choice: Choice
+    choice: Choice | None = Field(None, description="Of a pair; of a set, skip alone")
+    best: int | None = Field(None, description="Of a set, the position of its best item")
+    worst: int | None = Field(None, description="Of a set, the position of its worst item")
 
 
 class UndoIn(_Body):
@@ -97,16 +99,17 @@ class ItemOut(BaseModel):
 
 
 class QuestionOut(BaseModel):
-    """Which of the two is preferred?"""
+    """Which of the two is preferred? Or, of more than two items: which is the best, which the worst?"""
 
     id: int
     chosen: ChosenBy = Field(
         description="How it was chosen: adaptive, by what was learned; random, as the study asks for; probe "
         "(at random on purpose, as a test); confirmation (its answer is foreseeable); check (asked again); "
-        "learning (at random, as the model is still learning from the answers)"
+        "learning (at random, as the model is still learning from the answers); fixed, by the study's plan"
     )
-    left: ItemOut
-    right: ItemOut
+    left: ItemOut | None = Field(description="Of a pair; null for a set")
+    right: ItemOut | None = Field(description="Of a pair; null for a set")
+    items: list[ItemOut] = Field(description="All of them, in the order in which they are to be shown")
 
 
 class ProgressOut(BaseModel):
@@ -143,9 +146,12 @@ class TurnOut(BaseModel):
         """What a person would see; `root` is the path that the page is below."""
         question = None
         if turn.question is not None and turn.cards is not None:
-            left, right = (ItemOut.of(card, respondent, root) for card in turn.cards)
+            items = [ItemOut.of(card, respondent, root) for card in turn.cards]
+            left, right = (None, None) if turn.question.is_set else items
             assert turn.chosen is not None
-            question = QuestionOut(id=turn.question.id, chosen=turn.chosen, left=left, right=right)
+            question = QuestionOut(
+                id=turn.question.id, chosen=turn.chosen, left=left, right=right, items=items
+            )
         progress = ProgressOut.of(turn.progress)
         if not turn.shows_result:
             progress.top = []

@@ -17,7 +17,7 @@ from coombs.web.api.schemas import PersonAnswerOut
 from coombs.web.api.studies import BEARER, Name
 from coombs.web.routing import cache_of, study_called
 
-FILES = {"answers.csv": "text/csv", "study.jsonl": "application/jsonl"}
+FILES = {"tables.zip": "application/zip", "answers.csv": "text/csv", "study.jsonl": "application/jsonl"}
 """Files of a study, and their types."""
 PAGE = 100
 """People that are looked at together."""
@@ -53,9 +53,9 @@ def answers(
 
 @router.get("/export/{file}")
 def export(request: Request, name: Name, file: str) -> Response:
-    """A file of the study: answers.csv, or study.jsonl with all there is."""
+    """A file: tables.zip (answers, people, items, a codebook), answers.csv, or study.jsonl with all."""
     if file not in FILES:
-        raise InputError(f"There is no file {file!r}; there are {' and '.join(FILES)}.")
+        raise InputError(f"There is no file {file!r}; there are {', '.join(FILES)}.")
     content = _written(cache_of(request).study(study_called(name)), file)
     return Response(content, media_type=FILES[file])
 

@@ -18,7 +18,10 @@ from coombs.web.item_cards import is_image_file
 from coombs.web.learning.learning_queue import PATIENCE_AT_FIRST
 from coombs.web.pages.rendering import go_to, render_to_person
 from coombs.web.pages.taking_part import page_before, turn_page
-from coombs.web.routing import ShownTurn, cache_of, next_turn
+from coombs.web.routing import ShownTurn, cache_of, item_at, next_turn
+
+ONE_OF_EACH = "Choose one item as the best, and another one as the worst."
+"""What is said to whoever chose one item as both."""
 
 router = APIRouter(prefix="/a/{token}", include_in_schema=False)
 
@@ -40,12 +43,17 @@ def tell(
     request: Request,
     token: str,
     question: Annotated[int, Form()],
-    choice: Annotated[str, Form()],
+    choice: Annotated[str | None, Form()] = None,
+    best: Annotated[int | None, Form()] = None,
+    worst: Annotated[int | None, Form()] = None,
 ) -> Response:
-    """Keep an answer and show the next question."""
+    """Keep an answer and show the next question; without a script, one item may be both best and worst."""
     respondent, notice = cache_of(request).respondent(token), ""
+    if best is not None and best == worst:
+        return _next(request, respondent, ONE_OF_EACH, stay=True)
     try:
-        tell_at_link(respondent, question, choice)
+        ends = {"best": item_at(respondent, best), "worst": item_at(respondent, worst)}
+        tell_at_link(respondent, question, choice, **ends)
     except AnsweredError:
         notice = "That question was answered already, perhaps in another window; this is the next one."
     except NotNowError:
@@ -79,9 +87,11 @@ def _refused(request: Request, token: str) -> Response:
     return go_to(request, f"/a/{token}")
 
 
-def _next(request: Request, respondent: Respondent, notice: str) -> Response:
+def _next(request: Request, respondent: Respondent, notice: str, stay: bool = False) -> Response:
     """The next question: a part of the page for our script, the whole page for a form without it."""
     if request.headers.get("x-part") != "question":
+        if stay:
+            return _turn_page(request, respondent, next_turn(request, respondent, notice), "answer.html")
         return go_to(request, f"/a/{respondent.record.token}")
     turn = next_turn(request, respondent, notice)
     # Other steps have a page of their own.

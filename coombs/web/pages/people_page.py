@@ -13,8 +13,9 @@ from starlette.responses import Response
 
 from coombs.data import files
 from coombs.storage import RespondentRecord
-from coombs.study import Study
+from coombs.study import QualityFlags, Study
 from coombs.study.answer_files import export_answers
+from coombs.study.history import History
 from coombs.study.person_rights import ACTIONS, person_by_number
 from coombs.web.pages.downloads import written
 from coombs.web.pages.rendering import download, go_to, render
@@ -69,7 +70,8 @@ def person_page(request: Request, name: str, number: int) -> Response:
     record, _ = person_by_number(study, number)
     person = next(one for one in study.monitor().people if one.id == number)
     link = f"{site_of(request.scope)}/a/{record.token}"
-    return render(request, "person.html", study=study, person=person, record=record, link=link)
+    told = QualityFlags.of(History.of(study.storage, number)).sentences("They")
+    return render(request, "person.html", study=study, person=person, record=record, link=link, told=told)
 
 
 @router.get("/people/{number}/data.json")

@@ -20,7 +20,12 @@ from coombs.web.routing import cache_of, study_called, study_path
 from coombs.web.uploads import people_names, read_table
 
 router = APIRouter(prefix="/studies", include_in_schema=False)
-EXPORTS = {"answers.csv": ("csv", "text/csv"), "study.jsonl": ("jsonl", "application/jsonl")}
+EXPORTS = {
+    "tables.zip": ("zip", "application/zip"),
+    "answers.csv": ("csv", "text/csv"),
+    "study.jsonl": ("jsonl", "application/jsonl"),
+}
+"""Files of a study: their endings and types."""
 
 
 def _study(request: Request, name: str) -> Study:
@@ -37,6 +42,7 @@ def _page(
     request: Request, study: Study, status: int = 200, problem: str = "", typed: str = "", refused: str = ""
 ) -> Response:
     asked = request.query_params
+    study.presentations.refresh()
     view = PeopleView.of(study.monitor(), asked.get("show", ""), asked.get("sort", ""), asked.get("page", ""))
     return render(
         request,
@@ -92,7 +98,7 @@ def export(request: Request, name: str, file: str) -> Response:
     """All answers, or all there is."""
     study = _study(request, name)
     if file not in EXPORTS:
-        raise InputError(f"There is no export {file!r}; there are {' and '.join(EXPORTS)}.")
+        raise InputError(f"There is no export {file!r}; there are {', '.join(EXPORTS)}.")
     ending, kind = EXPORTS[file]
     return download(written(ending, study.export), f"{study.name}-{file}", kind)
 

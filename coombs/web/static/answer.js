@@ -14,6 +14,8 @@ const PASSING = [408, 425, 429];
 let busy = false;
 let unsent = false;
 let clicked = -DOUBLE;
+// Whether a radio button was changed by a pointer: arrow keys change it on the way to another.
+let pointed = false;
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -59,7 +61,7 @@ function show(html, value) {
   // No more questions: what comes then is another page.
   const onward = place.querySelector("[data-go]");
   if (onward) return window.location.assign(onward.dataset.go);
-  const same = had && value && place.querySelector(`button[value="${value}"]:not(:disabled)`);
+  const same = had && place.querySelector(value ? `button[value="${value}"]:not(:disabled)` : "form.set input[name=best]");
   if (same) same.focus({ preventScroll: true });
   // What is put in with its text already there is not spoken by all readers.
   const spoken = document.getElementById("spoken");
@@ -71,11 +73,24 @@ function show(html, value) {
   if (window.scrollY > 0 && window.matchMedia("(max-width: 40em)").matches) window.scrollTo(0, 0);
 }
 
+// What is sent: an undo, the best and the worst of a set, or a choice.
+function said(form, button) {
+  if (button.classList.contains("undo")) return { answer: button.value };
+  const question = form.elements.question.value;
+  if (!button.classList.contains("send")) return { question, choice: button.value };
+  return { question, best: picked(form, "best").value, worst: picked(form, "worst").value };
+}
+
+function picked(form, end) {
+  return form.querySelector(`input[name="${end}"]:checked`);
+}
+
 async function answer(form, button) {
   if (busy || !form || !button || button.disabled) return;
+  if (button.classList.contains("send") && !form.reportValidity()) return;
   busy = true;
   const undo = button.classList.contains("undo");
-  const body = new URLSearchParams(undo ? { answer: button.value } : { question: form.elements.question.value, choice: button.value });
+  const body = new URLSearchParams(said(form, button));
   const card = button.closest(".card");
   if (card) card.classList.add("chosen");
   place.setAttribute("aria-busy", "true");
@@ -102,6 +117,30 @@ place.addEventListener("click", (event) => {
   if (!again) answer(button.form, button);
 });
 
+// The best and the worst of a set are two different items; with both of them picked by a pointer it is sent.
+function pick(form, input) {
+  input.checked = true;
+  const other = picked(form, input.name === "best" ? "worst" : "best");
+  if (other && other.value === input.value) other.checked = false;
+  else if (other && pointed) answer(form, form.querySelector(".send"));
+}
+
+document.addEventListener("pointerdown", () => { pointed = true; });
+document.addEventListener("keydown", () => { pointed = false; }, true);
+place.addEventListener("change", (event) => {
+  const form = event.target.closest("form.set");
+  if (form && event.target.type === "radio") pick(form, event.target);
+});
+
+// The number of the best of a set, then that of the worst.
+function pickByNumber(form, number) {
+  const end = picked(form, "best") ? "worst" : "best";
+  const input = form.querySelectorAll(`input[name="${end}"]`)[number - 1];
+  if (!input || busy) return;
+  pointed = true;
+  pick(form, input);
+}
+
 // Who leaves before an answer is stored is asked first.
 window.addEventListener("beforeunload", (event) => { if (unsent) event.preventDefault(); });
 
@@ -109,9 +148,11 @@ place.addEventListener("submit", (event) => event.preventDefault());
 
 document.addEventListener("keydown", (event) => {
   const key = KEYS[event.key];
-  const typing = event.target.closest("input, textarea, select");
-  if (!key || typing || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+  const typing = event.target.closest("input:not([type=radio]), textarea, select");
   const form = document.getElementById("question");
+  if (typing || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (form && form.matches(".set") && /^[1-5]$/.test(event.key)) return pickByNumber(form, Number(event.key));
+  if (!key) return;
   const button = form && form.querySelector(key === "undo" ? ".undo" : `button[value="${key}"]`);
   if (!button) return;
   event.preventDefault();
