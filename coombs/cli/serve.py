@@ -90,6 +90,13 @@ def _port(text: str | int) -> int:
     help="private address or network that webhooks may be in; may be repeated",
 )
 @click.option(
+    "--embed-origin",
+    "embed_origins",
+    metavar="ORIGIN",
+    multiple=True,
+    help="other site, as https://shop.example, that may show people's pages in a frame; may be repeated",
+)
+@click.option(
     "--workers", metavar="N", type=positive, default=1, help="processes that answer requests (default: 1)"
 )
 @click.option(

@@ -61,6 +61,7 @@ def serve(
     proxies: Sequence[str] = (),
     metrics_from: Sequence[str] = (),
     webhook_networks: Sequence[str] = (),
+    embed_origins: Sequence[str] = (),
     workers: int = 1,
     log: str = "text",
     access_log: bool = False,
@@ -83,7 +84,8 @@ def serve(
         of the environment variable ``COOMBS_TOKEN``. Where others can reach the page (by its host, a proxy, a
         root path or an allowed host) and none is given, one is made and shown once, as a link
     token_file : a file that holds the token
-    root_path, allowed_hosts, proxies, metrics_from, webhook_networks : as for `create_app`
+    root_path, allowed_hosts, proxies, metrics_from, webhook_networks, embed_origins : as for
+        `create_app`
     workers : processes that answer requests; each has others that learn
     log : "text" or "json", an object on each line; neither has tokens or personal links in it
     access_log : whether to write a line for each request, without tokens and personal links
@@ -130,6 +132,7 @@ def serve(
         "proxies": proxies,
         "metrics_from": metrics_from,
         "webhook_networks": webhook_networks,
+        "embed_origins": embed_origins,
     }
     run = RunSettings(storage, settings, log == "json", access_log)
     with _listening(host, port) as listener:
