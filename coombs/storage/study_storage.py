@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.storage import rows, validation
 from coombs.storage.database import LARGEST, Database
 from coombs.storage.layout import check_layout
@@ -299,7 +300,9 @@ class StudyStorage:
             found = rows.respondent(row[:-1])
             if not found.is_revoked:
                 return row[-1], found
-        raise UnknownStudyError("This link is nobody's; ask whoever made the study for a new one.")
+        raise UnknownStudyError(
+            Translatable("This link is nobody's; ask whoever made the study for a new one.")
+        )
 
     def close(self) -> None:
         """Let go of this thread's connection; nothing is lost, and the next call opens another.
