@@ -16,8 +16,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 import coombs
 from coombs.language import ENGLISH, Language, NumberText, Translatable, best_language, language
 from coombs.study import Respondent, Study
+from coombs.web.embedding import Embedding
 from coombs.web.owner_access import OwnerAccess, visitor_of
-from coombs.web.proxies import root_of
+from coombs.web.proxies import path_of, root_of
 from coombs.web.routing import study_path
 from coombs.words import NO_PATTERN, chance, count, day, ordinal, percent
 
@@ -78,6 +79,7 @@ def render(request: Request, template: str, status: int = 200, **data: Any) -> H
     A `language` among the data settles which, instead of what the browser asks for.
     """
     owner: OwnerAccess = request.app.state.owner
+    embedding: Embedding = request.app.state.embedding
     spoken: Language = data.get("language") or browser_language(request)
 
     def t(english: str, **values: Any) -> Markup:
@@ -95,6 +97,7 @@ def render(request: Request, template: str, status: int = 200, **data: Any) -> H
         "is_owner": visitor_of(request.scope).is_owner,
         "has_token": owner.has_token,
         "root": root_of(request.scope),
+        "framed_by": embedding.framed_by(path_of(request.scope)),
         **data,
     }
     return HTMLResponse(templates().get_template(template).render(**data), status)
