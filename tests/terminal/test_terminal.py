@@ -28,7 +28,7 @@ from coombs.data.catalogue import Catalogue
 from coombs.data.tables import ItemTable
 from coombs.render import text
 from coombs.render.blocks import Points, Section, TableBlock
-from coombs.study import Question, StudyProgress, load_study
+from coombs.study import Question, StudyProgress, create_study, load_study
 from coombs.terminal.display import Display
 from coombs.terminal.keys import KeyReader, LineReader, UnknownInput, single_keys
 from coombs.terminal.page import come_back
