@@ -354,3 +354,19 @@ def test_rows_of_features_are_declared_as_wishes_that_are_written_down(
     out = preview_form(page, {"price": "ignore"}, name="out", create="yes") | rows
     assert client.post(draft, data=out).status_code == 303
     assert load_study("out", storage=storage).settings.wishes == ()
+
+
+def test_a_column_with_a_cell_that_is_no_number_can_be_taken_for_numbers(
+    client: TestClient, storage: Any
+) -> None:
+    """What is no number is not known then, and the page says so."""
+    rows = [f"Flat {i},{'on request' if i == 3 else f'{700 + 31 * i} €'}" for i in range(8)]
+    draft = uploaded(client, "\n".join(["flat,rent", *rows]))
+    page = client.get(draft).text
+    assert decisions(page)["rent"] == "shown, not learned from" and "as a number, such cells" in page
+    chosen = preview_form(page, {"rent": "number"})
+    page = client.post(draft, data=chosen).text
+    assert decisions(page)["rent"] == "number in €, 1 of 8 not known"
+    assert "not known, in line 5: &#39;on request&#39;" in page
+    assert client.post(draft, data=chosen | {"name": "rents", "create": "yes"}).status_code == 303
+    assert load_study("rents", storage=storage).catalogue.columns == ["rent"]
