@@ -287,9 +287,10 @@ def test_a_damaged_presentation_is_found(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'study.db'}"
     study = create_study(ITEMS, "points", storage=url, presentation=Presentation(title="One"))
     study.storage.database.change("""UPDATE presentations SET content = '{"title": 7}'""")
-    study.storage.database.change("UPDATE respondents SET fields = '[]'")
+    study.storage.set_consent(study.respondent("Ann").record.id, 4)
     study.storage.close_all()
-    (fault,) = check_storage(url).faults
+    lacks, fault = check_storage(url).faults
+    assert "1 of the rows of its table respondents lack the version of the presentation" in lacks.sentence
     assert "Version 1 of the presentation of the study 'points'" in fault.sentence
 
 
