@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -49,6 +49,7 @@ def serve(
     top: int | None = None,
     certainty: float | None = None,
     questions: int | None = None,
+    asking: Mapping[str, Any] | None = None,
     storage: str = "sqlite:///coombs.db",
     name: str | None = None,
     host: str = "127.0.0.1",
@@ -60,6 +61,7 @@ def serve(
     proxies: Sequence[str] = (),
     metrics_from: Sequence[str] = (),
     webhook_networks: Sequence[str] = (),
+    embed_origins: Sequence[str] = (),
     workers: int = 1,
     log: str = "text",
     access_log: bool = False,
@@ -74,6 +76,7 @@ def serve(
     features : columns to learn from, as "town" or "town:category"; None takes what the cells say
     wishes, shared_prior, strategy, top, certainty, storage : as for `create_study`; a study that exists
         is asked by them from now on, but for its wishes, which stay
+    asking : set_size, fixed, repeats and attention, as for `create_study`
     questions : everybody is done after so many answers at most, as by `most_questions` of `create_study`
     name : of the study (default: the file's, without its ending)
     host, port : where to listen. Port 0 is any free one
@@ -81,7 +84,8 @@ def serve(
         of the environment variable ``COOMBS_TOKEN``. Where others can reach the page (by its host, a proxy, a
         root path or an allowed host) and none is given, one is made and shown once, as a link
     token_file : a file that holds the token
-    root_path, allowed_hosts, proxies, metrics_from, webhook_networks : as for `create_app`
+    root_path, allowed_hosts, proxies, metrics_from, webhook_networks, embed_origins : as for
+        `create_app`
     workers : processes that answer requests; each has others that learn
     log : "text" or "json", an object on each line; neither has tokens or personal links in it
     access_log : whether to write a line for each request, without tokens and personal links
@@ -111,8 +115,13 @@ def serve(
     made = new_token() if given is None and is_open else None
     _check(workers, storage, log, made)
     place = open_storage(storage)
-    asked = {"strategy": strategy, "top": top, "certainty": certainty, "most_questions": questions}
-    asked["shared_prior"] = shared_prior
+    asked: dict[str, Any] = {
+        "strategy": strategy,
+        "top": top,
+        "certainty": certainty,
+        "most_questions": questions,
+    }
+    asked |= {"shared_prior": shared_prior, **(asking or {})}
     path = _first_page(items, features, wishes, asked, name, place)
     settings: dict[str, Any] = {
         "token": given or made,
@@ -123,6 +132,7 @@ def serve(
         "proxies": proxies,
         "metrics_from": metrics_from,
         "webhook_networks": webhook_networks,
+        "embed_origins": embed_origins,
     }
     run = RunSettings(storage, settings, log == "json", access_log)
     with _listening(host, port) as listener:

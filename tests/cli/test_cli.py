@@ -673,9 +673,17 @@ def test_serve_opens_the_page(run: Run, served: list[tuple[Any, dict[str, Any]]]
     refused(run("serve", "--port", "70000"), "from 0 to 65535")
     assert set(plain) == set(other) > set(demo)
     kept = {"features", "wishes", "shared_prior", "storage", "name"}
-    kept |= {"strategy", "top", "certainty", "questions"}
+    kept |= {"strategy", "top", "certainty", "questions", "asking"}
     where = {"host", "port", "token", "token_file", "allowed_hosts", "proxies", "root_path"}
-    run = {"workers", "metrics_from", "webhook_networks", "log", "access_log", "open_browser"}
+    run = {
+        "workers",
+        "metrics_from",
+        "webhook_networks",
+        "embed_origins",
+        "log",
+        "access_log",
+        "open_browser",
+    }
     assert set(plain) == kept | where | run
 
 

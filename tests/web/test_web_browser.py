@@ -65,8 +65,8 @@ def chromium() -> str:
 class Server:
     """The page on a free port, in a thread."""
 
-    def __init__(self, url: str, pictures: Path | None = None) -> None:
-        app = web.create_app(url, pictures=pictures)
+    def __init__(self, url: Any, pictures: Path | None = None, **settings: Any) -> None:
+        app = web.create_app(url, pictures=pictures, **settings)
         config = uvicorn.Config(app, port=0, log_level="error", access_log=False, ws="none")
         self.server, self.url = uvicorn.Server(config), url
         self.thread = threading.Thread(target=self.server.run, daemon=True)
