@@ -92,12 +92,12 @@ class ClientItem:
 
 @dataclass(frozen=True)
 class ClientQuestion:
-    """Which of these is preferred?
+    """Which of these is preferred? Of more than two: which is the best, which the worst?
 
     Parameters
     ----------
     id : by which it is answered
-    items : those to choose from: the left and the right one
+    items : those to choose from: the left and the right one, or a set
     chosen : how it was chosen
 
     Examples
@@ -169,13 +169,23 @@ class ClientPerson:
         """Return the question that waits, or a new one."""
         return ClientTurn._of(self._call("GET", "question"))
 
-    def tell(self, question: ClientQuestion | int, choice: str) -> ClientTurn:
+    def tell(
+        self,
+        question: ClientQuestion | int,
+        choice: str | None = None,
+        *,
+        best: int | None = None,
+        worst: int | None = None,
+    ) -> ClientTurn:
         """Keep an answer ("left", "right", "tie" or "skip"), and return what comes next.
 
-        It may be sent again: a question has one answer.
+        Of a set, `best` and `worst` are positions of two of its items. It may be sent again: a question has
+        one answer.
         """
         number = question if isinstance(question, int) else question.id
-        return ClientTurn._of(self._call("POST", "tell", {"question": number, "choice": choice}))
+        said = {"choice": choice, "best": best, "worst": worst}
+        body = {"question": number} | {name: value for name, value in said.items() if value is not None}
+        return ClientTurn._of(self._call("POST", "tell", body))
 
     def undo(self, answer: int) -> ClientTurn:
         """Take back an answer by its id, and return its question, which comes again."""
