@@ -144,6 +144,7 @@ def test_a_change_is_a_new_version_and_the_same_is_none(storage: Storage) -> Non
     study.present(title="Two")
     again = create_study(ITEMS, "points", storage=storage, presentation=Presentation(title="Two"))
     other = load_study("points", storage=storage)
+    assert other.title == "Two" and other.presentations.latest == 2
     assert other.presentation == again.presentation == Presentation(title="Two")
     assert other.presentations.latest == 2 and other.presentations.version(1).title == "One"
     with pytest.raises(InputError, match="'colour' is nothing about what people see"):
