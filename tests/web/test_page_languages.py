@@ -19,6 +19,7 @@ from coombs import create_study, web
 from coombs.language import FORMS, Language, language
 from coombs.storage import open_storage
 from coombs.study import PersonField, Presentation, Study
+from coombs.web.pages import rendering
 
 HOUSES = "Haus,Preis,Lage,Balkon\n" + "\n".join(
     f"Haus {k},{1.25 + (7 * k) % 10},{('Dorf', 'Stadt', 'Meer')[k % 3]},{'yes' if k % 2 else 'no'}"
@@ -162,3 +163,15 @@ def test_a_mistake_of_a_table_is_marked_as_english_on_a_german_page(tmp_path: Pa
     reader = Reader()
     reader.feed(page)
     assert reader.english and english_in(page, language("de")) == []
+
+
+def test_from_right_to_left_the_left_card_stays_on_the_left(
+    client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is no such language yet: one is made up. The rest of the page goes by its direction."""
+    monkeypatch.setattr(rendering, "best_language", lambda _: Language("ar"))
+    page = client.get(f"/a/{study.respondent('Ute').record.token}").text
+    assert '<html lang="ar" dir="rtl">' in page and page.index('value="left"') < page.index('value="right"')
+    css = client.get("/static/coombs.css").text
+    assert re.search(r'\[dir="rtl"\] :is\(\.pair,[^{]*{ direction: ltr; }', css)
+    assert not re.search(r"(margin|padding)-(left|right)", css)

@@ -25,7 +25,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(button.dataset.copy);
     const before = button.innerHTML;
-    button.textContent = "Copied";
+    button.textContent = document.body.dataset.copied;
     setTimeout(() => { button.innerHTML = before; }, 1500);
   });
 }
