@@ -7,6 +7,7 @@ set -f
 for name in ${COOMBS_HOSTS:-}; do set -- "$@" --allow-host "$name"; done
 for address in ${COOMBS_PROXIES:-}; do set -- "$@" --proxy "$address"; done
 for network in ${COOMBS_METRICS_FROM:-}; do set -- "$@" --metrics-from "$network"; done
+for origin in ${COOMBS_EMBED_ORIGINS:-}; do set -- "$@" --embed-origin "$origin"; done
 if [ -n "${COOMBS_TOKEN_FILE:-}" ]; then set -- "$@" --token-file "$COOMBS_TOKEN_FILE"; fi
 
 exec coombs serve --no-browser --log json --access-log \

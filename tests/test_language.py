@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import ast
+import pickle
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import nodes
 
-from coombs.language import ENGLISH, FORMS, LANGUAGES, Language, best_language, language
+import coombs
+from coombs.language import (
+    ENGLISH,
+    FORMS,
+    LANGUAGES,
+    Language,
+    NumberText,
+    Translatable,
+    best_language,
+    language,
+)
 from coombs.web.pages.rendering import templates
 
 GERMAN = Language(
@@ -49,6 +62,30 @@ def test_no_header_is_too_strange(accepted: str) -> None:
 
 
 def shown_texts() -> set[str]:
+    """Every English text of the templates and of the code."""
+    return texts_in_templates() | texts_in_code()
+
+
+def texts_in_code() -> set[str]:
+    """Every English text that is made a `Translatable`."""
+    found = set()
+    for path in Path(coombs.__file__).parent.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        for call in ast.walk(ast.parse(source)) if "Translatable(" in source else ():
+            if (
+                isinstance(call, ast.Call)
+                and isinstance(call.func, ast.Name)
+                and call.func.id == "Translatable"
+            ):
+                (english,) = call.args
+                assert isinstance(english, ast.Constant), (
+                    f"{path.name}, line {call.lineno}: no text stands there"
+                )
+                found.add(english.value)
+    return found
+
+
+def texts_in_templates() -> set[str]:
     """Every English text that a template asks for."""
     pages, found = templates(), set()
     for name in pages.list_templates(extensions=["html"]):
@@ -78,3 +115,24 @@ def test_a_translation_has_the_values_and_the_forms_of_the_english(code: str) ->
         assert values_in(text) == values_in(english), english
         assert text.count(FORMS) == english.count(FORMS), english
         assert text.strip() == text and text, english
+        assert not re.search(r"<|&\w+;", text), f"{english}: no markup"
+
+
+def test_a_text_made_in_python_is_english_everywhere_but_on_a_page() -> None:
+    text = Translatable("{n} answer by {who}|{n} answers by {who}", n=2, who="Ann")
+    assert text == "2 answers by Ann" and str(text) is text and f"{text}!" == "2 answers by Ann!"
+    assert GERMAN.say(text) == "2 Antworten von Ann"
+    assert GERMAN.say(pickle.loads(pickle.dumps(text))) == "2 Antworten von Ann"
+
+
+def test_texts_within_texts_and_numbers_are_translated_and_names_are_not() -> None:
+    german = Language("de", {"{x} km": "{x} Kilometer", "far": "weit", "about {size}": "etwa {size}"})
+    near = Translatable("about {size}", size=Translatable("{x} km", x=NumberText("1.5")))
+    assert near == "about 1.5 km" and german.say(near) == "etwa 1,5 Kilometer"
+    assert german.say("far") == "far" and german.say(Translatable("far")) == "weit"
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_only_the_decimal_sign_of_a_number_changes(value: float) -> None:
+    text = NumberText(value)
+    assert language("de").say(text).replace(",", ".") == text == language(ENGLISH).say(text)

@@ -9,16 +9,18 @@ import click
 from coombs.cli.asking_options import ASKING, asking_settings, planned_options
 from coombs.cli.options import (
     argument,
+    certainty_option,
     command,
     features_option,
     positive,
     shared_prior_option,
     storage_option,
+    strategy_option,
+    top_option,
     whole,
     wish_option,
 )
 
-STRATEGIES = ("information", "best", "random", "fixed")
 GIVEN = ("strategy", "top", "certainty", "seed", "wishes", "shared_prior")
 """Options that are settings of a study."""
 
@@ -37,14 +39,10 @@ GIVEN = ("strategy", "top", "certainty", "seed", "wishes", "shared_prior")
 @features_option
 @wish_option
 @shared_prior_option
-@click.option(
-    "--strategy",
-    type=click.Choice(STRATEGIES),
-    help="how questions are chosen (default: information)",
-)
+@strategy_option
 @planned_options
-@click.option("--top", metavar="K", type=positive, help="how many best items to find (default: 5)")
-@click.option("--certainty", metavar="P", type=float, help="how certain of them to be (default: 0.8)")
+@top_option
+@certainty_option
 @click.option("--questions", metavar="N", type=positive, help="stop after N answers in all")
 @click.option("--seed", metavar="N", type=whole, help="random seed (default: 0)")
 @click.option("--json", "as_json", is_flag=True, help="print the result as JSON, questions on stderr")

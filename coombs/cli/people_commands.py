@@ -17,10 +17,15 @@ _NAME = click.option("--name", metavar="STUDY", help="name of the study (default
 
 @command("monitor", "see who is invited, has started and is done", "coombs monitor --show 'not done'")
 @click.option("--show", "shown", type=click.Choice(SHOWN), default="all", help="whom to list (default: all)")
+@click.option(
+    "--links",
+    metavar="ADDRESS",
+    help="print names and links instead, to remind people; the page's address, as https://taste.example.org",
+)
 @_NAME
 @storage_option
 @json_option
-def monitor(shown: str, name: str | None, storage: str, as_json: bool) -> None:
+def monitor(shown: str, links: str | None, name: str | None, storage: str, as_json: bool) -> None:
     """List the people of a study with their status, answers, when they were last seen, and what is noticeable
     in their answers.
     """
@@ -29,6 +34,11 @@ def monitor(shown: str, name: str | None, storage: str, as_json: bool) -> None:
     people = found.only(shown)
     if as_json:
         show.as_json({**found.to_dict(), "people": [one.to_dict() for one in people]})
+        return
+    if links is not None:
+        tokens = study.links()
+        for one in (one for one in people if one.name in tokens):
+            show.line(f"{one.name}  {links.rstrip('/')}/a/{tokens[one.name]}")
         return
     counts = ", ".join(f"{n} {status}" for status, n in found.counts.items())
     print(f"Study {study.name!r}: {counts}, {len(found.flagged)} flagged")

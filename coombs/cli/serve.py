@@ -7,13 +7,17 @@ from typing import Any
 
 import click
 
+from coombs.cli.asking_options import ASKING, asking_settings, planned_options, set_size_option
 from coombs.cli.options import (
     argument,
+    certainty_option,
     command,
     features_option,
     positive,
     shared_prior_option,
     storage_option,
+    strategy_option,
+    top_option,
     wish_option,
 )
 
@@ -38,6 +42,12 @@ def _port(text: str | int) -> int:
 @features_option
 @wish_option
 @shared_prior_option
+@strategy_option
+@set_size_option
+@planned_options
+@top_option
+@certainty_option
+@click.option("--questions", metavar="N", type=positive, help="everybody is done after N answers at most")
 @click.option("--name", metavar="STUDY", help="name of the study (default: the file's)")
 @storage_option
 @click.option("--host", metavar="ADDRESS", default=HOST, help=f"address to listen at (default: {HOST})")
@@ -80,6 +90,13 @@ def _port(text: str | int) -> int:
     help="private address or network that webhooks may be in; may be repeated",
 )
 @click.option(
+    "--embed-origin",
+    "embed_origins",
+    metavar="ORIGIN",
+    multiple=True,
+    help="other site, as https://shop.example, that may show people's pages in a frame; may be repeated",
+)
+@click.option(
     "--workers", metavar="N", type=positive, default=1, help="processes that answer requests (default: 1)"
 )
 @click.option(
@@ -96,7 +113,8 @@ def serve(items: str | None, **settings: Any) -> None:
     """
     if settings["token"]:
         click.echo(f"coombs: careful: {SEEN}", err=True)
-    open_page(items, **settings)
+    asking = asking_settings({name: settings.pop(name) for name in ASKING})
+    open_page(items, asking=asking, **settings)
 
 
 def open_page(items: str | None, **settings: Any) -> None:

@@ -10,8 +10,9 @@ import click
 
 import coombs
 from coombs.cli import show
+from coombs.cli.asking_options import asking_settings, planned_options, set_size_option
 from coombs.cli.export_import import named_study
-from coombs.cli.options import command, json_option, storage_option, whole
+from coombs.cli.options import command, json_option, storage_option, strategy_option, whole
 
 if TYPE_CHECKING:
     from coombs.study import Study
@@ -57,6 +58,9 @@ def _texts(function: Any) -> Any:
 @click.option(
     "--most-questions", metavar="N", type=whole, help="until the best are certain, at most N; 0 for no most"
 )
+@strategy_option
+@set_size_option
+@planned_options
 @click.option(
     "--show-result/--hide-result", "shows_result", default=None, help="whether people see their own"
 )
@@ -78,7 +82,7 @@ def settings(name: str | None, storage: str, as_json: bool, **options: Any) -> N
 
     study = named_study(name, storage)
     change_study(
-        study, _presentation(study, options), _numbers(options), options["open_link"], close=options["close"]
+        study, _presentation(study, options), _asking(options), options["open_link"], close=options["close"]
     )
     found = {**described_study(study), "open_token": study.open_token}
     if as_json:
@@ -113,6 +117,12 @@ def _numbers(options: Mapping[str, Any]) -> dict[str, int | None]:
             given[name] = options[name] or None
             given.setdefault(other, None)
     return given
+
+
+def _asking(options: Mapping[str, Any]) -> dict[str, Any]:
+    """How the study asks."""
+    given = {**_numbers(options), **asking_settings(options)}
+    return given if options["strategy"] is None else given | {"strategy": options["strategy"]}
 
 
 def _text(given: str) -> str:

@@ -13,6 +13,16 @@ from coombs.storage.records import AnyQuestion, Event
 from coombs.storage.rights_storage import RightsStorage
 from coombs.storage.stored_values import RowReading
 
+_QUESTIONS_OF_EACH = (
+    "SELECT respondents.id, COUNT(*), MIN(asked), MAX(asked) FROM respondents"
+    " JOIN questions ON questions.respondent_id = respondents.id WHERE study_id = ? GROUP BY respondents.id"
+)
+"""How many questions were put to each, and when first and last."""
+_EVENTS_OF_EACH = (
+    "SELECT respondents.id, COUNT(*), MIN(told), MAX(told) FROM respondents"
+    " JOIN events ON events.respondent_id = respondents.id WHERE study_id = ? GROUP BY respondents.id"
+)
+"""The same of answers and undos."""
 FEW = 500
 """People whose rows are asked for by their ids; of more, those of all are read."""
 
@@ -65,13 +75,8 @@ class OverviewStorage(RightsStorage):
         """
         counts: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
         times: defaultdict[int, list[Any]] = defaultdict(list)
-        for place, (table, when) in enumerate((("questions", "asked"), ("events", "told"))):
-            for number, n, *span in self.database.rows(
-                f"SELECT respondents.id, COUNT(*), MIN({when}), MAX({when}) FROM respondents"
-                f" JOIN {table} ON {table}.respondent_id = respondents.id"
-                " WHERE study_id = ? GROUP BY respondents.id",
-                study_id,
-            ):
+        for place, select in enumerate((_QUESTIONS_OF_EACH, _EVENTS_OF_EACH)):
+            for number, n, *span in self.database.rows(select, study_id):
                 counts[number][place] = n
                 with RowReading(f"Respondent {number!r}"):
                     times[number] += [read.moment(one, "a time") for one in span]
@@ -110,11 +115,12 @@ class OverviewStorage(RightsStorage):
         return {one: both for one, both in found.items() if people is None or one in people}
 
     def _rows_of(self, table: str, columns: str, study_id: int, few: list[int] | None) -> list[rows.Row]:
-        only = "" if few is None else f" AND respondents.id IN ({', '.join('?' * len(few)) or 'NULL'})"
-        return self.database.rows(
+        """The rows of a table that belong to a study's people, or to few of them."""
+        select = (
             f"SELECT {rows.of(table, columns)} FROM respondents"
-            f" JOIN {table} ON {table}.respondent_id = respondents.id"
-            f" WHERE respondents.study_id = ?{only} ORDER BY {table}.respondent_id, {table}.id",
-            study_id,
-            *(few or ()),
+            f" JOIN {table} ON {table}.respondent_id = respondents.id WHERE respondents.study_id = ?"
         )
+        if few is not None:
+            select += f" AND respondents.id IN ({', '.join('?' * len(few)) or 'NULL'})"
+        in_order = f"{select} ORDER BY {table}.respondent_id, {table}.id"
+        return self.database.rows(in_order, study_id, *(few or ()))

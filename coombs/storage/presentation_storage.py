@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.storage import rows, validation
 from coombs.storage.database import LARGEST
 from coombs.storage.prior_storage import PriorStorage
@@ -174,7 +175,9 @@ class PresentationStorage(PriorStorage):
         select = "SELECT name FROM studies WHERE open_token = ?"
         for (name,) in self.database.rows(select, validation.text(token, "token")):
             return str(name)
-        raise UnknownStudyError("This link is not in use; ask whoever made the study for the present one.")
+        raise UnknownStudyError(
+            Translatable("This link is not in use; ask whoever made the study for the present one.")
+        )
 
     def participant(self, token: str) -> Participant:
         """Return whose link holds the token and what holds for them now, or raise UnknownStudyError.
@@ -207,7 +210,9 @@ class PresentationStorage(PriorStorage):
             study, person = rows.study(row[width + 1 :]), rows.respondent(row[:width])
             if not person.is_revoked:
                 return Participant(study.name, person, study.settings, row[width])
-        raise UnknownStudyError("This link is nobody's; ask whoever made the study for a new one.")
+        raise UnknownStudyError(
+            Translatable("This link is nobody's; ask whoever made the study for a new one.")
+        )
 
     def by_external_id(self, study_id: int, external_id: str) -> RespondentRecord | None:
         """Return who has an id of another service in a study, or None.

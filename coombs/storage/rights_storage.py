@@ -188,10 +188,9 @@ class RightsStorage(LogStorage):
 
     def _forget_learned(self, study_id: int) -> None:
         """Delete what was learned from everybody's answers; who is asked by it is fixed anew."""
-        learned = "SELECT version FROM priors WHERE study_id = ? AND source = 'study'"
         self.database.change(
-            "UPDATE respondents SET prior_version = NULL"
-            f" WHERE study_id = ? AND prior_version IN ({learned})",
+            "UPDATE respondents SET prior_version = NULL WHERE study_id = ? AND prior_version IN"
+            " (SELECT version FROM priors WHERE study_id = ? AND source = 'study')",
             study_id,
             study_id,
         )

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.storage import rows, validation
 from coombs.storage.database import LARGEST, Database
 from coombs.storage.layout import check_layout
@@ -118,7 +119,7 @@ class StudyStorage:
         return sorted(map(rows.summary, found), key=lambda one: one.name)
 
     def delete_study(self, name: str) -> None:
-        """Remove a study with all that belongs to it.
+        """Remove a study with all that belongs to it, also from the bytes of the files.
 
         Parameters
         ----------
@@ -138,6 +139,8 @@ class StudyStorage:
         """
         with self.database.batch():
             self.database.change("DELETE FROM studies WHERE id = ?", self.study(name).id)
+        if not self.database.connection.writing:
+            self.database.erase()
 
     def items(self, study_id: int) -> list[Item]:
         """Return the items of a study in their order.
@@ -297,7 +300,9 @@ class StudyStorage:
             found = rows.respondent(row[:-1])
             if not found.is_revoked:
                 return row[-1], found
-        raise UnknownStudyError("This link is nobody's; ask whoever made the study for a new one.")
+        raise UnknownStudyError(
+            Translatable("This link is nobody's; ask whoever made the study for a new one.")
+        )
 
     def close(self) -> None:
         """Let go of this thread's connection; nothing is lost, and the next call opens another.

@@ -163,7 +163,8 @@ def arrive(study: Study, pid: str | None = None, told: Mapping[str, str] | None 
     with storage.batch():
         before = None if pid is None else storage.by_external_id(number, pid)
         if before is not None:
-            anew = storage.start_anew(before.id, token)
+            # Whose link was revoked gets no other by the open one.
+            anew = None if before.is_revoked else storage.start_anew(before.id, token)
             if anew is None:
                 raise IdTakenError(
                     "Somebody with this id takes part already, in another browser; go on there, or ask "

@@ -12,6 +12,7 @@ import numpy as np
 from coombs.data import naming, tables
 from coombs.data.comparisons import Comparisons
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.storage.judgement import Judgement
 from coombs.storage.records import AnswerRecord, AnyAnswer, AnyQuestion, Choice
 from coombs.study.history import unordered
@@ -26,11 +27,11 @@ from coombs.study.study_records import Answer, Question, StudyProgress, answer_o
 
 EVIDENT = 1.5
 """Log odds from which on the best items may be named."""
-UNPREDICTED = (
+UNPREDICTED = Translatable(
     "Your answers could hardly be predicted better than those of a coin, so no favourites can be told yet."
 )
 """What is said in their place before."""
-UNASKED = (
+UNASKED = Translatable(
     "Your answers were not given to questions asked here, so none was predicted before it was given; a few "
     "questions will show how well your favourites are known."
 )

@@ -22,6 +22,8 @@ MOST_FIXED = 500
 """Fixed questions, at most."""
 MOST_QUESTIONS = 100_000
 """The largest number of questions that everybody may get."""
+TOPS = ((30, 5), (6, 3), (0, 1))
+"""From how many items on how many best ones are to be found, if nobody says."""
 AVERAGES = ("auto", "smooth")
 """Kinds that are not a metric: questions are chosen by an average."""
 
@@ -36,7 +38,8 @@ class Settings:
         but the fixed questions)
     probes : the share of questions that are random pairs, kept as an unbiased test
     metric : as for `IdealPoint`; with "smooth", questions are chosen as for "auto"
-    top, certainty : done when the best `top` items are right with this probability
+    top, certainty : done when the best `top` items are right with this probability; by default 1 of up to 5
+        items, 3 of up to 29, and else 5
     seed : of all chance
     wishes : declared directions and limits, as for `IdealPoint`, which are obeyed; items outside the limits
         are not in the study
@@ -64,7 +67,7 @@ class Settings:
     strategy: str = "information"
     probes: float = 0.1
     metric: str = "auto"
-    top: int = 5
+    top: int | None = None
     certainty: float = 0.8
     seed: int = 0
     wishes: tuple[str, ...] = ()
@@ -106,7 +109,8 @@ class Settings:
             ("wishes", tuple),
             ("set_size", int),
         ):
-            object.__setattr__(self, name, kind(getattr(self, name)))
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else kind(value))
 
     def _check_asking(self) -> None:
         """Refuse what cannot be asked; lists become tuples, so that settings can be compared."""
@@ -163,10 +167,12 @@ class Settings:
         Examples
         --------
         >>> from coombs.study import Settings
-        >>> Settings(top=5).goal(6)
-        (3, 0.8)
+        >>> Settings(top=5).goal(6), Settings().goal(12)
+        ((3, 0.8), (3, 0.8))
         """
-        k, certainty = self.top if k is None else k, self.certainty if certainty is None else certainty
+        certainty = self.certainty if certainty is None else certainty
+        if k is None:
+            k = next(top for least, top in TOPS if n_items >= least) if self.top is None else self.top
         if not _is_whole(k) or k < 1:
             raise InputError(f"The number of best items is {k!r}; it must be a whole number from 1.")
         if not _is_number(certainty) or not 0 < certainty <= SUREST:

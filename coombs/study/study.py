@@ -267,7 +267,8 @@ class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
         from coombs.study import answer_files, study_jsonl, tidy_export
 
         text = files.path_text(path)
-        if text.lower().endswith(".zip") or text.endswith(("/", os.sep)) or Path(text).is_dir():
+        is_folder = text.endswith(("/", os.sep)) or (Path(text).is_dir() and not Path(text).suffix)
+        if is_folder or text.lower().endswith(".zip"):
             tidy_export.export_tables(self, path)
         elif text.lower().endswith(".jsonl"):
             study_jsonl.export_study(self, path)

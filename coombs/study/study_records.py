@@ -9,6 +9,7 @@ from typing import Any
 
 from coombs.data import naming, notebook
 from coombs.data.orders import NONE
+from coombs.language import Translatable
 from coombs.storage.records import (
     AnswerRecord,
     AnyAnswer,
@@ -19,7 +20,7 @@ from coombs.storage.records import (
     SetQuestionRecord,
 )
 from coombs.terminal_text import terminal_safe
-from coombs.words import count, listed
+from coombs.words import listed
 
 ATTENTION = "attention"
 """The purpose of a question with a known right answer; its prediction is 1 where that is left, else 0."""
@@ -178,27 +179,33 @@ class Answer:
         """What was said, in a line."""
         if self.shape == "pair":
             return self._pair_text()
+        if not self.places:
+            about = listed([naming.text(one) for one in self.names])
+            return Translatable("no answer about {items}", items=about)
         names = [[naming.text("none" if one is None else one) for one in place] for place in self.places]
         count = len(self.positions)
-        if not self.places:
-            return f"no answer about {listed([naming.text(one) for one in self.names])}"
         if self.rating is not None:
-            return f"{names[0][0]} rated {self.rating:g}"
+            return Translatable("{item} rated {rating}", item=names[0][0], rating=f"{self.rating:g}")
         if self.shape == "best-worst":
-            return f"{names[0][0]} best, {names[-1][0]} worst of {count}"
+            best, worst = names[0][0], names[-1][0]
+            return Translatable("{best} best, {worst} worst of {total}", best=best, worst=worst, total=count)
         if self.shape == "choice":
-            chosen = ", then ".join(" and ".join(place) for place in names[: max(len(names) - 1, 1)])
-            return f"{chosen} chosen of {count}"
-        more = f" and {len(names) - MOST_PLACES} more" if len(names) > MOST_PLACES else ""
-        return " > ".join(" = ".join(place) for place in names[:MOST_PLACES]) + more
+            chosen, *rest = (listed(place) for place in names[: max(len(names) - 1, 1)])
+            for place in rest:
+                chosen = Translatable("{first}, then {last}", first=chosen, last=place)
+            return Translatable("{items} chosen of {total}", items=chosen, total=count)
+        order = " > ".join(" = ".join(place) for place in names[:MOST_PLACES])
+        more = len(names) - MOST_PLACES
+        return order if more <= 0 else Translatable("{first} and {n} more", first=order, n=more)
 
     def _pair_text(self) -> str:
         left, right = naming.text(self.left), naming.text(self.right)
         if self.choice == "skip":
-            return f"no answer about {left} and {right}"
+            return Translatable("no answer about {items}", items=listed([left, right]))
         if self.choice == "tie":
-            return f"{left} and {right} alike"
-        return f"{left} over {right}" if self.choice == "left" else f"{right} over {left}"
+            return Translatable("{first} and {second} alike", first=left, second=right)
+        winner, loser = (left, right) if self.choice == "left" else (right, left)
+        return Translatable("{winner} over {loser}", winner=winner, loser=loser)
 
 
 def answer_of(
@@ -274,14 +281,25 @@ class StudyProgress:
         """The former name of `fraction`."""
         return self.fraction
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """How far it is, in a few words."""
         if self.n_questions is not None:
-            return f"{self.n_answered} of {count(self.n_questions, 'question')}"
+            return Translatable(
+                "{answered} of {n} question|{answered} of {n} questions",
+                answered=self.n_answered,
+                n=self.n_questions,
+            )
         if not self.top:
-            read = f"reading your {count(self.n_answers, 'answer')}"
-            return read if self.n_answers else "nothing is certain yet"
-        left = f", about {self.questions_left} more" if self.questions_left else ""
-        certain = (
-            f"{100 * self.probability:.0f} % certain" if self.probability >= VAGUE else "not certain yet"
-        )
-        return f"top {len(self.top)} is {certain}{left}"
+            reading = Translatable("reading your {n} answer|reading your {n} answers", n=self.n_answers)
+            return reading if self.n_answers else Translatable("nothing is certain yet")
+        left: dict[str, Any] = {"k": len(self.top), "left": self.questions_left}
+        if self.probability < VAGUE:
+            vague = Translatable("top {k} is not certain yet, about {left} more", **left)
+            return vague if self.questions_left else Translatable("top {k} is not certain yet", **left)
+        left["sure"] = f"{100 * self.probability:.0f} %"
+        said = Translatable("top {k} is {sure} certain, about {left} more", **left)
+        return said if self.questions_left else Translatable("top {k} is {sure} certain", **left)
+
+    def __str__(self) -> str:
+        return self.text

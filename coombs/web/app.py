@@ -34,6 +34,7 @@ from coombs.web.api import (
 from coombs.web.api.idempotency import KeptReplies
 from coombs.web.arrivals import Arrivals
 from coombs.web.drafts import Drafts
+from coombs.web.embedding import Embedding
 from coombs.web.learning.group_learning import GroupLearner
 from coombs.web.learning.learning_queue import LearningQueue
 from coombs.web.metrics import Metrics
@@ -47,6 +48,7 @@ from coombs.web.pages import (
     home,
     joining,
     people_page,
+    programs_page,
     result_page,
     study_page,
     study_settings,
@@ -76,6 +78,7 @@ ROUTERS = (
     study_page.router,
     study_settings.router,
     people_page.router,
+    programs_page.router,
     differences.router,
     answering.router,
     answer_review.router,
@@ -106,6 +109,7 @@ def create_app(
     proxies: Iterable[str] = (),
     metrics_from: Iterable[str] = (),
     webhook_networks: Iterable[str] = (),
+    embed_origins: Iterable[str] = (),
     metrics: Metrics | None = None,
 ) -> FastAPI:
     """The page and its JSON API, for any ASGI server.
@@ -122,6 +126,8 @@ def create_app(
         nobody else's do
     metrics_from : addresses or networks, beside the owner, to which /metrics is shown
     webhook_networks : private networks into which messages to webhooks may be sent
+    embed_origins : other sites, as https://shop.example, that may show respondents' pages in a frame, and ask
+        and tell from their own scripts
     metrics : where the numbers are counted; by default this process's alone
 
     Returns
@@ -157,6 +163,7 @@ def create_app(
     app.state.metrics_from = networks(metrics_from, "--metrics-from")
     app.state.webhook_networks = networks(webhook_networks, "--webhook-network")
     app.state.webhooks = WebhookDelivery(app.state.cache, app.state.webhook_networks)
+    app.state.embedding = Embedding(embed_origins)
     app.state.looks = anyio.CapacityLimiter(1)
     _add_routes(app, policy)
     app.add_middleware(ProxyMiddleware, root=checked_root(root_path), proxies=networks(proxies))
@@ -175,7 +182,8 @@ def _add_routes(app: FastAPI, policy: Policy) -> None:
         request.scope["app"] = app
         return await errors.respond(request, error)
 
-    app.add_middleware(SafetyMiddleware, policy=policy, owner=app.state.owner, refuse=refuse)
+    parts = {"owner": app.state.owner, "embedding": app.state.embedding, "refuse": refuse}
+    app.add_middleware(SafetyMiddleware, policy=policy, **parts)
     app.add_middleware(RequestLogMiddleware, metrics=app.state.metrics)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from coombs.data.catalogue import Catalogue
-from coombs.data.encoding import LEARNED, LOG, NUMBER
+from coombs.data.encoding import LEARNED, LOG, NOT_KNOWN, NUMBER
 from coombs.insights.comparison_rows import ComparisonRow, comparison_rows
 from coombs.words import grouped
 
@@ -86,7 +86,9 @@ class Cards:
         text = row.texts[side]
         is_number = self.roles[row.label] in (NUMBER, LOG)
         share = None if row.shares is None else row.shares[side]
-        return CardFeature(row.label, grouped(text) if is_number else text, row.differs, share)
+        return CardFeature(
+            row.label, grouped(text) if is_number and text != NOT_KNOWN else text, row.differs, share
+        )
 
     def link(self, position: int) -> str | None:
         """Where to read more about an item."""

@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -45,6 +45,11 @@ def serve(
     features: Sequence[str] | None = None,
     wishes: Sequence[str] = (),
     shared_prior: bool | None = None,
+    strategy: str | None = None,
+    top: int | None = None,
+    certainty: float | None = None,
+    questions: int | None = None,
+    asking: Mapping[str, Any] | None = None,
     storage: str = "sqlite:///coombs.db",
     name: str | None = None,
     host: str = "127.0.0.1",
@@ -56,6 +61,7 @@ def serve(
     proxies: Sequence[str] = (),
     metrics_from: Sequence[str] = (),
     webhook_networks: Sequence[str] = (),
+    embed_origins: Sequence[str] = (),
     workers: int = 1,
     log: str = "text",
     access_log: bool = False,
@@ -68,14 +74,18 @@ def serve(
     items : path of a CSV, Excel, JSON or Parquet file, whose first question is opened; None opens the
         start page
     features : columns to learn from, as "town" or "town:category"; None takes what the cells say
-    wishes, shared_prior, storage : as for `create_study`
+    wishes, shared_prior, strategy, top, certainty, storage : as for `create_study`; a study that exists
+        is asked by them from now on, but for its wishes, which stay
+    asking : set_size, fixed, repeats and attention, as for `create_study`
+    questions : everybody is done after so many answers at most, as by `most_questions` of `create_study`
     name : of the study (default: the file's, without its ending)
     host, port : where to listen. Port 0 is any free one
     token : opens the owner's pages from elsewhere, 16 characters or more; by default that of `token_file`, or
         of the environment variable ``COOMBS_TOKEN``. Where others can reach the page (by its host, a proxy, a
         root path or an allowed host) and none is given, one is made and shown once, as a link
     token_file : a file that holds the token
-    root_path, allowed_hosts, proxies, metrics_from, webhook_networks : as for `create_app`
+    root_path, allowed_hosts, proxies, metrics_from, webhook_networks, embed_origins : as for
+        `create_app`
     workers : processes that answer requests; each has others that learn
     log : "text" or "json", an object on each line; neither has tokens or personal links in it
     access_log : whether to write a line for each request, without tokens and personal links
@@ -105,7 +115,14 @@ def serve(
     made = new_token() if given is None and is_open else None
     _check(workers, storage, log, made)
     place = open_storage(storage)
-    path = _first_page(items, features, {"wishes": wishes, "shared_prior": shared_prior}, name, place)
+    asked: dict[str, Any] = {
+        "strategy": strategy,
+        "top": top,
+        "certainty": certainty,
+        "most_questions": questions,
+    }
+    asked |= {"shared_prior": shared_prior, **(asking or {})}
+    path = _first_page(items, features, wishes, asked, name, place)
     settings: dict[str, Any] = {
         "token": given or made,
         "allowed_hosts": [*_names(host), *allowed_hosts],
@@ -115,6 +132,7 @@ def serve(
         "proxies": proxies,
         "metrics_from": metrics_from,
         "webhook_networks": webhook_networks,
+        "embed_origins": embed_origins,
     }
     run = RunSettings(storage, settings, log == "json", access_log)
     with _listening(host, port) as listener:
@@ -212,16 +230,20 @@ def _config(app: FastAPI, run: RunSettings) -> uvicorn.Config:
 def _first_page(
     items: str | None,
     features: Sequence[str] | None,
+    wishes: Sequence[str],
     settings: dict[str, Any],
     name: str | None,
     storage: Storage,
 ) -> str:
     """The page to open: a question about the items, a study, or the start."""
+    settings = {option: value for option, value in settings.items() if value is not None}
     if items is not None:
         goods, called = catalogue(items, features), Path(items).stem if name is None else name
         for note in goods.notes:
             print(f"coombs: careful: {note}", file=sys.stderr)
-        study = create_study(goods, called, storage=storage, **settings)
+        study = create_study(goods, called, storage=storage, wishes=wishes, **settings)
+        # Of a study that exists they change for good: it is read anew by whoever serves it.
+        study.change_settings(**settings)
         return f"/a/{study.respondent().record.token}"
     return "/" if name is None else study_path(load_study(name, storage=storage).name)
 

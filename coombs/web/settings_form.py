@@ -8,6 +8,7 @@ from typing import Any
 
 from coombs.data.tables import InputError
 from coombs.study import Presentation, Study
+from coombs.study.asking_texts import asking_texts, asking_value
 from coombs.study.person_fields import fields_in
 
 TEXTS = ("title", "introduction", "consent", "wording", "instructions", "thank_you", "redirect")
@@ -26,7 +27,11 @@ def whole_number(text: str, name: str) -> int | None:
         raise InputError(f"{name} is {text!r}; it must be a whole number, or blank.") from None
 
 
-SETTINGS: dict[str, Callable[[str, str], Any]] = {"questions": whole_number, "most_questions": whole_number}
+SETTINGS: dict[str, Callable[[str, str], Any]] = {
+    "questions": whole_number,
+    "most_questions": whole_number,
+    **dict.fromkeys(("strategy", "set_size", "fixed", "repeats", "attention"), asking_value),
+}
 """Inputs that are settings, by name, and what makes a value of their text and name."""
 
 
@@ -37,6 +42,7 @@ def form_of(study: Study) -> dict[str, str]:
     numbers = {name: getattr(settings, name) for name in ("questions", "most_questions")}
     return {
         **plain,
+        **asking_texts(settings),
         **{name: "" if value is None else str(value) for name, value in numbers.items()},
         "opens": _local(shown.opens),
         "closes": _local(shown.closes),

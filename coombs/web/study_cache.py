@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
+from coombs.language import Translatable
 from coombs.storage import RespondentRecord, Storage, UnknownStudyError
 from coombs.study import Respondent, Study, load_study
 from coombs.study.online_model import Learn, learn
@@ -129,7 +130,9 @@ class StudyCache:
         if kept is None:
             study = self.study(found.study_name)
             if study.record.id != found.record.study_id:
-                raise UnknownStudyError("This study was deleted while it was opened; ask for a new link.")
+                raise UnknownStudyError(
+                    Translatable("This study was deleted while it was opened; ask for a new link.")
+                )
             made = Respondent(study, found.record, self._learn)
             with self._lock:
                 kept = self._alive.setdefault(token, made)

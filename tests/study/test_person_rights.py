@@ -14,10 +14,11 @@ import numpy as np
 import postgres
 import pytest
 
-from coombs import InputError, create_study, import_study, load_study
-from coombs.storage import Judgement, Storage, UnknownStudyError, open_storage
+from coombs import InputError, create_study, delete_study, import_study, load_study
+from coombs.storage import Judgement, RespondentRecord, Storage, UnknownStudyError, open_storage
 from coombs.study import Study, apply_retention, check_storage, study_jsonl
 from coombs.study.history import History
+from coombs.study.participation import arrive
 
 ANN = "Ann Eleonora Kowalczyk"
 """A name that comes by chance in no file."""
@@ -208,6 +209,51 @@ def test_a_file_that_somebody_reads_is_overwritten_once_they_are_done(
     other.execute("ROLLBACK")
     study.storage.checkpoint()
     assert all(ANN.encode() not in one.read_bytes() for one in tmp_path.iterdir())
+
+
+def test_a_file_does_not_hold_the_bytes_of_a_deleted_study(tmp_path: Path) -> None:
+    study = made(f"sqlite:///{tmp_path}/study.db")
+    delete_study("taste", storage=study.storage)
+    assert all(ANN.encode() not in one.read_bytes() for one in tmp_path.iterdir())
+
+
+def test_others_answer_on_while_people_are_deleted(tmp_path: Path) -> None:
+    """In other processes' connections: every answer that was confirmed is there, and nothing else is."""
+    url = f"sqlite:///{tmp_path}/study.db"
+    study = create_study([[float(i)] for i in range(9)], "busy", storage=url)
+    people = [study.respondent(f"P{i}").record for i in range(3)]
+    told: dict[str, int] = {}
+    done = threading.Event()
+
+    def answer(person: RespondentRecord) -> None:
+        own, number = open_storage(url), 0
+        while not done.is_set():
+            own.add_answer(person.id, number % 9, (number + 1) % 9, "left")
+            number += 1
+        told[person.name] = number
+        own.close()
+
+    threads = [threading.Thread(target=answer, args=[person]) for person in people]
+    for one in threads:
+        one.start()
+    for i in range(6):
+        study.respondent(f"gone {i}").tell((1, 0))
+        study.delete_respondent(f"gone {i}")
+    done.set()
+    for one in threads:
+        one.join()
+    assert study.respondents() == told and min(told.values()) > 0
+    study.storage.close_all()
+    assert check_storage(url).is_sound
+
+
+def test_an_id_does_not_open_what_was_revoked(storage: Storage) -> None:
+    """Neither by the study's open link."""
+    study = made(storage)
+    came = arrive(study, "p1")
+    study.revoke_link(came.name)
+    with pytest.raises(InputError, match="takes part already"):
+        arrive(study, "p1")
 
 
 def test_whoever_answers_while_deleted_gets_a_sentence(storage: Storage) -> None:

@@ -187,6 +187,7 @@ def test_the_api_has_the_same(client: TestClient, study: Study) -> None:
     found = client.get(f"{api}/monitor?show=not done").json()
     assert found["counts"] == {"invited": 1, "started": 1, "done": 1}
     assert [one["name"] for one in found["people"]] == ["Bob", SCRIPT]
+    assert found["people"][0]["link"] == f"http://127.0.0.1/a/{study.links()['Bob']}"
     part = client.get(f"{api}/monitor?limit=2")
     assert len(part.json()["people"]) == 2 and 'rel="next"' in part.headers["link"]
     assert client.get(f"{api}/respondents/Ann").json()["person"]["name"] == "Ann"

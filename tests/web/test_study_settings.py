@@ -61,7 +61,11 @@ def typed(page: str) -> dict[str, str]:
     found = {name: unescape(value) for name, value in (*inputs, *areas)}
     if re.search(r'name="shows_result" value="yes" checked', form):
         found["shows_result"] = "yes"
-    return found | {"language": (re.findall(r'value="(\w+)" selected', form) or [""])[0]}
+    for name, options in re.findall(
+        r'<select id="[^"]*" name="([^"]*)"[^>]*>(.*?)</select>', form, re.DOTALL
+    ):
+        found[name] = (re.findall(r'value="(\w+)" selected', options) or [""])[0]
+    return found
 
 
 def test_the_form_sets_all_and_sent_again_changes_nothing(client: TestClient, study: Study) -> None:
@@ -78,6 +82,12 @@ def test_the_form_sets_all_and_sent_again_changes_nothing(client: TestClient, st
     assert shown.title == f"Flats {SCRIPT}" and shown.consent == "One\n\nTwo" and not shown.shows_result
     assert shown.fields[0] == PersonField("Age", "number", required=True) and len(shown.after) == 1
     assert load_study("points", storage=study.storage).settings.questions == 7
+    client.post(
+        URL, data={**form, "set_size": "3", "repeats": "4, 6", "attention": "2: 0 > 1", "fixed": "0 | 2"}
+    )
+    asks = load_study("points", storage=study.storage).settings
+    assert (asks.set_size, asks.repeats, asks.fixed) == (3, (4, 6), (("0", "2"),))
+    assert asks.attention == ((2, "0", "1"),)
     version, page = study.presentations.latest, client.get(URL).text
     assert SCRIPT not in page
     client.post(URL, data=typed(page))
@@ -93,6 +103,10 @@ def test_what_cannot_be_is_refused_and_all_that_was_typed_stays(client: TestClie
         ({"questions": "5", "most_questions": "6"}, "give one of the two"),
         ({"before": "Sex: f"}, "two to 200 different choices"),
         ({"closes": "soon"}, "must be a time"),
+        ({"attention": "2: 0 or 1"}, "as 10: tea &gt; soap"),
+        ({"fixed": "0 | nobody"}, "which is no item of the study"),
+        ({"repeats": "often"}, "must be numbers of answers"),
+        ({"strategy": "fixed"}, "there are no fixed questions"),
     ):
         reply = client.post(URL, data={**form, "title": "Kept", **wrong})
         assert reply.status_code == 422 and words in reply.text and 'value="Kept"' in reply.text

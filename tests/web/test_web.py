@@ -156,7 +156,7 @@ def test_from_file_to_result(client: TestClient, storage: Any) -> None:
     assert "from 37 answers" in result
     ranking = list(csv.DictReader(io.StringIO(client.get(f"{mine}/result/ranking.csv").text)))
     assert [row["rank"] for row in ranking] == [str(i) for i in range(1, 13)]
-    assert {"in_top_5", "price", "rank_low"} <= ranking[0].keys()
+    assert {"in_top_3", "price", "rank_low"} <= ranking[0].keys()
     assert len(client.get(f"{mine}/result/answers.csv").text.splitlines()) == 38
     model = Model.from_json(client.get(f"{mine}/result/model.json").text)
     assert model.feature_names == ("price", "weight") and str(model.explain()).startswith("What matters")

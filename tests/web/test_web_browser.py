@@ -65,8 +65,8 @@ def chromium() -> str:
 class Server:
     """The page on a free port, in a thread."""
 
-    def __init__(self, url: str, pictures: Path | None = None) -> None:
-        app = web.create_app(url, pictures=pictures)
+    def __init__(self, url: Any, pictures: Path | None = None, **settings: Any) -> None:
+        app = web.create_app(url, pictures=pictures, **settings)
         config = uvicorn.Config(app, port=0, log_level="error", access_log=False, ws="none")
         self.server, self.url = uvicorn.Server(config), url
         self.thread = threading.Thread(target=self.server.run, daemon=True)
@@ -632,3 +632,24 @@ def test_without_script_a_result_is_looked_at_by_forms(
     page.fill("#f0", "3")
     page.click("text=Where would it rank?")
     assert "would rank" in page.inner_text(".verdict") and "of 15" in page.inner_text(".verdict")
+
+
+def test_a_person_is_deleted_without_javascript(new_page: Callable[..., Any], server: Server) -> None:
+    """And every page on the way is usable by all, wide and narrow."""
+    study = create_study([[float(i), i % 3] for i in range(6)], "rights", storage=server.url)
+    study.respondent("Ann").tell((1, 2))
+    study.respondent("Bob")
+    page, phone = new_page(java_script_enabled=False), new_page(**PHONE)
+    page.goto(f"{server.address}/studies/rights")
+    page.get_by_role("link", name="Started").click()
+    assert page.locator("table.people tbody tr").count() == 1
+    page.get_by_role("link", name="Ann", exact=True).click()
+    number = page.url.rpartition("/")[2]
+    for path in ("", f"/people/{number}", f"/people/{number}/delete", "/remind"):
+        phone.goto(f"{server.address}/studies/rights{path}")
+        check(phone)
+        assert phone.evaluate(HIDDEN, "html") == 0
+    page.get_by_role("link", name="Delete this person").click()
+    page.get_by_role("button", name="Delete for good").click()
+    page.wait_for_url("**/studies/rights#people")
+    assert study.respondents() == {"Bob": 0}

@@ -17,6 +17,8 @@ from coombs.web.api.bounded_json import BoundedRoute
 from coombs.web.api.paging import After, Limit, after_number, point_to_next
 from coombs.web.api.schemas import PersonOut, Time, _Body
 from coombs.web.api.studies import BEARER, Name, people_out
+from coombs.web.owner_access import visitor_of
+from coombs.web.proxies import site_of
 from coombs.web.routing import cache_of, study_called
 
 Person = Annotated[str, Path(description="The person's name; ~2F stands for a slash in it, ~7E for ~")]
@@ -43,6 +45,7 @@ class MonitoredOut(BaseModel):
     source: str | None
     external_id: str | None
     has_link: bool = Field(description="Whether their link works; it does not once it was revoked")
+    link: str | None = Field(description="Their link, by which they are reminded; null for who may only read")
 
 
 class MonitorOut(BaseModel):
@@ -103,16 +106,26 @@ def monitor(
     after: After = "",
 ) -> MonitorOut:
     """Who is invited, has started and is done, when they were last seen, and what is noticeable."""
-    found = _study(request, name).monitor()
+    study = _study(request, name)
+    found, links = study.monitor(), _links(request, study)
     people = [one for one in found.only(show) if one.id > after_number(after)]
     if limit is not None and len(people) > limit:
         people = people[:limit]
         point_to_next(request, response, limit, str(people[-1].id), show=show)
-    return MonitorOut(counts=found.counts, n_flagged=len(found.flagged), people=list(map(_monitored, people)))
+    shown = [_monitored(one, links.get(one.name)) for one in people]
+    return MonitorOut(counts=found.counts, n_flagged=len(found.flagged), people=shown)
 
 
-def _monitored(person: MonitoredPerson) -> MonitoredOut:
-    return MonitoredOut.model_validate({**person.to_dict(), "invited": person.invited})
+def _links(request: Request, study: Study) -> dict[str, str]:
+    """Everybody's link, of who may know them."""
+    base = f"{site_of(request.scope)}/a"
+    if not visitor_of(request.scope).sees_links:
+        return {}
+    return {name: f"{base}/{token}" for name, token in study.links().items()}
+
+
+def _monitored(person: MonitoredPerson, link: str | None) -> MonitoredOut:
+    return MonitoredOut.model_validate({**person.to_dict(), "invited": person.invited, "link": link})
 
 
 @router.get("/respondents/{person}")

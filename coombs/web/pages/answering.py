@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.storage import AnsweredError
 from coombs.study import Respondent
 from coombs.study.participation import NotNowError, tell_at_link, undo_at_link
@@ -55,7 +56,9 @@ def tell(
         ends = {"best": item_at(respondent, best), "worst": item_at(respondent, worst)}
         tell_at_link(respondent, question, choice, **ends)
     except AnsweredError:
-        notice = "That question was answered already, perhaps in another window; this is the next one."
+        notice = Translatable(
+            "That question was answered already, perhaps in another window; this is the next one."
+        )
     except NotNowError:
         return _refused(request, token)
     return _next(request, respondent, notice)
@@ -68,15 +71,15 @@ def undo(request: Request, token: str, answer: Annotated[int | None, Form()] = N
     try:
         undone = undo_at_link(respondent, answer)
         if undone is None:
-            notice = "There is no answer to take back."
+            notice = Translatable("There is no answer to take back.")
         elif undone.question is None:
             # No question comes again that would say what was taken back.
-            notice = f"Taken back: {undone.text}."
+            notice = Translatable("Taken back: {answer}.", answer=undone.text)
     except NotNowError:
         return _refused(request, token)
     except InputError:
         # Most likely this was sent twice, the first reply being lost.
-        notice = "That answer was taken back already."
+        notice = Translatable("That answer was taken back already.")
     return _next(request, respondent, notice)
 
 

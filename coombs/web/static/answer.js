@@ -4,6 +4,8 @@
 
 const place = document.getElementById("turn");
 const trouble = document.getElementById("trouble");
+// What is said when something fails, in the reader's language.
+const texts = trouble.dataset;
 const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowDown: "tie", s: "skip", S: "skip", Backspace: "undo" };
 const WAITS = [500, 1000, 2000, 4000];
 // A server that hangs sends nothing: after so many milliseconds the same is sent again.
@@ -31,17 +33,16 @@ async function attempt(address, body) {
   // A reply that is not ours, such as that of a hotel's login page, stores nothing.
   if (reply.ok) return reply.headers.get("X-Part") === "question" ? { html: text } : { away: true };
   const final = reply.status >= 400 && reply.status < 500 && !PASSING.includes(reply.status);
-  return final ? { refused: reply.status } : { trouble: true };
+  return final ? { refused: reply.status } : { troubled: true };
 }
 
 async function send(address, body, what) {
   for (let tries = 0; ; tries += 1) {
-    const { html, refused, trouble } = await attempt(address, body).catch(() => ({}));
+    const { html, refused, troubled } = await attempt(address, body).catch(() => ({}));
     if (html !== undefined) return html;
     if (refused) throw new Error(String(refused));
     unsent = true;
-    const why = trouble ? "The server has trouble" : "No connection";
-    say(`${why}: ${what} is not stored yet. It is sent again until it is; keep this page open.`);
+    say(texts[`${what}${troubled ? "Trouble" : "Offline"}`]);
     await pause(WAITS[Math.min(tries, WAITS.length - 1)]);
   }
 }
@@ -95,10 +96,10 @@ async function answer(form, button) {
   if (card) card.classList.add("chosen");
   place.setAttribute("aria-busy", "true");
   try {
-    show(await send(undo ? form.dataset.undo : form.action, body, undo ? "this undo" : "this answer"), button.value);
+    show(await send(undo ? form.dataset.undo : form.action, body, undo ? "undo" : "answer"), button.value);
     say("");
   } catch {
-    say("That was refused; the page is loaded again.");
+    say(texts.refused);
     unsent = false;
     await reload();
   } finally {
