@@ -112,8 +112,8 @@ of a true choice of two random items, above that of whoever knows the person's p
 0 is perfect. 30 items, 3 features, adaptive questions. A pair is one click, a set two: its best, its worst.
 
 The simulated people answer sets by just the model that is learned with, as carefully as pairs. Real people
-read four cards for each such question, and their worst choices may follow another noise than their best
-ones: that is not in these numbers, and neither is time."""
+read three to five cards for each such question, and their worst choices may follow another noise than
+their best ones: that is not in these numbers, and neither is time."""
 
 
 def main() -> None:

@@ -1,12 +1,10 @@
 """A client of the page's API for other programs: ask and tell for your own users, read what they answered.
 
-It needs nothing but Python; `coombs.client` can be copied or imported without numpy.
+It needs nothing but Python; it imports no numpy.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import re
 import time
@@ -17,6 +15,8 @@ from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
+
+from coombs.webhook_signatures import is_from_webhook, webhook_signature
 
 TIMEOUT = 30.0
 """Seconds that a reply may take."""
@@ -30,8 +30,6 @@ PASSING = frozenset({409, 429, 502, 503, 504})
 """Statuses after which the same request may succeed; 409 where the same is being worked on."""
 PART = 200
 """Rows that are asked for at once."""
-TOLERANCE = 300.0
-"""Seconds by which the time of a webhook's message may differ from now."""
 
 
 class ClientError(Exception):
@@ -97,7 +95,7 @@ class ClientQuestion:
     Parameters
     ----------
     id : by which it is answered
-    items : those to choose from: the left and the right one
+    items : those to choose from: the left and the right one, or a set
     chosen : how it was chosen
 
     Examples
@@ -169,13 +167,42 @@ class ClientPerson:
         """Return the question that waits, or a new one."""
         return ClientTurn._of(self._call("GET", "question"))
 
-    def tell(self, question: ClientQuestion | int, choice: str) -> ClientTurn:
-        """Keep an answer ("left", "right", "tie" or "skip"), and return what comes next.
+    def where(self) -> dict[str, Any]:
+        """Return what comes next for them: the `step`, as consent or questions, and the study's texts."""
+        found: dict[str, Any] = self.client.call("GET", f"/api/respondents/{self._secret()}")
+        return found
 
-        It may be sent again: a question has one answer.
+    def agree(self) -> dict[str, Any]:
+        """Keep that they agree to the consent text, and return what comes next, as `where`."""
+        found: dict[str, Any] = self._call("POST", "consent", {"agree": True})
+        return found
+
+    def fill_in(self, fields: Mapping[str, str]) -> dict[str, Any]:
+        """Keep what they say of themselves, by label, and return what comes next, as `where`."""
+        found: dict[str, Any] = self._call("POST", "fields", {"fields": dict(fields)})
+        return found
+
+    def finish(self) -> dict[str, Any]:
+        """Keep that they are done, where that is left to them, and return what comes next, as `where`."""
+        found: dict[str, Any] = self._call("POST", "finish", {})
+        return found
+
+    def tell(
+        self,
+        question: ClientQuestion | int,
+        choice: str | None = None,
+        *,
+        best: int | None = None,
+        worst: int | None = None,
+    ) -> ClientTurn:
+        """Keep an answer, and return what comes next; it may be sent again: a question has one answer.
+
+        Of two items it is "left", "right", "tie" or "skip"; of more, the positions of the best and the worst.
         """
         number = question if isinstance(question, int) else question.id
-        return ClientTurn._of(self._call("POST", "tell", {"question": number, "choice": choice}))
+        said = {"choice": choice, "best": best, "worst": worst}
+        told = {name: value for name, value in said.items() if value is not None}
+        return ClientTurn._of(self._call("POST", "tell", {"question": number, **told}))
 
     def undo(self, answer: int) -> ClientTurn:
         """Take back an answer by its id, and return its question, which comes again."""
@@ -391,55 +418,6 @@ def _sentence(reply: ClientReply) -> str:
         return str(json.loads(reply.body)["detail"])
     except (ValueError, KeyError, TypeError):
         return f"The server replied {reply.status}."
-
-
-def webhook_signature(secret: str, timestamp: int, body: bytes) -> str:
-    """Return the header `Coombs-Signature` of a message: HMAC-SHA256 of its time, a dot and its body.
-
-    Parameters
-    ----------
-    secret : of the webhook
-    timestamp : seconds since 1970
-    body : as it was sent
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> webhook_signature("secret", 1700000000, b"{}")[:28]
-    't=1700000000,v1=b8569b78799f'
-    """
-    mac = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256)
-    return f"t={timestamp},v1={mac.hexdigest()}"
-
-
-def is_from_webhook(secret: str, header: str, body: bytes, now: float | None = None) -> bool:
-    """Return whether a message was signed with the secret, within the last five minutes.
-
-    Parameters
-    ----------
-    secret : of the webhook
-    header : `Coombs-Signature`
-    body : as it came in, before it is parsed
-    now : seconds since 1970 (default: the time)
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> header = webhook_signature("secret", 1700000000, b"{}")
-    >>> [is_from_webhook("secret", header, body, 1700000010) for body in (b"{}", b"[]")]
-    [True, False]
-    """
-    found = re.match(r"t=(\d{1,12}),v1=", header)
-    if found is None or abs((time.time() if now is None else now) - int(found[1])) > TOLERANCE:
-        return False
-    expected = webhook_signature(secret, int(found[1]), body)
-    return hmac.compare_digest(expected.encode(), header.encode(errors="replace"))
 
 
 __all__: Sequence[str] = (

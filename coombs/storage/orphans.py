@@ -30,6 +30,14 @@ LINKS = (
     Link("webhooks", "study", "studies", "studies.id = webhooks.study_id"),
     Link("deliveries", "webhook", "webhooks", "webhooks.id = deliveries.webhook_id"),
     Link("respondents", "study", "studies", "studies.id = respondents.study_id"),
+    Link(
+        "respondents",
+        "version of the presentation that they agreed to",
+        "presentations",
+        "presentations.study_id = respondents.study_id"
+        " AND presentations.version = respondents.consent_version",
+        "respondents.consent_version IS NOT NULL",
+    ),
     Link("questions", "respondent", "respondents", "respondents.id = questions.respondent_id"),
     Link("events", "respondent", "respondents", "respondents.id = events.respondent_id"),
     Link(

@@ -288,7 +288,8 @@ class PresentationStorage(PriorStorage):
         >>> storage.set_consent(ann.id, 1).consent_version
         1
         """
-        agreed = validation.count(version, "version"), utc(at), language
+        spoken = None if language is None else validation.text(language, "language")
+        agreed = validation.count(version, "version"), utc(at), spoken
         change = (
             "UPDATE respondents SET consent_version = ?, consented = ?, language = COALESCE(?, language)"
             " WHERE id = ?"

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from coombs.study.quality_flags import FLAGS
+
 TEXT = "text"
 WHOLE = "whole number"
 NUMBER = "number"
@@ -44,9 +46,7 @@ class TidyTable:
 
 ISO = "ISO 8601, UTC"
 """The unit of times."""
-FLAG_VALUES = (
-    "straight-lining, alternating, fast, attention, inconsistent, coin-like; several apart by a comma"
-)
+FLAG_VALUES = f"{', '.join(FLAGS)}; several apart by a comma"
 """The flags that there are."""
 ANSWERS = (
     TidyColumn("person", TEXT, "who answered: the name in the table people"),

@@ -195,11 +195,18 @@ class StudyPriors:
 
     def learn(self, fit: Fit = learn_prior) -> PriorRecord | None:
         """Learn another version from everybody's answers and keep it, if one is due."""
-        answers = everybody_answers(self._study) if self.is_due() else None
-        if answers is None:
+        if not self.is_due():
             return None
         storage, number = self._study.storage, self._study.record.id
+        before = storage.state(number)[0]
+        answers = everybody_answers(self._study)
+        if answers is None:
+            return None
         metric = self._study.settings.metric
         found = fit(answers, metric if metric in KINDS else "auto")
         text, n_people, n_answers = found
-        return storage.add_prior(number, text, n_people=n_people, n_answers=n_answers, source="study")
+        with storage.batch():
+            if storage.state(number)[0] != before:
+                # Somebody whose answers are in it may have been deleted: it is learned another time.
+                return None
+            return storage.add_prior(number, text, n_people=n_people, n_answers=n_answers, source="study")

@@ -20,7 +20,7 @@ from coombs.storage.schema import VERSIONS, version_of
 from coombs.storage.stored_values import RowReading
 from coombs.storage.webhooks import Webhooks
 from coombs.study.history import History
-from coombs.study.person_rights import retention_of
+from coombs.study.retention import retention_of
 from coombs.study.stored_studies import load_study
 from coombs.study.study_presentations import presentation_of
 from coombs.words import count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from datetime import datetime
 from os import PathLike
 from typing import Any
@@ -89,22 +89,7 @@ def create_study(
     >>> create_study([[0.0], [1.0]], "flats", storage="memory:").name
     'flats'
     """
-    options = {
-        "strategy": strategy,
-        "probes": probes,
-        "metric": metric,
-        "top": top,
-        "certainty": certainty,
-        "seed": seed,
-        "shared_prior": shared_prior,
-        "set_size": set_size,
-        "fixed": fixed,
-        "repeats": repeats,
-        "attention": attention,
-        "questions": questions,
-        "most_questions": most_questions,
-    }
-    given: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
+    given = _given(locals())
     goods = catalogue(items, features, roles)
     if texts := wish_texts(wishes):
         goods, given["wishes"] = _keeping(goods, texts)
@@ -130,6 +115,12 @@ def create_study(
     if presentation is not None:
         made.present(presentation)
     return made
+
+
+def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Those arguments of `create_study` that are settings and were given; wishes are checked apart."""
+    names = [one.name for one in fields(Settings) if one.name != "wishes"]
+    return {name: arguments[name] for name in names if arguments[name] is not None}
 
 
 def _keep_prior(study: Study, prior: PeoplePrior) -> None:

@@ -37,11 +37,22 @@ class StudyPresentations:
     def __init__(self, study: PresentedStudy) -> None:
         self._study = study
         self._read: dict[int, Presentation] = {NO_PRESENTATION: Presentation()}
-        self.latest = NO_PRESENTATION
+        self._latest: int | None = None
+
+    @property
+    def latest(self) -> int:
+        """The newest version when it was last looked at, which it is now if it never was; 0 for none."""
+        if self._latest is None:
+            self.refresh()
+        return self._latest or NO_PRESENTATION
+
+    @latest.setter
+    def latest(self, version: int) -> None:
+        self._latest = version
 
     def refresh(self) -> Presentation:
         """Look for a newer version."""
-        self.latest = max(self._read_all(), default=NO_PRESENTATION)
+        self._latest = max(self._read_all(), default=NO_PRESENTATION)
         return self.current
 
     def _read_all(self) -> list[int]:
@@ -94,6 +105,11 @@ class PresentedStudy:
     def presentation(self) -> Presentation:
         """What people see now, as the storage has it."""
         return self.presentations.refresh()
+
+    @property
+    def title(self) -> str:
+        """What people see the study called, by what was read last: its title, or its name."""
+        return self.presentations.current.title or self.record.name
 
     def present(self, presentation: Presentation | None = None, /, **changes: Any) -> Presentation:
         """Change what people see: a new version is stored, and those before it stay.

@@ -129,11 +129,14 @@ class QuestionLoop:
             progress = self.respondent.progress(*self.plan.goal)
             if self.plan.is_done(progress):
                 return
+            ends = self.respondent.study.settings.ends
             # Without an answer, nothing that is certain is about this person.
-            if progress.n_answers and progress.probability >= progress.goal and not self.past_goal:
+            is_sure = progress.n_answers and progress.probability >= progress.goal
+            if is_sure and not self.past_goal and not ends:
                 going = self._pause(f"The goal is reached: {progress}.", progress)
             elif (question := self.respondent.current()) is None:
-                going = self._pause("Every pair has been asked.", progress, more=False)
+                asked = "All questions of this study are answered." if ends else "Every pair has been asked."
+                going = self._pause(asked, progress, more=False)
             else:
                 going = self._question(question, progress)
 

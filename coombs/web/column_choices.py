@@ -54,6 +54,8 @@ DECIDED = {
 """What is said of a column that is not learned from."""
 MARKS = {",": "commas", "<": "<", ";": "semicolons", "|": "|"}
 """What may stand between levels, the first of these that is in none of them, and what it is called."""
+MOST_STRANGE = 3
+"""Cells that are no numbers, of which some column has some, that are named."""
 MOST_LEVELS_SHOWN = 6
 """Levels of a category that are named."""
 MOST_ORDERED = 50
@@ -122,7 +124,7 @@ def _choice(upload: Upload, roles: ColumnRoles, name: str) -> ColumnChoice:
     problem, decision = upload.excess(name, roles) or _unclear_names(upload, roles, name), ""
     if not problem:
         try:
-            decision = _decision(upload, name, role)
+            decision = _decision(upload.numbers_of(ColumnRoles({name: role})), name, role)
         except InputError as error:
             problem = str(error)
     offered = tuple(_offered(upload, name))
@@ -176,6 +178,9 @@ def _reasons(upload: Upload, name: str, role: Role) -> Iterator[str]:
         )
     elif why := _why(upload, guessed, role):
         yield f"it {why}"
+    if role in (NUMBER, LOG) and (rows := upload.strange(name)):
+        cells = listed([repr(str(upload.table.typed[name][i])) for i in rows], MOST_STRANGE)
+        yield f"no number, and so not known, in {upload.places(rows)}: {cells}"
     if role == CATEGORY:
         yield listed(upload.levels[name], MOST_LEVELS_SHOWN)
     if reading is not None:

@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import tempfile
 import threading
 import time
@@ -42,6 +43,8 @@ class ServerProcesses:
 
     def serve(self) -> None:
         """Start them, and put new ones in the place of those that end; returns when it is interrupted."""
+        # Python's own process that frees what a killed one left would say so in the midst of a log of JSON.
+        sys.warnoptions.append("ignore:resource_tracker:UserWarning")
         with tempfile.TemporaryDirectory(prefix="coombs-") as folder:
             try:
                 for place in range(len(self._processes)):

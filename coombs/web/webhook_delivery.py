@@ -12,7 +12,6 @@ from datetime import timedelta
 from typing import Any
 
 import coombs
-from coombs.client import webhook_signature
 from coombs.storage import UndoRecord, UnknownStudyError
 from coombs.storage.timestamps import now, time_text
 from coombs.storage.webhooks import Delivery, Webhook, Webhooks
@@ -21,6 +20,7 @@ from coombs.web.api.schemas import AnswerOut
 from coombs.web.proxies import Network
 from coombs.web.study_cache import StudyCache
 from coombs.web.webhook_addresses import NotSentError, post
+from coombs.webhook_signatures import webhook_signature
 
 SHORTEST_WAIT = timedelta(seconds=10)
 """Until a message is sent again; then as long as it has waited so far, so that waits double."""

@@ -14,11 +14,12 @@ import numpy as np
 import postgres
 import pytest
 
-from coombs import InputError, create_study, delete_study, import_study, load_study
+from coombs import Comparisons, InputError, create_study, delete_study, import_study, load_study
 from coombs.storage import Judgement, RespondentRecord, Storage, UnknownStudyError, open_storage
 from coombs.study import Study, apply_retention, check_storage, study_jsonl
 from coombs.study.history import History
 from coombs.study.participation import arrive
+from coombs.study.shared_prior import LearnedPrior
 
 ANN = "Ann Eleonora Kowalczyk"
 """A name that comes by chance in no file."""
@@ -92,6 +93,21 @@ def test_what_was_learned_from_everybody_goes_with_whoever_is_deleted(storage: S
     bob = study.respondent("Bob")
     assert storage.use_prior(bob.record.id) is None
     assert bob.ask() is not None
+
+
+def test_what_is_being_learned_while_somebody_is_deleted_is_not_kept(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = made(storage)
+    monkeypatch.setattr(study.priors, "is_due", lambda: True)
+
+    def fit(answers: Comparisons, _: str) -> LearnedPrior:
+        if ANN in study.respondents():
+            study.delete_respondent(ANN)
+        return LearnedPrior("{}", 2, len(answers))
+
+    assert study.priors.learn(fit) is None and storage.priors(study.record.id) == []
+    assert study.priors.learn(fit) is not None
 
 
 def test_what_was_learned_stays_when_somebody_goes_who_said_nothing(storage: Storage) -> None:

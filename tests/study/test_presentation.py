@@ -144,6 +144,7 @@ def test_a_change_is_a_new_version_and_the_same_is_none(storage: Storage) -> Non
     study.present(title="Two")
     again = create_study(ITEMS, "points", storage=storage, presentation=Presentation(title="Two"))
     other = load_study("points", storage=storage)
+    assert other.title == "Two" and other.presentations.latest == 2
     assert other.presentation == again.presentation == Presentation(title="Two")
     assert other.presentations.latest == 2 and other.presentations.version(1).title == "One"
     with pytest.raises(InputError, match="'colour' is nothing about what people see"):
@@ -287,9 +288,10 @@ def test_a_damaged_presentation_is_found(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'study.db'}"
     study = create_study(ITEMS, "points", storage=url, presentation=Presentation(title="One"))
     study.storage.database.change("""UPDATE presentations SET content = '{"title": 7}'""")
-    study.storage.database.change("UPDATE respondents SET fields = '[]'")
+    study.storage.set_consent(study.respondent("Ann").record.id, 4)
     study.storage.close_all()
-    (fault,) = check_storage(url).faults
+    lacks, fault = check_storage(url).faults
+    assert "1 of the rows of its table respondents lack the version of the presentation" in lacks.sentence
     assert "Version 1 of the presentation of the study 'points'" in fault.sentence
 
 

@@ -28,7 +28,7 @@ from coombs.data.catalogue import Catalogue
 from coombs.data.tables import ItemTable
 from coombs.render import text
 from coombs.render.blocks import Points, Section, TableBlock
-from coombs.study import Question, StudyProgress, load_study
+from coombs.study import Question, StudyProgress, create_study, load_study
 from coombs.terminal.display import Display
 from coombs.terminal.keys import KeyReader, LineReader, UnknownInput, single_keys
 from coombs.terminal.page import come_back
@@ -333,6 +333,16 @@ def test_at_the_goal_the_best_are_named_unless_there_are_doubts() -> None:
     shown = "\n".join(pause_screen("The goal is reached.", FOUND, WINDOW, doubts=("No favourites yet.",)))
     assert "No favourites yet." in shown and "reached" not in shown and "Elm Row 7" not in shown
     assert "certain" not in shown
+
+
+def test_a_study_of_a_fixed_number_says_when_all_are_answered(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_study("flats.csv", "flats", questions=2)
+    assert answer(monkeypatch, "left\n" * 2) == 0
+    shown = capsys.readouterr().out
+    assert "All questions of this study are answered." in shown and "Every pair" not in shown
+    assert len(load_study("flats").history()) == 2
 
 
 @pytest.mark.slow

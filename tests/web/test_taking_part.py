@@ -276,12 +276,23 @@ def test_a_result_that_is_not_for_people_is_for_the_owner_only(
     assert "/result" not in client.get(f"/a/{token}").text
 
 
+def test_people_see_the_title_and_not_the_name(client: TestClient, study: Study) -> None:
+    study.present(title="Where to live?")
+    person = study.respondent("Ann")
+    for _ in range(3):
+        person.tell(person.ask(), "left")  # type: ignore[arg-type]
+    for path in ("", "/result", "/result?whole=true", "/answers"):
+        page = client.get(f"/a/{person.record.token}{path}").text
+        assert "Where to live?" in page and "points" not in page
+
+
 def test_the_owner_may_fix_the_language(client: TestClient, study: Study) -> None:
     at = f"/a/{study.respondent('Ann').record.token}"
     spanish = {"Accept-Language": "es"}
     assert '<html lang="es"' in client.get(at, headers=spanish).text
     study.present(language="de")
     assert '<html lang="de"' in client.get(at, headers=spanish).text
+    assert '<html lang="de"' in client.get(f"{at}/result", headers=spanish).text
 
 
 # The open link.

@@ -417,7 +417,7 @@ def test_warnings_name_rows_and_columns() -> None:
     found = upload_validation.review(draft, draft.guess())
     columns = {one.name: (one.decision, one.reason) for one in found.columns}
     assert columns["same"] == ("shown, not learned from", "it is the same for all items")
-    assert "it is not all numbers: in line 8 it is 'oops'; correct" in columns["mixed"][1]
+    assert "it is not all numbers: in line 8 it is 'oops'; as a number" in columns["mixed"][1]
     assert columns["gap"] == ("number, 1 of 7 not known", "")
     assert columns["text"] == ("shown, not learned from", "it is text")
     told = " ".join(found.warnings)
@@ -544,7 +544,7 @@ def test_pictures_in_files_are_not_uploaded_and_that_is_said(path: str) -> None:
         (["2 kg", "3 EUR"], "it is text; kept as text: EUR and kg do not convert into each other"),
         (
             ["1", "2", "$3"],
-            "it is not all numbers: in line 4 it is '$3'; correct the file if it should count",
+            "it is not all numbers: in line 4 it is '$3'; as a number, such cells count as not known",
         ),
     ],
 )

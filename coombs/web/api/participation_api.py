@@ -81,7 +81,7 @@ class ParticipationOut(BaseModel):
         asked = {"before": shown.before, "after": shown.after}.get(step, ())
         return cls(
             step=step,
-            title=shown.title or respondent.study.name,
+            title=respondent.study.title,
             introduction=shown.introduction,
             consent=shown.consent,
             wording=shown.wording,

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from coombs.storage import LogRecord, RespondentRecord
 from coombs.study import Retention, Study
 from coombs.study.monitoring import MonitoredPerson
-from coombs.study.person_rights import DELETE
+from coombs.study.retention import DELETE
 from coombs.web.api.bounded_json import BoundedRoute
 from coombs.web.api.paging import After, Limit, after_number, point_to_next
 from coombs.web.api.schemas import PersonOut, Time, _Body

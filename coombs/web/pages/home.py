@@ -6,14 +6,15 @@ from functools import cache
 from importlib.resources import files as package_files
 from typing import Annotated
 
-from fastapi import APIRouter, File, Form, UploadFile
+from fastapi import APIRouter, Depends, File, Form, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from coombs.data.tables import InputError
 from coombs.study import create_study
-from coombs.web.column_choices import LABELS, MARKS, chosen_roles
+from coombs.web.column_choices import LABELS, MARKS, chosen_roles, column_choices
+from coombs.web.declared_form import DeclaredForm
 from coombs.web.drafts import Drafts
 from coombs.web.errors import described, too_many
 from coombs.web.owner_access import OwnerAccess
@@ -24,6 +25,8 @@ from coombs.web.uploads import NAMES_FILE, ColumnRoles, Upload, names_table, stu
 
 FIRST_ROWS = 6
 """Rows of an upload that are shown."""
+NOTHING = DeclaredForm()
+"""What is declared before anybody declares anything."""
 
 router = APIRouter(include_in_schema=False)
 
@@ -90,7 +93,7 @@ def submit_columns(
     role: Annotated[list[str] | None, Form()] = None,
     levels: Annotated[list[str] | None, Form()] = None,
     numbered: Annotated[bool, Form()] = False,
-    wishes: Annotated[str, Form()] = "",
+    declared: Annotated[DeclaredForm, Depends()] = NOTHING,
     create: Annotated[str, Form()] = "",
 ) -> Response:
     """Check the choices again, or make the study; `role` and `levels` are in the order of the columns."""
@@ -98,15 +101,15 @@ def submit_columns(
     try:
         roles = chosen_roles(draft, role or (), levels or (), numbered)
     except InputError as error:
-        return _preview(request, draft, draft.guess(), name, *described(error), wishes=wishes)
+        return _preview(request, draft, draft.guess(), name, *described(error), declared=declared)
     if not create:
-        return _preview(request, draft, roles, name, wishes=wishes)
+        return _preview(request, draft, roles, name, declared=declared)
     try:
         called, storage = study_name(name), cache_of(request).storage
-        declared = [line.strip() for line in wishes.splitlines() if line.strip()]
-        create_study(draft.catalogue(roles), called, storage=storage, load_if_exists=False, wishes=declared)
+        wishes = declared.texts(column_choices(draft, roles))
+        create_study(draft.catalogue(roles), called, storage=storage, load_if_exists=False, wishes=wishes)
     except InputError as error:
-        return _preview(request, draft, roles, name, *described(error), wishes=wishes)
+        return _preview(request, draft, roles, name, *described(error), declared=declared)
     return go_to(request, study_path(called))
 
 
@@ -117,8 +120,9 @@ def _preview(
     name: str,
     status: int = 200,
     problem: str = "",
-    wishes: str = "",
+    declared: DeclaredForm = NOTHING,
 ) -> Response:
+    found = review(draft, roles)
     return render(
         request,
         "preview.html",
@@ -126,12 +130,13 @@ def _preview(
         upload=draft,
         rows=draft.texts(FIRST_ROWS),
         roles=roles,
-        review=review(draft, roles),
+        review=found,
+        declared=declared.rows(found.columns),
         labels=LABELS,
         marks=MARKS,
         has_repeats=roles.names is not None and bool(draft.repeated(roles.names)),
         name=name,
-        wishes=wishes,
+        wishes=declared.lines,
         problem=problem,
     )
 

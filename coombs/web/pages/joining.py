@@ -68,9 +68,11 @@ def join(request: Request, open_token: str, told: Annotated[dict[str, str], Depe
         made = arrive(study, pid, _kept(told, shown))
     except IdTakenError:
         return _page(request, study, open_token, told, 409, step="taken")
+    language = language_of(request, study).code
     if shown.consent:
-        language = language_of(request, study).code
         study.storage.set_consent(made.id, study.presentations.latest, language)
+    else:
+        study.storage.restore_respondent(made.id, {"language": language})
     return _with_cookie(request, go_to(request, f"/a/{made.token}"), made, pid)
 
 

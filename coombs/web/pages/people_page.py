@@ -16,7 +16,8 @@ from coombs.storage import RespondentRecord
 from coombs.study import QualityFlags, Study
 from coombs.study.answer_files import export_answers
 from coombs.study.history import History
-from coombs.study.person_rights import ACTIONS, person_by_number
+from coombs.study.person_rights import person_by_number
+from coombs.study.retention import ACTIONS
 from coombs.web.pages.downloads import written
 from coombs.web.pages.rendering import download, go_to, render
 from coombs.web.proxies import site_of

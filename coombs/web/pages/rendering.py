@@ -76,11 +76,17 @@ def render(request: Request, template: str, status: int = 200, **data: Any) -> H
 
     `t("{n} answer|{n} answers", n=3)` in a template is a text in that language; its values are escaped.
     `<p{{ lang_of(sentence) }}>` says that a sentence is English where it cannot be said in that language.
-    A `language` among the data settles which, instead of what the browser asks for.
+    A `language` among the data settles which, or that of the study for its `person`, instead of what the
+    browser asks for.
     """
     owner: OwnerAccess = request.app.state.owner
     embedding: Embedding = request.app.state.embedding
-    spoken: Language = data.get("language") or browser_language(request)
+    is_owner, person = visitor_of(request.scope).is_owner, data.get("person")
+    spoken: Language = data.get("language") or (
+        language_of(request, person.study)
+        if isinstance(person, Respondent) and not is_owner
+        else browser_language(request)
+    )
 
     def t(english: str, **values: Any) -> Markup:
         said = {name: spoken.say(value) for name, value in values.items()}
@@ -94,7 +100,7 @@ def render(request: Request, template: str, status: int = 200, **data: Any) -> H
         "t": t,
         "lang_of": lang_of,
         "language": spoken,
-        "is_owner": visitor_of(request.scope).is_owner,
+        "is_owner": is_owner,
         "has_token": owner.has_token,
         "root": root_of(request.scope),
         "framed_by": embedding.framed_by(path_of(request.scope)),
@@ -119,7 +125,7 @@ def render_to_people(
 ) -> HTMLResponse:
     """A page for the people of a study, in their language, under the title that it has for them."""
     shown = study.presentations.current
-    data = {"token": "", **data, "study": study, "shown": shown, "title": shown.title or study.name}
+    data = {"token": "", **data, "study": study, "shown": shown, "title": study.title}
     return render(request, template, status, language=language_of(request, study), **data)
 
 

@@ -190,7 +190,7 @@ async def map_part(request: Request, token: str, x: str, y: str) -> Response:
 def answers_file(request: Request, token: str) -> Response:
     """The person's own answers."""
     respondent = cache_of(request).respondent(token)
-    return download(downloads.answers_csv(respondent), f"{respondent.study.name}-answers.csv", "text/csv")
+    return download(downloads.answers_csv(respondent), f"{respondent.study.title}-answers.csv", "text/csv")
 
 
 @router.get("/{file}")
@@ -204,4 +204,4 @@ async def result_file(request: Request, token: str, file: str) -> Response:
         content = await slowly(request, make, fitted)
     except ImportError as error:
         raise InputError(f"The report cannot be made here: {error}.") from error
-    return download(content, f"{respondent.study.name}-{file}", kind)
+    return download(content, f"{respondent.study.title}-{file}", kind)

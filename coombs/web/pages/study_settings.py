@@ -71,8 +71,7 @@ def preview(request: Request, name: str) -> Response:
     """All that people see, one after the other; nothing is stored."""
     study = _study(request, name)
     shown, names = study.presentation, study.catalogue.labels[:2]
-    title = shown.title or study.name
-    return render(request, "people_preview.html", study=study, shown=shown, title=title, names=names)
+    return render(request, "people_preview.html", study=study, shown=shown, title=study.title, names=names)
 
 
 def _page(
