@@ -125,7 +125,7 @@ def render_to_people(
 ) -> HTMLResponse:
     """A page for the people of a study, in their language, under the title that it has for them."""
     shown = study.presentations.current
-    data = {"token": "", **data, "study": study, "shown": shown, "title": study.title}
+    data = {"token": None, **data, "study": study, "shown": shown, "title": study.title}
     return render(request, template, status, language=language_of(request, study), **data)
 
 
