@@ -46,7 +46,12 @@ class Language:
         return self.form(english, values.get("n")).format(**said)
 
     def say(self, value: Any) -> Any:
-        """A `Translatable` or a `NumberText` in this language; anything else, as names of items, as it is."""
+        """A `Translatable` or a `NumberText` in this language, or several with commas between them.
+
+        Anything else, as names of items, stays as it is.
+        """
+        if isinstance(value, list | tuple):
+            return ", ".join(str(self.say(one)) for one in value)
         if isinstance(value, Translatable):
             return self.text(value.english, **value.values)
         if isinstance(value, NumberText) and self.code in DECIMAL_COMMA:

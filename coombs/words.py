@@ -83,9 +83,9 @@ def day(date: datetime.date) -> str:
 def listed(words: Sequence[str], most: int = MOST_LISTED) -> str:
     """As a, b and c, or a, b and 7 more."""
     if len(words) > most:
-        return Translatable("{first} and {n} more", first=", ".join(words[:most]), n=len(words) - most)
+        return Translatable("{first} and {n} more", first=list(words[:most]), n=len(words) - most)
     *first, last = words
-    return Translatable("{first} and {last}", first=", ".join(first), last=last) if first else last
+    return Translatable("{first} and {last}", first=first, last=last) if first else last
 
 
 def together(people: int) -> str:

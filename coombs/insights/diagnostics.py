@@ -26,6 +26,7 @@ from coombs.insights.statements import (
     Trust,
 )
 from coombs.insights.surface import combination
+from coombs.language import Translatable
 from coombs.model import Model
 from coombs.words import count
 
@@ -78,16 +79,18 @@ def unknowns(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown
     yield from _pieces(case)
     for feature in case.features:
         if feature.distinct == 1:
-            text = f"{feature.name} is the same for all items. Nothing can be learned about it."
+            text = Translatable(
+                "{feature} is the same for all items. Nothing can be learned about it.", feature=feature.name
+            )
             yield NotKnown("constant", text)
     yield from _copies_and_unseen(case)
     yield from _vague(case, ideal)
     if case.surface.posterior is None:
-        text = (
+        none = (
             "How sure any of this is: the fit is the optimum of a convex program, which has no intervals; "
             "IdealPoint has them."
         )
-        yield NotKnown("no intervals", text)
+        yield NotKnown("no intervals", none)
 
 
 def _vague(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
@@ -96,18 +99,29 @@ def _vague(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
     vague = [one for one in told if one.verdict == NOT_KNOWN and one.feature not in known]
     categories = {one.name for one in case.columns if one.is_category}
     if names := [one.feature for one in vague if one.feature in categories]:
-        yield NotKnown("not known yet", f"It is not known yet which levels are better: {', '.join(names)}.")
+        text = Translatable("It is not known yet which levels are better: {features}.", features=names)
+        yield NotKnown("not known yet", text)
     either = {one.name for one in case.columns if one.column.role == YES_NO}
     if names := [one.feature for one in vague if one.feature in either]:
-        text = f"It is not known yet whether yes or no is better: {', '.join(names)}."
+        text = Translatable("It is not known yet whether yes or no is better: {features}.", features=names)
         yield NotKnown("not known yet", text)
     vague = [one for one in vague if one.feature not in categories | either]
     if names := [one.feature for one in vague if not one.shape]:
-        between = ", less or something in between" if case.has_ideal else " or less"
-        text = f"It is not known yet whether more{between} is better: {', '.join(names)}."
+        text = Translatable("It is not known yet whether more or less is better: {features}.", features=names)
+        if case.has_ideal:
+            text = Translatable(
+                "It is not known yet whether more, less or something in between is better: {features}.",
+                features=names,
+            )
         yield NotKnown("not known yet", text)
-    if names := [f"{one.feature} ({one.shape})" for one in vague if one.shape]:
-        text = f"It is not known yet whether there is a best value in between: {', '.join(names)}."
+    leaning = [one for one in vague if one.shape]
+    if leaning:
+        text = Translatable(
+            "It is not known yet whether there is a best value in between: {features}.",
+            features=[
+                Translatable("{feature} ({wish})", feature=one.feature, wish=one.shape) for one in leaning
+            ],
+        )
         yield NotKnown("not known yet", text)
 
 
@@ -142,11 +156,31 @@ def _pieces(case: Case) -> Iterator[NotKnown]:
         rest = f"; {what} how the groups compare" if case.has_pattern is not False else ""
         yield NotKnown("pieces", f"{groups} between them{rest}.")
     if alone:
-        were = "was" if alone == 1 else "were"
-        its = "only its features rank it" if alone == 1 else "only their features rank them"
-        its = its if case.features else f"nothing is known of {'it' if alone == 1 else 'them'}"
-        rest = f"; {its}" if case.has_pattern is not False else ""
-        yield NotKnown("never compared", f"{alone} of {case.data.n_items} items {were} never compared{rest}.")
+        yield NotKnown("never compared", _never_compared(case, alone))
+
+
+def _never_compared(case: Case, alone: int) -> str:
+    """How many items were never compared, and what ranks them, if anything does."""
+    total = case.data.n_items
+    if case.has_pattern is False:
+        return Translatable(
+            "{n} of {total} items was never compared.|{n} of {total} items were never compared.",
+            n=alone,
+            total=total,
+        )
+    if case.features:
+        return Translatable(
+            "{n} of {total} items was never compared; only its features rank it."
+            "|{n} of {total} items were never compared; only their features rank them.",
+            n=alone,
+            total=total,
+        )
+    return Translatable(
+        "{n} of {total} items was never compared; nothing is known of it."
+        "|{n} of {total} items were never compared; nothing is known of them.",
+        n=alone,
+        total=total,
+    )
 
 
 def _copies_and_unseen(case: Case) -> Iterator[NotKnown]:
@@ -155,11 +189,25 @@ def _copies_and_unseen(case: Case) -> Iterator[NotKnown]:
         return
     copies = list(_copies(case))
     for one, other, correlation in copies:
-        copy = f"a copy of {one}" if correlation > 0 else f"a copy of {one}, turned around"
-        text = f"{other} is as good as {copy}, so how the two share their weight is not known."
+        names = {"feature": other, "other": one}
+        text = Translatable(
+            "{feature} is as good as a copy of {other}, so how the two share their weight is not known.",
+            **names,
+        )
+        if correlation <= 0:
+            text = Translatable(
+                "{feature} is as good as a copy of {other}, turned around, so how the two share their weight "
+                "is not known.",
+                **names,
+            )
         yield NotKnown("copies", text)
     for one, other in _same_groups(case):
-        text = f"{other} groups the items just as {one} does, so how the two share their weight is not known."
+        text = Translatable(
+            "{feature} groups the items just as {other} does, so how the two share their weight is not "
+            "known.",
+            feature=other,
+            other=one,
+        )
         yield NotKnown("copies", text)
     copied = {name for one, other, _ in copies for name in (one, other)}
     for direction in _unseen(case):

@@ -18,6 +18,7 @@ from coombs.data.tables import InputError
 from coombs.insights.columns import cells_of, range_of, table_columns
 from coombs.insights.curves import thinned
 from coombs.insights.statements import CONSTANT, HARDLY, NOT_KNOWN
+from coombs.language import Translatable
 from coombs.words import chance, listed, with_unit
 
 if TYPE_CHECKING:
@@ -67,7 +68,10 @@ class Reason:
     @property
     def text(self) -> str:
         """As "price (900 against 1100)"."""
-        return f"{self.feature} ({self.values[0]} against {self.values[1]})"
+        first, second = self.values
+        return Translatable(
+            "{feature} ({value} against {other})", feature=self.feature, value=first, other=second
+        )
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What speaks against somebody's answers: sides, haste, failed checks, repeats that differ, a coin's answers.
 
-A flag is a reason to look, not a verdict. Each test keeps false alarms below 1 % of people who do look at the
-items, however many answers they gave; benchmarks/flags.md has what it finds and what it misses.
+A flag is a reason to look, not a verdict. The tests of sides, repeats and predictions are made for false
+alarms below 1 % of people who do look at the items; benchmarks/flags.md has whom they find and miss.
 """
 
 from __future__ import annotations

@@ -135,6 +135,8 @@ def serve(
         "embed_origins": embed_origins,
     }
     run = RunSettings(storage, settings, log == "json", access_log)
+    # What is wrong with the settings is said before the page is.
+    app = create_app(place, **settings)
     with _listening(host, port) as listener:
         address = f"{_address(host, listener.getsockname()[1])}{checked_root(root_path)}"
         # Whoever opens the page now is answered in a moment: the socket listens already.
@@ -142,17 +144,7 @@ def serve(
         if open_browser:
             # Not with the token, which everybody on this machine would see in the list of processes.
             webbrowser.open(f"{address}{path}")
-        # After SIGTERM, too, Python ends in order and says nothing: 128 + 15 is what shells make of it.
-        before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-        try:
-            if workers == 1:
-                _serve(run, create_app(place, **settings), listener)
-            else:
-                create_app(place, **settings)
-                place.close_all()
-                ServerProcesses(workers, listener, serve_worker, run).serve()
-        finally:
-            signal.signal(signal.SIGTERM, before)
+        _serve_by(workers, run, app, listener)
 
 
 @dataclass(frozen=True)
@@ -163,6 +155,20 @@ class RunSettings:
     app: dict[str, Any]
     json_log: bool
     access_log: bool
+
+
+def _serve_by(workers: int, run: RunSettings, app: FastAPI, listener: socket.socket) -> None:
+    """Serve in this process, or in several others, which make the app again."""
+    # After SIGTERM, too, Python ends in order and says nothing: 128 + 15 is what shells make of it.
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        if workers == 1:
+            _serve(run, app, listener)
+        else:
+            app.state.cache.storage.close_all()
+            ServerProcesses(workers, listener, serve_worker, run).serve()
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def serve_worker(run: RunSettings, listener: socket.socket, folder: Path, name: str) -> None:

@@ -259,6 +259,7 @@ def test_where_no_number_is_set_people_say_when_they_are_done(client: TestClient
     assert "Bye" in page and record_of(study, "Ann").finished is not None
 
 
+@pytest.mark.slow
 def test_a_result_that_is_not_for_people_is_for_the_owner_only(
     client: TestClient, owner: TestClient, study: Study
 ) -> None:
@@ -276,6 +277,7 @@ def test_a_result_that_is_not_for_people_is_for_the_owner_only(
     assert "/result" not in client.get(f"/a/{token}").text
 
 
+@pytest.mark.slow
 def test_people_see_the_title_and_not_the_name(client: TestClient, study: Study) -> None:
     study.present(title="Where to live?")
     person = study.respondent("Ann")

@@ -125,7 +125,9 @@ def render_to_people(
 ) -> HTMLResponse:
     """A page for the people of a study, in their language, under the title that it has for them."""
     shown = study.presentations.current
-    data = {"token": None, **data, "study": study, "shown": shown, "title": study.title}
+    data = {**data, "study": study, "shown": shown, "title": study.title}
+    # Of whoever is not a person of the study yet there is none.
+    data.setdefault("token", "")
     return render(request, template, status, language=language_of(request, study), **data)
 
 
