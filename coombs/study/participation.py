@@ -7,6 +7,7 @@ from itertools import chain, count
 from typing import Any, Literal, TypeAlias
 
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.storage.records import RespondentRecord, new_token
 from coombs.study.person_fields import PersonField
 from coombs.study.presentation import Presentation
@@ -21,13 +22,17 @@ OPEN_LINK = "open link"
 ANSWERING: tuple[Step, ...] = ("questions", "after", "finished")
 """Steps at which questions were or are answered."""
 NEXT = {
-    "closed": "This study is closed: nothing more can be answered. What was stored before is kept.",
-    "not open yet": "This study is not open yet; come back later.",
-    "consent": "Consent comes before the questions; open your link and agree to it.",
-    "before": "Some things about you are asked before the questions; open your link and fill them in.",
-    "questions": "There are questions to answer first.",
-    "after": "All questions are answered; what is asked about you at the end is still missing.",
-    "finished": "All is answered; nothing more is asked in this study.",
+    "closed": Translatable(
+        "This study is closed: nothing more can be answered. What was stored before is kept."
+    ),
+    "not open yet": Translatable("This study is not open yet; come back later."),
+    "consent": Translatable("Consent comes before the questions; open your link and agree to it."),
+    "before": Translatable(
+        "Some things about you are asked before the questions; open your link and fill them in."
+    ),
+    "questions": Translatable("There are questions to answer first."),
+    "after": Translatable("All questions are answered; what is asked about you at the end is still missing."),
+    "finished": Translatable("All is answered; nothing more is asked in this study."),
 }
 """Why something cannot be done at a step."""
 

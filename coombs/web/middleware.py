@@ -11,6 +11,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from coombs.language import Translatable
 from coombs.web.access import HEADERS, Policy, is_cross_site, is_not_json
 from coombs.web.embedding import PREFLIGHT, Embedding
 from coombs.web.owner_access import VISITOR, NotOwnerError, OwnerAccess, is_public
@@ -30,7 +31,9 @@ FOREIGN_HOST = (
     "This server does not answer to that name; open it by the address that it printed, "
     "or let whoever runs it add the name: --allow-host."
 )
-CROSS_SITE = "This was sent from another site, so nothing was done; open the page itself and try again."
+CROSS_SITE = Translatable(
+    "This was sent from another site, so nothing was done; open the page itself and try again."
+)
 NOT_JSON = "The API takes JSON; send it with the header Content-Type: application/json."
 
 Refuse = Callable[[Request, Exception], Awaitable[Response]]

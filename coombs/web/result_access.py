@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from coombs.language import Translatable
 from coombs.study import Respondent
 from coombs.study.online_model import Snapshot
 from coombs.web.fitted_result import FittedResult
@@ -12,7 +13,7 @@ from coombs.web.learning.learning_queue import LearningQueue
 from coombs.web.owner_access import visitor_of
 from coombs.web.routing import cache_of, slowly
 
-NOT_SHOWN = "This study does not show people their results."
+NOT_SHOWN = Translatable("This study does not show people their results.")
 PATIENCE_FOR_RESULT = 0.4
 """Seconds that a first look at a result waits for the model to read the answers, as after a restart."""
 

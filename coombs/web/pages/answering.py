@@ -21,7 +21,7 @@ from coombs.web.pages.rendering import go_to, render_to_person
 from coombs.web.pages.taking_part import page_before, turn_page
 from coombs.web.routing import ShownTurn, cache_of, item_at, next_turn
 
-ONE_OF_EACH = "Choose one item as the best, and another one as the worst."
+ONE_OF_EACH = Translatable("Choose one item as the best, and another one as the worst.")
 """What is said to whoever chose one item as both."""
 
 router = APIRouter(prefix="/a/{token}", include_in_schema=False)

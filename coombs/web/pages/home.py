@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.study import create_study
 from coombs.web.column_choices import LABELS, MARKS, chosen_roles, column_choices
 from coombs.web.declared_form import DeclaredForm
@@ -69,7 +70,9 @@ def upload(
             draft = drafts.add(names_table(names), NAMES_FILE)
         elif file is None or not file.filename:
             raise InputError(
-                "No file was chosen; choose a CSV, Excel, JSON or Parquet file, or take an example."
+                Translatable(
+                    "No file was chosen; choose a CSV, Excel, JSON or Parquet file, or take an example."
+                )
             )
         else:
             draft = drafts.add(file.file.read(), file.filename)
@@ -156,7 +159,9 @@ async def login(
     visitor, path = owner.shown(request, token), own_path(to)
     if visitor.is_owner:
         return await owner.begin(request, go_to(request, path))
-    status, wrong = (429, too_many(visitor)) if visitor.wait else (401, "That is not the token.")
+    status, wrong = (
+        (429, too_many(visitor)) if visitor.wait else (401, Translatable("That is not the token."))
+    )
     return render(request, "login.html", status, wrong=wrong, to=path)
 
 
@@ -171,5 +176,5 @@ def _upload(request: Request, number: str) -> Upload:
     drafts: Drafts = request.app.state.drafts
     draft = drafts.get(number)
     if draft is None:
-        raise HTTPException(404, "This upload is no longer here; choose the file again.")
+        raise HTTPException(404, Translatable("This upload is no longer here; choose the file again."))
     return draft

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.storage import RespondentRecord
 from coombs.study import Study
 from coombs.study.participation import IdTakenError, arrive
@@ -25,7 +26,7 @@ from coombs.web.routing import cache_of
 router = APIRouter(prefix="/join/{open_token}", include_in_schema=False)
 COOKIE_SECONDS = 180 * 24 * 3600
 """How long a browser is known as somebody's, in seconds."""
-TOO_MANY = "Too many people came from your network just now; try again in some minutes."
+TOO_MANY = Translatable("Too many people came from your network just now; try again in some minutes.")
 
 
 async def form_texts(request: Request) -> dict[str, str]:

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from coombs.data.tables import InputError
 from coombs.insights.columns import numeric_names
 from coombs.insights.statements import CONSTANT
+from coombs.language import Translatable
 from coombs.study import Respondent
 from coombs.web.first_look import FirstLook
 from coombs.web.fitted_result import FittedResult
@@ -32,8 +33,8 @@ FILES: dict[str, tuple[str, Callable[[FittedResult], bytes | str]]] = {
     "model.json": ("application/json", downloads.model_json),
     "report.html": ("text/html", downloads.report_html),
 }
-NO_ANSWERS = "There are no answers yet, so there is nothing to show or download."
-NO_BETTER_THAN_A_COIN = (
+NO_ANSWERS = Translatable("There are no answers yet, so there is nothing to show or download.")
+NO_BETTER_THAN_A_COIN = Translatable(
     "The answers tell no more than tossing a coin would, so there is no ranking and no map yet."
 )
 

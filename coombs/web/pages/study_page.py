@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.study import Study, delete_study
 from coombs.study.answer_files import add_table
 from coombs.web.learning.group_learning import LEAST_PEOPLE
@@ -114,7 +115,9 @@ def delete(request: Request, name: str, confirm: Annotated[str, Form()] = "") ->
     """Delete it, once its name was typed."""
     cache, study = cache_of(request), _study(request, name)
     if " ".join(confirm.split()) != " ".join(study.name.split()):
-        return _delete_page(request, study, 422, "That is not the study's name, so nothing was deleted.")
+        return _delete_page(
+            request, study, 422, Translatable("That is not the study's name, so nothing was deleted.")
+        )
     delete_study(study.name, storage=cache.storage)
     cache.forget(study)
     request.app.state.groups.forget(study)
