@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import takewhile
 
 from coombs.data.dates import date_text
 from coombs.data.encoding import DATE, LOG, NUMBER, ORDERED, YES_NO
+from coombs.insights.exchange import GOES_WITH as GOES_WITH
+from coombs.insights.exchange import WORTH as WORTH
+from coombs.insights.exchange import TradeOff as TradeOff
 from coombs.language import NumberText, Translatable
-from coombs.words import listed, ordinal, percent, plain, short, weighted_sum, within
+from coombs.words import listed, ordinal, percent, plain, weighted_sum, within
 
 MORE: str = Translatable("more is better")
 LESS: str = Translatable("less is better")
@@ -40,10 +43,6 @@ KINDS = {
     "smooth": "anything smooth (Gaussian process)",
 }
 """Kinds of preference, the simplest first, and what they are called."""
-WORTH = "is worth"
-"""A trade-off in which one change offsets the other."""
-GOES_WITH = "goes with"
-"""A trade-off in which a change of one feature moves the best value of the other."""
 MOST_LOADINGS = 6
 """Parts of a combination of features that are told in words."""
 MOST_TIED = 8
@@ -286,63 +285,6 @@ class LevelScore:
 
 
 @dataclass(frozen=True)
-class TradeOff:
-    """A change of one feature for the better, and the change of another for the worse that it is worth.
-
-    `low` and `high` are the ends of the latter's interval, the smaller change first, or None. Of a model
-    alone with an ideal point, `kind` is "goes with": the best value of the other feature changes by that.
-    Of a category, or of yes and no, `level` is the better one, instead of `from_level`.
-    """
-
-    feature: str
-    change: float
-    other: str
-    other_change: float
-    low: float | None = None
-    high: float | None = None
-    kind: str = WORTH
-    level: str = ""
-    from_level: str = ""
-
-    def from_logs(self, values: Mapping[str, float]) -> TradeOff:
-        """The same in the user's numbers: changes of some features are of logarithms, from these on."""
-
-        def back(name: str, change: float | None) -> float | None:
-            if change is None or name not in values:
-                return change
-            return math.exp(values[name]) * math.expm1(change)
-
-        low, high = back(self.other, self.low), back(self.other, self.high)
-        change, other = back(self.feature, self.change) or 0.0, back(self.other, self.other_change) or 0.0
-        return replace(self, change=change, other_change=other, low=low, high=high)
-
-    @property
-    def text(self) -> str:
-        """As 1.3 more of battery hours is worth about 10 more of price (6 to 17)."""
-        if self.kind == GOES_WITH:
-            side = "above" if self.other_change > 0 else "below"
-            change, other_change = short(abs(self.change)), short(abs(self.other_change))
-            return (
-                f"With {self.feature} {change} above its ideal, the best {self.other} is {other_change} "
-                f"{side} its own"
-            )
-        one, other = _amount(self.change, self.feature), _amount(self.other_change, self.other)
-        if self.level:
-            one = Translatable(
-                "{feature}: {level} instead of {other}",
-                feature=self.feature,
-                level=self.level,
-                other=self.from_level,
-            )
-        if self.low is None or self.high is None:
-            return Translatable("{one} is worth about {other}", one=one, other=other)
-        low, high = short(abs(self.low)), short(abs(self.high))
-        return Translatable(
-            "{one} is worth about {other} ({low} to {high})", one=one, other=other, low=low, high=high
-        )
-
-
-@dataclass(frozen=True)
 class NotKnown:
     """Something that the answers do not tell."""
 
@@ -469,10 +411,3 @@ class Ranked:
         if self.best is None or self.worst is None or self.best == self.worst == self.rank:
             return ordinal(self.rank)
         return f"{ordinal(self.rank)}, between {ordinal(self.best)} and {ordinal(self.worst)}"
-
-
-def _amount(change: float, name: str) -> str:
-    """As 1.3 more of battery hours."""
-    if change > 0:
-        return Translatable("{size} more of {feature}", size=short(abs(change)), feature=name)
-    return Translatable("{size} less of {feature}", size=short(abs(change)), feature=name)
