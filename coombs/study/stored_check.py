@@ -164,7 +164,7 @@ class Inspection:
             with self._noted("row"):
                 with RowReading(f"The study with the id {number!r}"):
                     stored_values.text(name, "its name")
-                load_study(name, storage=storage)
+                retention_of(load_study(name, storage=storage).record)
             with self._noted("row"):
                 for prior in storage.priors(number):
                     with RowReading(f"Version {prior.version} of the prior of the study {name!r}"):
@@ -174,7 +174,6 @@ class Inspection:
                 Webhooks(self._database).of_study(number)
                 Webhooks(self._database).latest(number, LARGEST)
                 storage.log(number)
-                retention_of(storage.study(name))
             with self._noted("row"):
                 for shown in storage.presentations(number):
                     presentation_of(shown, name)

@@ -373,7 +373,7 @@ def test_json_is_alone_on_stdout(capsys: pytest.CaptureFixture[str], monkeypatch
     assert (told["study"], told["respondent"], told["n_answers"]) == ("homes", "Ann", 2)
     assert sorted(told["ranking"])[0] == "Abbey St 1" and len(told["ranking"]) == 12
     assert told["has_pattern"] is False and told["ideal_point"] is None
-    assert len(told["progress"]["top"]) == 5
+    assert len(told["progress"]["top"]) == 3
     assert "A ← " in err and "To go on: coombs ask flats.csv --json" in err
 
 

@@ -24,13 +24,13 @@ from tests.web.test_web_browser import PHONE, Server, browser, new_page
 
 __all__ = ["browser", "new_page"]
 axe = pytest.importorskip("axe_core_python.sync_playwright")
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.long]
 
 SHOTS = os.environ.get("COOMBS_SCREENSHOTS")
 """The folder for pictures, if any are wanted."""
 N_PEOPLE = 30
 """People who come by the open link."""
-N_QUESTIONS = 16
+N_QUESTIONS = 20
 """Questions that everybody gets, the check among them."""
 FLATS = pd.DataFrame(
     {
@@ -53,7 +53,7 @@ SETTINGS = {
     "wording": "Which flat would you rather live in?",
     "thank_you": "That was all. Thank you very much!",
     "questions": str(N_QUESTIONS),
-    "fixed": str(N_QUESTIONS - 1),
+    "fixed": "5",
     "attention": f"5: {BEST} > {WORST}",
     "before": "Age group*: under 30 | 30 to 49 | 50 and over",
 }
@@ -127,7 +127,7 @@ def make(page: Any, server: Server, tmp_path: Path) -> str:
     page.goto(f"{server.address}/studies/flats/settings")
     for name, value in SETTINGS.items():
         page.fill(f"[name={name}]", value)
-    page.select_option("[name=strategy]", "fixed")
+    page.select_option("[name=strategy]", "random")
     shot(page, "settings")
     page.get_by_role("button", name="Save", exact=True).first.click()
     page.wait_for_selector("text=Saved.")
