@@ -33,8 +33,9 @@ lint: .venv/installed-dev
 lock: .venv/installed-dev .venv/installed-docs
 	$(BIN)/python .ci/lock.py > constraints.txt
 
+# DOCS='-D plot_gallery=0' leaves out running the gallery.
 docs: .venv/installed-docs
-	MPLBACKEND=agg $(BIN)/sphinx-build -q -W --keep-going docs build/docs
+	MPLBACKEND=agg $(BIN)/sphinx-build -q -W --keep-going $(DOCS) docs build/docs
 	@echo "The site: build/docs/index.html"
 
 bench: .venv/installed-dev

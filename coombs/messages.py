@@ -26,9 +26,11 @@ def message(text: str) -> str:
     """
     if len(text) <= LONGEST_NAME and text.isascii():
         return text
-    text = _QUOTED.sub(lambda found: f"{found[1]}{found[2][: LONGEST_NAME - 1]}…{found[1]}", text)
-    text = _WORD.sub(lambda found: _without_middle(found[0], LONGEST_WORD), text)
-    return _HALF_CHARACTER.sub("\ufffd", _without_middle(text, LONGEST_MESSAGE))
+    cut = _QUOTED.sub(lambda found: f"{found[1]}{found[2][: LONGEST_NAME - 1]}…{found[1]}", text)
+    cut = _WORD.sub(lambda found: _without_middle(found[0], LONGEST_WORD), cut)
+    cut = _HALF_CHARACTER.sub("\ufffd", _without_middle(cut, LONGEST_MESSAGE))
+    # A text that knows its translations stays one where nothing was cut.
+    return text if cut == text else cut
 
 
 def _without_middle(text: str, most: int) -> str:

@@ -334,14 +334,18 @@ def candidates(votes: Votes, n_items: int, asked: Pairs, rng: np.random.Generato
     Those are of a set with the likeliest best items and random others, so that both what the preferences
     are and which items are best can be asked about.
     """
+    found = _new(_all_pairs(candidate_items(votes, n_items, rng)), n_items, asked)
+    return found if len(found) or n_items <= ALL_PAIRS else _left_over(n_items, asked)
+
+
+def candidate_items(votes: Votes, n_items: int, rng: np.random.Generator) -> Index:
+    """Positions of all items, or of many the likeliest best and random others."""
     if n_items <= ALL_PAIRS:
-        return _new(_all_pairs(np.arange(n_items)), n_items, asked)
+        return np.arange(n_items)
     order = np.argsort(votes.mean_scores(), kind="stable")
     n_best = int(FAVOURITES * ALL_PAIRS)
     others = rng.choice(order[n_best:], ALL_PAIRS - n_best, replace=False)
-    members = np.sort(np.concatenate([order[:n_best], others]))
-    found = _new(_all_pairs(members), n_items, asked)
-    return found if len(found) else _left_over(n_items, asked)
+    return np.sort(np.concatenate([order[:n_best], others]))
 
 
 def _all_pairs(members: Index) -> Index:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from coombs.language import NumberText, Translatable
 
 if TYPE_CHECKING:
     from coombs.data.tables import FloatArray
@@ -24,7 +27,22 @@ BEFORE_NUMBERS = ("$", "£", "¥", "₹")
 """Units that are written before numbers."""
 THIN = "\u202f"
 """A space that does not break."""
-NO_PATTERN = "No pattern found yet"
+MONTHS = (
+    Translatable("Jan"),
+    Translatable("Feb"),
+    Translatable("Mar"),
+    Translatable("Apr"),
+    Translatable("May"),
+    Translatable("Jun"),
+    Translatable("Jul"),
+    Translatable("Aug"),
+    Translatable("Sep"),
+    Translatable("Oct"),
+    Translatable("Nov"),
+    Translatable("Dec"),
+)
+"""The months, in short."""
+NO_PATTERN = Translatable("No pattern found yet")
 """The heading where answers tell no more than chance would."""
 
 LESS_IS_BETTER = "score (less is better)"
@@ -33,9 +51,9 @@ LESS_IS_BETTER = "score (less is better)"
 
 def percent(share: float) -> str:
     """As 62 %."""
-    if 0 < share < 0.005 or 0.995 <= share < 1:
-        return "under 1 %" if share < 0.5 else "over 99 %"
-    return f"{100 * share:.0f} %"
+    if 0 < share < 0.005:
+        return Translatable("under 1 %")
+    return Translatable("over 99 %") if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
 def chance(share: float) -> str:
@@ -45,8 +63,11 @@ def chance(share: float) -> str:
 
 def ordinal(rank: int) -> str:
     """As 1st, 2nd, 11th."""
-    ending = "th" if 10 <= rank % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
-    return f"{rank}{ending}"
+    if 10 <= rank % 100 <= 20 or rank % 10 not in (1, 2, 3):
+        return Translatable("{n}th", n=rank)
+    if rank % 10 == 1:
+        return Translatable("{n}st", n=rank)
+    return Translatable("{n}nd", n=rank) if rank % 10 == 2 else Translatable("{n}rd", n=rank)
 
 
 def count(n: int, noun: str) -> str:
@@ -54,10 +75,17 @@ def count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
+def day(date: datetime.date) -> str:
+    """As 5 Mar 2026."""
+    return Translatable("{day} {month} {year}", day=date.day, month=MONTHS[date.month - 1], year=date.year)
+
+
 def listed(words: Sequence[str], most: int = MOST_LISTED) -> str:
     """As a, b and c, or a, b and 7 more."""
-    *first, last = words if len(words) <= most else [*words[:most], f"{len(words) - most} more"]
-    return f"{', '.join(first)} and {last}" if first else last
+    if len(words) > most:
+        return Translatable("{first} and {n} more", first=list(words[:most]), n=len(words) - most)
+    *first, last = words
+    return Translatable("{first} and {last}", first=first, last=last) if first else last
 
 
 def together(people: int) -> str:
@@ -76,24 +104,24 @@ def no_more(people: int, answers: str = "the answers") -> str:
 def number(value: float, spread: float) -> str:
     """A number with as many decimals as tell a fiftieth of the spread."""
     decimals = int(np.clip(np.ceil(np.log10(50 / spread)), 0, 12)) if spread > 0 else 2
-    return f"{round(value, decimals) + 0.0:.{decimals}f}"
+    return NumberText(f"{round(value, decimals) + 0.0:.{decimals}f}")
 
 
 def plain(value: float) -> str:
     """A number as people write it: four digits, or all before the point; as 335594, 12.75, 0.0286."""
     if not 1e-5 <= abs(value) < 1e12:
-        return f"{value:.{DIGITS}g}"
+        return NumberText(f"{value:.{DIGITS}g}")
     decimals = max(0, DIGITS - 1 - math.floor(math.log10(abs(value))))
     text = f"{value:.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return NumberText(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def short(size: float) -> str:
     """Two digits of a number that is not negative, or all before the point."""
     if size == 0 or not 1e-5 <= size < 1e7:
-        return f"{size:.{SHORT_DIGITS}g}"
+        return NumberText(f"{size:.{SHORT_DIGITS}g}")
     text = f"{size:.{max(0, SHORT_DIGITS - 1 - math.floor(math.log10(size)))}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return NumberText(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def decimals(column: FloatArray) -> int:
@@ -123,31 +151,33 @@ def within(ends: tuple[float, float], items: tuple[float, float], text: Callable
     if high < lowest or low > highest or (low < lowest and high > highest):
         return ""
     if low < lowest:
-        return f"up to {text(high)}"
-    return f"{text(low)} or more" if high > highest else f"{text(low)} to {text(high)}"
+        return Translatable("up to {high}", high=text(high))
+    if high > highest:
+        return Translatable("{low} or more", low=text(low))
+    return Translatable("{low} to {high}", low=text(low), high=text(high))
 
 
 def grouped(text: str) -> str:
     """A number's text, with or without a unit, with thin spaces between thousands from five digits on."""
-    return re.sub(
-        r"^(\D{0,2})(\d{5,})", lambda found: f"{found[1]}{int(found[2]):,}".replace(",", THIN), text
+    return NumberText(
+        re.sub(r"^(\D{0,2})(\d{5,})", lambda found: f"{found[1]}{int(found[2]):,}".replace(",", THIN), text)
     )
 
 
 def with_unit(text: str, unit: str) -> str:
     """A number's text and its unit: 650 €, but $650."""
     if unit in BEFORE_NUMBERS:
-        return f"{'-' * text.startswith('-')}{unit}{text.removeprefix('-')}"
-    return f"{text} {unit}" if unit else text
+        return NumberText(f"{'-' * text.startswith('-')}{unit}{text.removeprefix('-')}")
+    return NumberText(f"{text} {unit}") if unit else text
 
 
-def numbers(first: float, second: float) -> tuple[str, str]:
-    """Two numbers as people write them, with as many digits as tell them apart."""
-    texts = plain(first), plain(second)
+def numbers(*values: float) -> tuple[str, ...]:
+    """Numbers as people write them, with as many digits as tell them apart."""
+    texts = tuple(map(plain, values))
     for digits in (6, 9, 12, 17):
-        if texts[0] != texts[1] or first == second:
+        if len(set(texts)) == len(set(values)):
             break
-        texts = f"{first:.{digits}g}", f"{second:.{digits}g}"
+        texts = tuple(f"{one:.{digits}g}" for one in values)
     return texts
 
 

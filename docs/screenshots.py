@@ -21,7 +21,7 @@ ANSWERS = 90
 
 
 def main() -> None:
-    """Let the demo's person answer, and take pictures of a question and of the result."""
+    """Let the demo's person answer, and take pictures of a question, of the result and of the answers."""
     url = f"sqlite:///{Path(tempfile.mkdtemp()) / 'flats.db'}"
     with catalogue_file() as path:
         study = create_study(path, "flats", storage=url, seed=0)
@@ -44,9 +44,16 @@ def main() -> None:
         page.wait_for_timeout(3_000)
         page.screenshot(path=IMAGES / "answer.png")
         page.goto(f"{address}/result")
-        page.wait_for_timeout(5_000)
+        # The first look gives way to the fit.
+        page.wait_for_selector("#best", timeout=120_000)
         top = {"x": 0, "y": 0, "width": 1040, "height": 1700}
         page.screenshot(path=IMAGES / "result.png", full_page=True, clip=top)
+        page.locator("section:has(> #compare), section:has(> #what-if)").first.scroll_into_view_if_needed()
+        page.locator("#second").select_option(index=4)
+        page.wait_for_timeout(1_500)
+        page.locator("section:has(> #compare)").screenshot(path=IMAGES / "compare.png")
+        page.goto(f"{address}/answers")
+        page.screenshot(path=IMAGES / "answers.png", clip=top | {"height": 640})
         browser.close()
     server.should_exit = True
 

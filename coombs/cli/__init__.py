@@ -21,10 +21,13 @@ from coombs.cli import (
     fit,
     maintenance,
     people,
+    people_commands,
     rank,
     reproduce,
     serve,
+    settings_command,
     simulate_command,
+    token_command,
 )
 from coombs.messages import message
 from coombs.terminal_text import terminal_safe
@@ -38,8 +41,13 @@ COMMANDS = (
     people.groups,
     ask.ask,
     serve.serve,
+    settings_command.settings,
     export_import.export_study,
     export_import.import_study,
+    people_commands.monitor,
+    people_commands.respondent,
+    people_commands.retention,
+    token_command.token,
     maintenance.backup,
     maintenance.check,
     maintenance.upgrade,

@@ -6,18 +6,21 @@ from typing import Any
 
 import click
 
+from coombs.cli.asking_options import ASKING, asking_settings, planned_options
 from coombs.cli.options import (
     argument,
+    certainty_option,
     command,
     features_option,
     positive,
     shared_prior_option,
     storage_option,
+    strategy_option,
+    top_option,
     whole,
     wish_option,
 )
 
-STRATEGIES = ("information", "best", "random")
 GIVEN = ("strategy", "top", "certainty", "seed", "wishes", "shared_prior")
 """Options that are settings of a study."""
 
@@ -36,13 +39,10 @@ GIVEN = ("strategy", "top", "certainty", "seed", "wishes", "shared_prior")
 @features_option
 @wish_option
 @shared_prior_option
-@click.option(
-    "--strategy",
-    type=click.Choice(STRATEGIES),
-    help="how questions are chosen (default: information)",
-)
-@click.option("--top", metavar="K", type=positive, help="how many best items to find (default: 5)")
-@click.option("--certainty", metavar="P", type=float, help="how certain of them to be (default: 0.8)")
+@strategy_option
+@planned_options
+@top_option
+@certainty_option
 @click.option("--questions", metavar="N", type=positive, help="stop after N answers in all")
 @click.option("--seed", metavar="N", type=whole, help="random seed (default: 0)")
 @click.option("--json", "as_json", is_flag=True, help="print the result as JSON, questions on stderr")
@@ -54,4 +54,5 @@ def ask(**options: Any) -> None:
 
     given = {name: options.pop(name) for name in GIVEN}
     settings = {name: value for name, value in given.items() if value not in (None, ())}
+    settings |= asking_settings({name: options.pop(name, None) for name in ASKING})
     ask(Plan(**options, settings=settings, command=click.get_current_context().obj))

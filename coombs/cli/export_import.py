@@ -19,13 +19,15 @@ SQLITE = "sqlite:///"
 
 
 @command("export", "write the answers of a study, or all of it", "coombs export answers.csv")
-@argument("file", "its ending says what: .csv, .parquet or .jsonl")
+@argument("file", "its ending says what: .csv, .parquet, .jsonl or .zip; a folder ends in a slash")
 @click.option("--name", metavar="STUDY", help="name of the study (default: the only one there is)")
 @storage_option
 def export_study(file: str, name: str | None, storage: str) -> None:
-    """Write everybody's answers as CSV or Parquet, or the whole study as JSONL."""
-    check_output_paths(file)
-    study = _study(name, storage)
+    """Write everybody's answers as CSV or Parquet; answers, people and items with a codebook into a folder or
+    a zip; or the whole study as JSONL.
+    """
+    check_output_paths(None if file.endswith("/") or Path(file).is_dir() else file)
+    study = named_study(name, storage)
     study.export(file)
     print(f"{file}: study {study.name!r}, {_answers(study)}")
 
@@ -49,19 +51,15 @@ def import_study(file: str, name: str | None, storage: str) -> None:
         study = coombs.import_study(file, storage=storage, name=name)
         print(f"Study {study.name!r}: {_answers(study)}")
     else:
-        study = _study(name, storage)
+        study = named_study(name, storage)
         with show.warned():
             added = study.import_answers(file)
         print(f"Study {study.name!r}: {count(added, 'answer')} more")
 
 
-def _study(name: str | None, storage: str) -> Study:
+def named_study(name: str | None, storage: str) -> Study:
     """The study of that name, or the only one."""
-    from coombs.storage import is_memory
-
-    path = storage.removeprefix(SQLITE)
-    if storage.startswith(SQLITE) and not is_memory(storage) and not Path(path).exists():
-        raise coombs.InputError(f"There is no database {path}; say where answers are kept with --storage.")
+    there_is(storage)
     if name is not None:
         return coombs.load_study(name, storage=storage)
     names = [one.name for one in coombs.list_studies(storage)]
@@ -69,6 +67,15 @@ def _study(name: str | None, storage: str) -> Study:
         there = f"the studies there are {', '.join(map(repr, names))}" if names else "there is no study"
         raise coombs.InputError(f"Say which study is meant with --name; {there}.")
     return coombs.load_study(names[0], storage=storage)
+
+
+def there_is(storage: str) -> None:
+    """Refuse a file that is not there, which would be made otherwise."""
+    from coombs.storage import is_memory
+
+    path = storage.removeprefix(SQLITE)
+    if storage.startswith(SQLITE) and not is_memory(storage) and not Path(path).exists():
+        raise coombs.InputError(f"There is no database {path}; say where answers are kept with --storage.")
 
 
 def _answers(study: Study) -> str:

@@ -9,6 +9,8 @@ import click
 
 STORAGE = "sqlite:///coombs.db"
 """Where studies are kept unless `--storage` says otherwise."""
+STRATEGIES = ("information", "best", "random", "fixed")
+"""How questions can be chosen."""
 Function: TypeAlias = Callable[..., None]
 FILE = click.Path()
 """A path; shells complete it."""
@@ -73,7 +75,9 @@ storage_option = click.option(
     "--storage",
     metavar="URL",
     default=STORAGE,
-    help=f"where answers are kept: sqlite:///file.db or postgresql://... (default: {STORAGE})",
+    envvar="COOMBS_STORAGE",
+    help="where answers are kept: sqlite:///file.db or postgresql://... (default: that of the environment "
+    f"variable COOMBS_STORAGE, or {STORAGE})",
 )
 features_option = click.option(
     "--features",
@@ -82,6 +86,20 @@ features_option = click.option(
     help="columns to learn from, each with its role if you like (town:category, rating:ordered, size:S<M<L, "
     "price:log, date, number, yes/no); default: all but ids and text whose values all "
     "differ",
+)
+strategy_option = click.option(
+    "--strategy",
+    type=click.Choice(STRATEGIES),
+    help="how questions are chosen (default: information)",
+)
+top_option = click.option(
+    "--top",
+    metavar="K",
+    type=positive,
+    help="how many best items to find (default: by the number of items, 1, 3 or 5)",
+)
+certainty_option = click.option(
+    "--certainty", metavar="P", type=float, help="how certain of them to be (default: 0.8)"
 )
 wish_option = click.option(
     "--wish",

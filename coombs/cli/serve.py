@@ -7,12 +7,17 @@ from typing import Any
 
 import click
 
+from coombs.cli.asking_options import ASKING, asking_settings, planned_options, set_size_option
 from coombs.cli.options import (
     argument,
+    certainty_option,
     command,
     features_option,
+    positive,
     shared_prior_option,
     storage_option,
+    strategy_option,
+    top_option,
     wish_option,
 )
 
@@ -37,6 +42,12 @@ def _port(text: str | int) -> int:
 @features_option
 @wish_option
 @shared_prior_option
+@strategy_option
+@set_size_option
+@planned_options
+@top_option
+@certainty_option
+@click.option("--questions", metavar="N", type=positive, help="everybody is done after N answers at most")
 @click.option("--name", metavar="STUDY", help="name of the study (default: the file's)")
 @storage_option
 @click.option("--host", metavar="ADDRESS", default=HOST, help=f"address to listen at (default: {HOST})")
@@ -65,6 +76,35 @@ def _port(text: str | int) -> int:
     help="address or network of a proxy whose X-Forwarded- headers count; may be repeated",
 )
 @click.option("--root-path", metavar="PATH", default="", help="path below which a proxy shows the page")
+@click.option(
+    "--metrics-from",
+    metavar="ADDRESS",
+    multiple=True,
+    help="address or network that sees /metrics, beside the owner; may be repeated",
+)
+@click.option(
+    "--webhook-network",
+    "webhook_networks",
+    metavar="ADDRESS",
+    multiple=True,
+    help="private address or network that webhooks may be in; may be repeated",
+)
+@click.option(
+    "--embed-origin",
+    "embed_origins",
+    metavar="ORIGIN",
+    multiple=True,
+    help="other site, as https://shop.example, that may show people's pages in a frame; may be repeated",
+)
+@click.option(
+    "--workers", metavar="N", type=positive, default=1, help="processes that answer requests (default: 1)"
+)
+@click.option(
+    "--log",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="form of the log; json is an object on each line (default: text)",
+)
 @click.option("--access-log", is_flag=True, help="write a line for each request, without tokens and links")
 @click.option("--browser/--no-browser", "open_browser", default=True, help="whether to open a browser")
 def serve(items: str | None, **settings: Any) -> None:
@@ -73,7 +113,8 @@ def serve(items: str | None, **settings: Any) -> None:
     """
     if settings["token"]:
         click.echo(f"coombs: careful: {SEEN}", err=True)
-    open_page(items, **settings)
+    asking = asking_settings({name: settings.pop(name) for name in ASKING})
+    open_page(items, asking=asking, **settings)
 
 
 def open_page(items: str | None, **settings: Any) -> None:

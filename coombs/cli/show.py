@@ -59,6 +59,11 @@ def note(sentence: str) -> None:
     print(f"coombs: {terminal_safe(sentence)}", file=sys.stderr)
 
 
+def line(text: str) -> None:
+    """Print a line that may hold others' words."""
+    print(terminal_safe(text))
+
+
 def together(model: Model) -> None:
     """Say first if a model is of several people, taken for one."""
     from coombs import words

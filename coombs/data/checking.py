@@ -229,6 +229,16 @@ def lower_case(columns: Columns) -> Columns:
     return {name.strip().lower(): column for name, column in columns.items()}
 
 
+def without_checks(columns: Columns, where: Where) -> tuple[Columns, Where]:
+    """Columns by lower-case names without answers to attention checks, as a study exports them."""
+    if not {"purpose", "question", "told"} <= columns.keys():
+        return columns, where
+    rows = np.flatnonzero([naming.text(cell) != "attention" for cell in columns["purpose"]])
+    if len(rows) == len(columns["purpose"]):
+        return columns, where
+    return {name: column[rows] for name, column in columns.items()}, lambda i: where(int(rows[i]))
+
+
 def _says_choice(columns: Columns) -> bool:
     """Whether the column choice is to be read."""
     if "winner" not in columns:

@@ -390,7 +390,7 @@ class Constructors(ShapeConstructors):
         Comparisons(2 answers about 2 items with 1 feature)
         """
         checking.two_items(table)
-        lower = checking.lower_case(with_user(columns))
+        lower, where = checking.without_checks(checking.lower_case(with_user(columns)), where)
         if several := shaped(lower, where):
             return cls._joined([cls._of_shaped(table, one, where) for one in several])
         given = checking.answer_columns(lower, where)

@@ -17,6 +17,7 @@ from coombs.data import cells as reading
 from coombs.data import naming, tables
 from coombs.data.dates import from_days
 from coombs.data.tables import Columns, FloatArray, InputError, Levels, Names, Where
+from coombs.language import Translatable
 
 NUMBER = "number"
 LOG = "log"
@@ -160,8 +161,9 @@ class FeatureColumn:
     def text(self, cell: Any) -> str:
         """A cell that came back from numbers, as people read it."""
         if self.role == YES_NO and cell is not None:
-            return "yes" if cell else "no"
-        return naming.text(cell) or NOT_KNOWN
+            return Translatable("yes") if cell else Translatable("no")
+        text = naming.text(cell)
+        return Translatable("not known") if text in ("", NOT_KNOWN) else text
 
     def shown(self, values: Any) -> Any:
         """Numbers as the table has them, from those that are learned from."""

@@ -128,8 +128,8 @@ class Writer:
             return self._names(value) if value.dtype == object else self._array(value)
         if type(value) in self.schema.records:
             return value.value if isinstance(value, Enum) else self._record(value)
-        if value is None or type(value) in (str, np.str_):
-            return value
+        if value is None or isinstance(value, str):
+            return None if value is None else str.__str__(value)
         if isinstance(value, bool | np.bool_):
             return bool(value)
         if isinstance(value, int | np.integer):

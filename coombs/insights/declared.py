@@ -12,7 +12,7 @@ from coombs.data.encoding import DATE, ORDERED, YES_NO
 from coombs.data.wishes import Wish, Wishes, keeping, wishes_of
 from coombs.insights.columns import table_columns
 from coombs.insights.statements import NOT_KNOWN, DeclaredWish, FeatureVerdict
-from coombs.words import count
+from coombs.language import Translatable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,14 +22,25 @@ if TYPE_CHECKING:
     from coombs.estimators.base import PairEstimator
     from coombs.insights.case import Case
 
-SIGNS = {"less": "less", "more": "more"}
+SIGNS = {"less": Translatable("less"), "more": Translatable("more")}
 """What directions of numbers are called."""
 WORDS = {
-    DATE: {"less": "earlier", "more": "later"},
-    ORDERED: {"less": "lower", "more": "higher"},
-    YES_NO: {"less": "no", "more": "yes to"},
+    DATE: {"less": Translatable("earlier"), "more": Translatable("later")},
+    ORDERED: {"less": Translatable("lower"), "more": Translatable("higher")},
+    YES_NO: {"less": Translatable("no"), "more": Translatable("yes to")},
 }
 """The same of other columns, by their role."""
+CAPITALS = {
+    "less": Translatable("Less"),
+    "more": Translatable("More"),
+    "earlier": Translatable("Earlier"),
+    "later": Translatable("Later"),
+    "lower": Translatable("Lower"),
+    "higher": Translatable("Higher"),
+    "no": Translatable("No"),
+    "yes to": Translatable("Yes to"),
+}
+"""The same at the beginning of a sentence."""
 CONTRADICTED = 0.45
 """Share of answers predicted below which they seem to say the opposite of what was declared."""
 NEARLY = 0.05
@@ -63,17 +74,29 @@ def declared_wishes(case: Case, accuracy: float) -> Iterator[DeclaredWish]:
     for wish in declared.wishes:
         if not wish.is_limit:
             is_obeyed = _broken(case.est, wish) <= NEARLY
-            text = f"{directions[wish.feature].capitalize()} {wish.feature} is never worse."
-            opposite = f"{wish}: the answers say the opposite, so that it is not obeyed everywhere."
+            word = CAPITALS[directions[wish.feature]]
+            text = Translatable("{word} {feature} is never worse.", word=word, feature=wish.feature)
+            opposite = Translatable(
+                "{wish}: the answers say the opposite, so that it is not obeyed everywhere.", wish=str(wish)
+            )
             yield DeclaredWish(str(wish), text if is_obeyed else opposite)
             continue
         outside = n - int(wishes_of(str(wish), case.data.item_table).inside.sum())
-        kept = f"{count(outside, 'item')} of {n} outside" if outside else "all items keep it"
-        yield DeclaredWish(str(wish), f"{wish}: {kept}.")
+        kept = Translatable("{wish}: all items keep it.", wish=str(wish))
+        if outside:
+            kept = Translatable(
+                "{wish}: {n} item of {total} outside.|{wish}: {n} items of {total} outside.",
+                wish=str(wish),
+                n=outside,
+                total=n,
+            )
+        yield DeclaredWish(str(wish), kept)
     if not declared.inside.all():
         yield from _left_out(case.data, declared)
     if declared.signs.any() and accuracy < CONTRADICTED:
-        text = "Answers are predicted worse than by a coin: they may say the opposite of what was declared."
+        text = Translatable(
+            "Answers are predicted worse than by a coin: they may say the opposite of what was declared."
+        )
         yield DeclaredWish("", text)
 
 
@@ -99,21 +122,36 @@ def _left_out(data: Comparisons, declared: Wishes) -> Iterator[DeclaredWish]:
     used, total = len(keeping(data, declared.inside)), len(data)
     if used == total:
         return
-    text = f"{count(total - used, 'answer')} of {total} not learned from, as the limits decide them: how "
-    text += "well answers are predicted is about the others."
+    yield DeclaredWish(
+        "",
+        Translatable(
+            "{n} answer of {total} not learned from, as the limits decide it: how well answers are predicted "
+            "is about the others.|{n} answers of {total} not learned from, as the limits decide them: how "
+            "well answers are predicted is about the others.",
+            n=total - used,
+            total=total,
+        ),
+    )
     winners, losers, _ = data.oriented()
     against = ~declared.inside[winners] & declared.inside[losers]
     pairs = len(np.unique(np.column_stack([winners, losers])[against], axis=0))
     if pairs:
-        text += f" {count(pairs, 'time')} an item outside them was preferred to one inside."
-    yield DeclaredWish("", text)
+        text = Translatable(
+            "{n} time an item outside the limits was preferred to one inside."
+            "|{n} times an item outside the limits was preferred to one inside.",
+            n=pairs,
+        )
+        yield DeclaredWish("", text)
 
 
 def with_declared(est: PairEstimator, verdicts: Iterable[FeatureVerdict]) -> list[FeatureVerdict]:
     """Verdicts in which a declared direction stands where the answers alone do not tell what is wanted."""
     directions = directions_of(est)
     return [
-        replace(one, shape=f"{directions[one.feature]} is never worse, as declared")
+        replace(
+            one,
+            shape=Translatable("{word} is never worse, as declared", word=directions[one.feature]),
+        )
         if one.verdict == NOT_KNOWN and one.feature in directions
         else one
         for one in verdicts

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from coombs.data.comparisons import Comparisons
-from coombs.data.encoding import YES_NO
 from coombs.data.graph import ComparisonGraph
 from coombs.inference.posterior import Posterior, quantiles
 from coombs.insights.curves import smooth_weight
-from coombs.insights.declared import directions_of
+from coombs.insights.open_matters import never_compared, vague_features
 from coombs.insights.statements import (
     KINDS,
-    NOT_KNOWN,
     WORST,
     Combination,
     ComparedKind,
@@ -26,6 +24,7 @@ from coombs.insights.statements import (
     Trust,
 )
 from coombs.insights.surface import combination
+from coombs.language import Translatable
 from coombs.model import Model
 from coombs.words import count
 
@@ -78,37 +77,18 @@ def unknowns(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown
     yield from _pieces(case)
     for feature in case.features:
         if feature.distinct == 1:
-            text = f"{feature.name} is the same for all items. Nothing can be learned about it."
+            text = Translatable(
+                "{feature} is the same for all items. Nothing can be learned about it.", feature=feature.name
+            )
             yield NotKnown("constant", text)
     yield from _copies_and_unseen(case)
-    yield from _vague(case, ideal)
+    yield from vague_features(case, ideal)
     if case.surface.posterior is None:
-        text = (
+        none = (
             "How sure any of this is: the fit is the optimum of a convex program, which has no intervals; "
             "IdealPoint has them."
         )
-        yield NotKnown("no intervals", text)
-
-
-def _vague(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
-    """Features of which the answers do not tell what is wanted."""
-    told, known = ideal if case.has_pattern is not False else (), directions_of(case.est)
-    vague = [one for one in told if one.verdict == NOT_KNOWN and one.feature not in known]
-    categories = {one.name for one in case.columns if one.is_category}
-    if names := [one.feature for one in vague if one.feature in categories]:
-        yield NotKnown("not known yet", f"It is not known yet which levels are better: {', '.join(names)}.")
-    either = {one.name for one in case.columns if one.column.role == YES_NO}
-    if names := [one.feature for one in vague if one.feature in either]:
-        text = f"It is not known yet whether yes or no is better: {', '.join(names)}."
-        yield NotKnown("not known yet", text)
-    vague = [one for one in vague if one.feature not in categories | either]
-    if names := [one.feature for one in vague if not one.shape]:
-        between = ", less or something in between" if case.has_ideal else " or less"
-        text = f"It is not known yet whether more{between} is better: {', '.join(names)}."
-        yield NotKnown("not known yet", text)
-    if names := [f"{one.feature} ({one.shape})" for one in vague if one.shape]:
-        text = f"It is not known yet whether there is a best value in between: {', '.join(names)}."
-        yield NotKnown("not known yet", text)
+        yield NotKnown("no intervals", none)
 
 
 def _too_few(case: Case) -> Iterator[NotKnown]:
@@ -142,11 +122,7 @@ def _pieces(case: Case) -> Iterator[NotKnown]:
         rest = f"; {what} how the groups compare" if case.has_pattern is not False else ""
         yield NotKnown("pieces", f"{groups} between them{rest}.")
     if alone:
-        were = "was" if alone == 1 else "were"
-        its = "only its features rank it" if alone == 1 else "only their features rank them"
-        its = its if case.features else f"nothing is known of {'it' if alone == 1 else 'them'}"
-        rest = f"; {its}" if case.has_pattern is not False else ""
-        yield NotKnown("never compared", f"{alone} of {case.data.n_items} items {were} never compared{rest}.")
+        yield NotKnown("never compared", never_compared(case, alone))
 
 
 def _copies_and_unseen(case: Case) -> Iterator[NotKnown]:
@@ -155,11 +131,25 @@ def _copies_and_unseen(case: Case) -> Iterator[NotKnown]:
         return
     copies = list(_copies(case))
     for one, other, correlation in copies:
-        copy = f"a copy of {one}" if correlation > 0 else f"a copy of {one}, turned around"
-        text = f"{other} is as good as {copy}, so how the two share their weight is not known."
+        names = {"feature": other, "other": one}
+        text = Translatable(
+            "{feature} is as good as a copy of {other}, so how the two share their weight is not known.",
+            **names,
+        )
+        if correlation <= 0:
+            text = Translatable(
+                "{feature} is as good as a copy of {other}, turned around, so how the two share their weight "
+                "is not known.",
+                **names,
+            )
         yield NotKnown("copies", text)
     for one, other in _same_groups(case):
-        text = f"{other} groups the items just as {one} does, so how the two share their weight is not known."
+        text = Translatable(
+            "{feature} groups the items just as {other} does, so how the two share their weight is not "
+            "known.",
+            feature=other,
+            other=one,
+        )
         yield NotKnown("copies", text)
     copied = {name for one, other, _ in copies for name in (one, other)}
     for direction in _unseen(case):

@@ -308,11 +308,13 @@ def _check(name: str, value: Any, annotation: str) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Records as dicts, tuples as lists, NaN as None."""
+    """Records as dicts, tuples as lists, NaN as None, texts without what they were made of."""
     if is_dataclass(value):
         result = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
         text = getattr(value, "text", None)
-        return result | {"text": text} if isinstance(text, str) else result
+        return result | {"text": str.__str__(text)} if isinstance(text, str) else result
     if isinstance(value, tuple):
         return [_plain(part) for part in value]
+    if isinstance(value, str):
+        return str.__str__(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value

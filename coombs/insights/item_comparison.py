@@ -18,6 +18,7 @@ from coombs.data.tables import InputError
 from coombs.insights.columns import cells_of, range_of, table_columns
 from coombs.insights.curves import thinned
 from coombs.insights.statements import CONSTANT, HARDLY, NOT_KNOWN
+from coombs.language import Translatable
 from coombs.words import chance, listed, with_unit
 
 if TYPE_CHECKING:
@@ -67,7 +68,10 @@ class Reason:
     @property
     def text(self) -> str:
         """As "price (900 against 1100)"."""
-        return f"{self.feature} ({self.values[0]} against {self.values[1]})"
+        first, second = self.values
+        return Translatable(
+            "{feature} ({value} against {other})", feature=self.feature, value=first, other=second
+        )
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,12 @@ class ItemComparison:
         return max(self.probability, 1 - self.probability) >= CLEAR
 
     @property
+    def perhaps(self) -> Reason | None:
+        """The feature that may speak for the first item, where none surely does."""
+        likely = (one for one in self.reasons if one.gain > 0 and one.is_known and one.probability >= LIKELY)
+        return next(likely, None)
+
+    @property
     def text(self) -> str:
         """One sentence."""
         sure = chance(max(self.probability, 1 - self.probability))
@@ -146,10 +156,7 @@ class ItemComparison:
         """What follows that the first is better."""
         found, against = self.speaking_for()[:MOST_TOLD], self.speaking_for(first=False)[:MOST_TOLD]
         if not found:
-            likely = [
-                one for one in self.reasons if one.gain > 0 and one.is_known and one.probability >= LIKELY
-            ]
-            return f", perhaps for its {likely[0].text}" if likely else ""
+            return f", perhaps for its {self.perhaps.text}" if self.perhaps else ""
         because = f" for its {listed([one.text for one in found])}"
         if against:
             verb = "speaks" if len(against) == 1 else "speak"

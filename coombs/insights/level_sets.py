@@ -32,6 +32,7 @@ from coombs.insights.statements import LESS, MORE, SWEET_SPOT, WORST, FeatureRan
 from coombs.insights.surface import FLAT, Surface, shares_of
 from coombs.insights.verdicts import fitted_features, judged
 from coombs.insights.what_matters import what_matters_data
+from coombs.language import Translatable
 
 if TYPE_CHECKING:
     from coombs.estimators.base import PairEstimator
@@ -59,9 +60,9 @@ TURNS = {SWEET_SPOT: "best", WORST: "worst"}
 """What is at the value of a verdict that has one."""
 SIGNS = {MORE: 1, LESS: -1}
 """Which way is better by a verdict that says so."""
-AT_IDEAL = "the ideal point"
+AT_IDEAL = Translatable("the ideal point")
 """Where other features are if all of them have an ideal that is borne out."""
-AT_GUESS = "their best guess"
+AT_GUESS = Translatable("their best guess")
 """Where other features are if not."""
 
 
@@ -117,11 +118,11 @@ class _Scene:
     def others(self, plane: list[int]) -> str:
         """Where the features are that do not change."""
         if not self.is_default:
-            return "fixed values"
+            return Translatable("fixed values")
         if self.is_over_items:
             return OVER_ITEMS
         if not self.surface.has_ideal:
-            return "their average"
+            return Translatable("their average")
         return AT_IDEAL if all(self.turn(j) for j in range(len(self.base)) if j not in plane) else AT_GUESS
 
 

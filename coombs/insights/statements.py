@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import takewhile
 
 from coombs.data.dates import date_text
 from coombs.data.encoding import DATE, LOG, NUMBER, ORDERED, YES_NO
-from coombs.words import ordinal, percent, plain, short, weighted_sum, within
+from coombs.insights.exchange import GOES_WITH as GOES_WITH
+from coombs.insights.exchange import WORTH as WORTH
+from coombs.insights.exchange import TradeOff as TradeOff
+from coombs.language import NumberText, Translatable
+from coombs.words import listed, ordinal, percent, plain, weighted_sum, within
 
-MORE = "more is better"
-LESS = "less is better"
-SWEET_SPOT = "sweet spot"
-WORST = "the middle is the worst"
-HARDLY = "hardly matters"
-NOT_KNOWN = "not known"
-CONSTANT = "always the same"
+MORE: str = Translatable("more is better")
+LESS: str = Translatable("less is better")
+SWEET_SPOT: str = Translatable("sweet spot")
+WORST: str = Translatable("the middle is the worst")
+HARDLY: str = Translatable("hardly matters")
+NOT_KNOWN: str = Translatable("not known")
+CONSTANT: str = Translatable("always the same")
 DROP = "a drop"
 RISE = "a rise"
 TWO_PEAKS = "two peaks"
@@ -39,17 +43,13 @@ KINDS = {
     "smooth": "anything smooth (Gaussian process)",
 }
 """Kinds of preference, the simplest first, and what they are called."""
-WORTH = "is worth"
-"""A trade-off in which one change offsets the other."""
-GOES_WITH = "goes with"
-"""A trade-off in which a change of one feature moves the best value of the other."""
 MOST_LOADINGS = 6
 """Parts of a combination of features that are told in words."""
 MOST_TIED = 8
 """Items of a tie that are named."""
-RATHER_MORE = "more rather than less"
+RATHER_MORE: str = Translatable("more rather than less")
 """Said of a feature of which it is not known what is best, but that more is better on average."""
-RATHER_LESS = "less rather than more"
+RATHER_LESS: str = Translatable("less rather than more")
 """The same the other way round."""
 LEANINGS = {RATHER_MORE: MORE, RATHER_LESS: LESS}
 """What these would be if they were sure."""
@@ -84,7 +84,7 @@ class FeatureRange:
         if value is None or not math.isfinite(value):
             return "-"
         if self.role == YES_NO:
-            return "yes" if value >= 0.5 else "no"
+            return Translatable("yes") if value >= 0.5 else Translatable("no")
         if self.role == ORDERED:
             return self.levels[min(max(round(value), 0), len(self.levels) - 1)]
         if self.role == DATE:
@@ -96,9 +96,9 @@ class FeatureRange:
             size = 4 * self.deviation if self.deviation > 0 else abs(value) or 1.0
         decimals = max(0, math.ceil(math.log10(50 / size)))
         if decimals > 6 or max(abs(value), size) >= 1e7:
-            return f"{value:.3g}"
+            return NumberText(f"{value:.3g}")
         text = f"{value:.{decimals}f}"
-        return text if float(text) else text.removeprefix("-")
+        return NumberText(text if float(text) else text.removeprefix("-"))
 
     def item_text(self, value: float | str) -> str:
         """An item's own value."""
@@ -109,19 +109,23 @@ class FeatureRange:
 
     def word(self, said: str) -> str:
         """What is said of more and less of it, as it is said of what has no more and less."""
-        words = {YES_NO: ("yes", "no"), DATE: ("later", "earlier")}.get(self.role, ("", ""))
-        more, less = (self.levels[-1], self.levels[0]) if self.role == ORDERED else words
-        better = "best" if self.role == ORDERED else "better"
-        return (
-            said
-            if not more
-            else {
-                MORE: f"{more} is {better}",
-                LESS: f"{less} is {better}",
-                RATHER_MORE: f"{more} rather than {less}",
-                RATHER_LESS: f"{less} rather than {more}",
-            }.get(said, said)
-        )
+        more, less = self._ends()
+        if not more or said not in (MORE, LESS, *LEANINGS):
+            return said
+        first, second = (more, less) if said in (MORE, RATHER_MORE) else (less, more)
+        if said in LEANINGS:
+            return Translatable("{level} rather than {other}", level=first, other=second)
+        if self.role == ORDERED:
+            return Translatable("{level} is best", level=first)
+        return Translatable("{level} is better", level=first)
+
+    def _ends(self) -> tuple[str, str]:
+        """What more and less of it are called, where it has no more and less."""
+        if self.role == ORDERED:
+            return self.levels[-1], self.levels[0]
+        if self.role == YES_NO:
+            return Translatable("yes"), Translatable("no")
+        return (Translatable("later"), Translatable("earlier")) if self.role == DATE else ("", "")
 
 
 @dataclass(frozen=True)
@@ -194,12 +198,26 @@ class FeatureVerdict:
         if self.verdict in (*SHAPES, WORST, BY_LEVEL) and self.shape:
             return self.shape
         if self.verdict in (SWEET_SPOT, WORST) and self.value is not None:
-            what, between = "ideal" if self.verdict == SWEET_SPOT else "worst", ""
+            between = ""
             if self.low is not None and self.high is not None:
                 between = within((self.low, self.high), (feature.lowest, feature.highest), feature.text)
-            return f"{what} about {feature.text(self.value)}{between and f' ({between})'}"
-        said = "not known yet" if self.verdict == NOT_KNOWN else feature.word(self.verdict)
-        return f"{said}; {feature.word(self.shape)}" if self.shape else said
+            return self._about(feature.text(self.value), between)
+        said = Translatable("not known yet") if self.verdict == NOT_KNOWN else feature.word(self.verdict)
+        return (
+            Translatable("{first}; {second}", first=said, second=feature.word(self.shape))
+            if self.shape
+            else said
+        )
+
+    def _about(self, value: str, between: str) -> str:
+        """Where it is best, or worst."""
+        if self.verdict == SWEET_SPOT:
+            if between:
+                return Translatable("ideal about {value} ({between})", value=value, between=between)
+            return Translatable("ideal about {value}", value=value)
+        if between:
+            return Translatable("worst about {value} ({between})", value=value, between=between)
+        return Translatable("worst about {value}", value=value)
 
 
 def decide_most(
@@ -227,10 +245,18 @@ class Shape:
     @property
     def words(self) -> str:
         """As a drop near 900; levels off above 70; two peaks, near 3 and near 9."""
-        if self.kind in (LEVELS_ABOVE, LEVELS_BELOW):
-            return f"{self.kind} {plain(self.at[0])}"
-        comma = "," * (self.kind in (TWO_PEAKS, WORST))
-        return f"{self.kind}{comma} {' and '.join(f'near {plain(place)}' for place in self.at)}"
+        first, last = plain(self.at[0]), plain(self.at[-1])
+        if self.kind == TWO_PEAKS:
+            return Translatable("two peaks, near {first} and near {last}", first=first, last=last)
+        if self.kind == LEVELS_ABOVE:
+            return Translatable("levels off above {value}", value=first)
+        if self.kind == LEVELS_BELOW:
+            return Translatable("levels off below {value}", value=first)
+        if self.kind == WORST:
+            return Translatable("the middle is the worst, near {value}", value=first)
+        if self.kind == DROP:
+            return Translatable("a drop near {value}", value=first)
+        return Translatable("a rise near {value}", value=first)
 
     @property
     def text(self) -> str:
@@ -256,55 +282,6 @@ class LevelScore:
     def text(self) -> str:
         """As rural +0.4."""
         return f"{self.level} {self.score:+.1f}"
-
-
-@dataclass(frozen=True)
-class TradeOff:
-    """A change of one feature for the better, and the change of another for the worse that it is worth.
-
-    `low` and `high` are the ends of the latter's interval, the smaller change first, or None. Of a model
-    alone with an ideal point, `kind` is "goes with": the best value of the other feature changes by that.
-    Of a category, or of yes and no, `level` is the better one, instead of `from_level`.
-    """
-
-    feature: str
-    change: float
-    other: str
-    other_change: float
-    low: float | None = None
-    high: float | None = None
-    kind: str = WORTH
-    level: str = ""
-    from_level: str = ""
-
-    def from_logs(self, values: Mapping[str, float]) -> TradeOff:
-        """The same in the user's numbers: changes of some features are of logarithms, from these on."""
-
-        def back(name: str, change: float | None) -> float | None:
-            if change is None or name not in values:
-                return change
-            return math.exp(values[name]) * math.expm1(change)
-
-        low, high = back(self.other, self.low), back(self.other, self.high)
-        change, other = back(self.feature, self.change) or 0.0, back(self.other, self.other_change) or 0.0
-        return replace(self, change=change, other_change=other, low=low, high=high)
-
-    @property
-    def text(self) -> str:
-        """As 1.3 more of battery hours is worth about 10 more of price (6 to 17)."""
-        if self.kind == GOES_WITH:
-            side = "above" if self.other_change > 0 else "below"
-            change, other_change = short(abs(self.change)), short(abs(self.other_change))
-            return (
-                f"With {self.feature} {change} above its ideal, the best {self.other} is {other_change} "
-                f"{side} its own"
-            )
-        one, other = _amount(self.change, self.feature), _amount(self.other_change, self.other)
-        if self.level:
-            one = f"{self.feature}: {self.level} instead of {self.from_level}"
-        if self.low is None or self.high is None:
-            return f"{one} is worth about {other}"
-        return f"{one} is worth about {other} ({short(abs(self.low))} to {short(abs(self.high))})"
 
 
 @dataclass(frozen=True)
@@ -410,10 +387,7 @@ class TiedItems:
     @property
     def text(self) -> str:
         """As tea, coffee and milk."""
-        shown, more = self.items[:MOST_TIED], len(self.items) - MOST_TIED
-        rest = [f"{more} more"] if more > 0 else []
-        *first, last = [*shown, *rest]
-        return f"{', '.join(first)} and {last}"
+        return listed(self.items, MOST_TIED)
 
 
 @dataclass(frozen=True)
@@ -437,8 +411,3 @@ class Ranked:
         if self.best is None or self.worst is None or self.best == self.worst == self.rank:
             return ordinal(self.rank)
         return f"{ordinal(self.rank)}, between {ordinal(self.best)} and {ordinal(self.worst)}"
-
-
-def _amount(change: float, name: str) -> str:
-    """As 1.3 more of battery hours."""
-    return f"{short(abs(change))} {'more' if change > 0 else 'less'} of {name}"

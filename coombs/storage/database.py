@@ -15,6 +15,7 @@ from weakref import WeakSet
 
 from coombs.storage.failures import StorageError
 from coombs.storage.rows import Row
+from coombs.storage.tally import Tally
 from coombs.storage.timestamps import time_text
 
 LARGEST = 2**63 - 1
@@ -80,6 +81,8 @@ class Database(ABC):
         self._connections: WeakSet[Connection] = WeakSet()
         self._listing = threading.Lock()
         self.turn = self._new_turn()
+        self.is_to_erase = False
+        self.tally = Tally()
         _DATABASES.add(self)
 
     @abstractmethod
@@ -133,6 +136,7 @@ class Database(ABC):
         try:
             yield
         except self.errors as error:
+            self.tally.add("errors")
             raise self.failure(error) from error
 
     def execute(self, statement: str, values: Row = ()) -> Any:
@@ -228,6 +232,11 @@ class Database(ABC):
     @abstractmethod
     def checkpoint(self, calm: float = 0.0) -> None:
         """Tidy up, if nothing was written within so many seconds."""
+
+    def erase(self) -> None:
+        """Overwrite what was deleted, so that files do not hold it any more: now, or when others let it."""
+        self.is_to_erase = True
+        self.checkpoint()
 
     def finish(self) -> None:
         """Tidy up and close the connections of all threads but those at work: before the process ends."""

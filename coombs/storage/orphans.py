@@ -24,7 +24,20 @@ class Link(NamedTuple):
 LINKS = (
     Link("items", "study", "studies", "studies.id = items.study_id"),
     Link("priors", "study", "studies", "studies.id = priors.study_id"),
+    Link("presentations", "study", "studies", "studies.id = presentations.study_id"),
+    Link("study_log", "study", "studies", "studies.id = study_log.study_id"),
+    Link("api_tokens", "study", "studies", "studies.id = api_tokens.study_id"),
+    Link("webhooks", "study", "studies", "studies.id = webhooks.study_id"),
+    Link("deliveries", "webhook", "webhooks", "webhooks.id = deliveries.webhook_id"),
     Link("respondents", "study", "studies", "studies.id = respondents.study_id"),
+    Link(
+        "respondents",
+        "version of the presentation that they agreed to",
+        "presentations",
+        "presentations.study_id = respondents.study_id"
+        " AND presentations.version = respondents.consent_version",
+        "respondents.consent_version IS NOT NULL",
+    ),
     Link("questions", "respondent", "respondents", "respondents.id = questions.respondent_id"),
     Link("events", "respondent", "respondents", "respondents.id = events.respondent_id"),
     Link(

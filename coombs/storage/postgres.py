@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -33,6 +34,10 @@ _DAMAGES = ("22", "23", "42", "XX")
 """Classes of SQL states in which our statements end only where tables or rows are not as we made them."""
 _NO_DAMAGE = "42501"
 """Of those, the state where the user lacks a right."""
+_NAMING = ("respondents", "deliveries", "priors", "temporary")
+"""Small tables that may hold who somebody is; PostgreSQL keeps others away while it writes one anew."""
+_NUMBERS = ("questions", "events")
+"""Large tables that hold positions of items, choices and times; nobody waits while they are tidied up."""
 
 
 class PostgresDatabase(Database):
@@ -108,7 +113,17 @@ class PostgresDatabase(Database):
         self.execute("SELECT pg_advisory_xact_lock(?)", (_BATCH,))
 
     def checkpoint(self, calm: float = 0.0) -> None:
-        """Nothing to do: the server tidies up by itself."""
+        """The server tidies up by itself, but for what is to be gone at once.
+
+        Tables that hold names, links and what was learned are written anew; of the others, rows are freed.
+        """
+        if self.is_to_erase:
+            with suppress(StorageError):
+                for table in _NAMING:
+                    self.execute(f"VACUUM (FULL) {table}")
+                for table in _NUMBERS:
+                    self.execute(f"VACUUM {table}")
+                self.is_to_erase = False
 
     def _commit(self) -> None:
         """Keep what was done; the server would roll back, and not say so, after an error inside."""

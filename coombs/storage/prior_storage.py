@@ -149,6 +149,41 @@ class PriorStorage(StudyStorage):
             self.database.change(change, validation.count(version, "version"), respondent_id)
             return self._used_prior(respondent_id)
 
+    def use_seed(self, respondent_id: int, seed: int | None = None) -> int | None:
+        """Fix the seed of somebody's questions, unless that was fixed before.
+
+        Parameters
+        ----------
+        respondent_id : of the person
+        seed : a whole number from 0; None fixes nothing
+
+        Returns
+        -------
+        the seed that holds, or None if none was fixed
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> storage, ann = study.storage, study.respondent("Ann").record
+        >>> storage.use_seed(ann.id, 7), storage.use_seed(ann.id, 8)
+        (7, 7)
+        """
+        found = self._used_seed(respondent_id)
+        if found is not None or seed is None:
+            return found
+        change = "UPDATE respondents SET seed = ? WHERE id = ? AND seed IS NULL"
+        with self.database.transaction():
+            self.database.change(change, seed, respondent_id)
+            return self._used_seed(respondent_id)
+
+    def _used_seed(self, respondent_id: int) -> int | None:
+        """The seed that was fixed, if one was."""
+        for (found,) in self.database.rows("SELECT seed FROM respondents WHERE id = ?", respondent_id):
+            with RowReading(f"Respondent {respondent_id}"):
+                return None if found is None else read.number(found, "the seed")
+        raise UnknownStudyError(f"There is no respondent with the id {respondent_id}.")
+
     def _used_prior(self, respondent_id: int) -> int | None:
         """The version that was fixed, if one was."""
         select = (

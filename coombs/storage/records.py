@@ -9,14 +9,28 @@ from datetime import datetime
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from coombs.storage.judgement import Judgement
+from coombs.storage.question_records import AnyQuestion as AnyQuestion
+from coombs.storage.question_records import QuestionRecord as QuestionRecord
+from coombs.storage.question_records import SetQuestionRecord as SetQuestionRecord
 
 Choice: TypeAlias = Literal["left", "right", "tie", "skip"]
 CHOICES: tuple[str, ...] = get_args(Choice)
 
 
+ANONYMOUS = "Anonymous"
+"""What people are called, with a number, once their names were taken away."""
+REVOKED = "revoked:"
+"""What the token of a link that was revoked begins with; no address holds it."""
+
+
 def new_token() -> str:
     """What a respondent's link holds, and nobody can guess."""
     return secrets.token_urlsafe(16)
+
+
+def revoked_token() -> str:
+    """What is stored of a respondent whose link was revoked: tokens differ, and this one opens nothing."""
+    return f"{REVOKED}{new_token()}"
 
 
 @dataclass(frozen=True)
@@ -103,6 +117,13 @@ class RespondentRecord:
     name : of the person
     token : what their link holds, and cannot be guessed
     created : when
+    source : how they came: "open link", or None by a link of their own
+    external_id : what another service calls them, as Prolific, or None
+    fields : what they said about themselves, by the label of each field, and what the address told
+    language : the code of the language that they read, or None
+    seed : of what is random for them, or None
+    consent_version, consented : to which version of the presentation they agreed, and when, or None
+    finished : when they were through with all, or None
 
     Examples
     --------
@@ -117,6 +138,95 @@ class RespondentRecord:
     name: str
     token: str
     created: datetime
+    source: str | None = None
+    external_id: str | None = None
+    # A mapping has no hash.
+    fields: Mapping[str, str] = field(default_factory=dict, hash=False)
+    language: str | None = None
+    seed: int | None = None
+    consent_version: int | None = None
+    consented: datetime | None = None
+    finished: datetime | None = None
+
+    @property
+    def is_revoked(self) -> bool:
+        """Whether the link was revoked, so that nobody can answer by it."""
+        return self.token.startswith(REVOKED)
+
+
+@dataclass(frozen=True)
+class PresentationRecord:
+    """A version of what the people of a study see: a change is a new version.
+
+    Parameters
+    ----------
+    study_id : of the study
+    version : from 1
+    content : names and values, as JSON holds them
+    created : when
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from coombs.storage import PresentationRecord
+    >>> PresentationRecord(1, 2, {"title": "Flats"}, datetime(2026, 1, 31, tzinfo=UTC)).version
+    2
+    """
+
+    study_id: int
+    version: int
+    content: Mapping[str, Any]
+    created: datetime
+
+
+@dataclass(frozen=True)
+class Participant:
+    """Whoever has a link, and what holds for them now.
+
+    Parameters
+    ----------
+    study_name : of their study
+    record : of the person
+    settings : of the study
+    presentation_version : the latest, 0 where the study has none
+
+    Examples
+    --------
+    >>> from coombs import create_study
+    >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+    >>> ann = study.respondent("Ann").record
+    >>> study.storage.participant(ann.token).presentation_version
+    0
+    """
+
+    study_name: str
+    record: RespondentRecord
+    settings: Mapping[str, Any] = field(hash=False)
+    presentation_version: int
+
+
+@dataclass(frozen=True)
+class LogRecord:
+    """Something that happened to a study, or to somebody in it.
+
+    Parameters
+    ----------
+    id, study_id : numbers
+    what : a sentence without anybody's name
+    happened : when
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from coombs.storage import LogRecord
+    >>> LogRecord(1, 1, "1 person was deleted.", datetime(2026, 1, 31, tzinfo=UTC)).what
+    '1 person was deleted.'
+    """
+
+    id: int
+    study_id: int
+    what: str
+    happened: datetime
 
 
 @dataclass(frozen=True)
@@ -147,37 +257,6 @@ class PriorRecord:
     created: datetime
 
     SOURCES: ClassVar[tuple[str, ...]] = ("given", "study")
-
-
-@dataclass(frozen=True)
-class QuestionRecord:
-    """Two items that a respondent was asked about, why, and what was expected.
-
-    Parameters
-    ----------
-    id, respondent_id : numbers
-    left, right : positions of the items
-    purpose : a strategy's name, "probe", "confirmation" or "check"
-    predicted : the probability of left, given the answers before it, or None
-    progress : how far it was shown to be, from 0 to 1, or None
-    asked : when
-
-    Examples
-    --------
-    >>> from datetime import UTC, datetime
-    >>> from coombs.storage import QuestionRecord
-    >>> QuestionRecord(1, 1, 0, 1, "probe", 0.5, None, datetime(2026, 1, 31, tzinfo=UTC)).purpose
-    'probe'
-    """
-
-    id: int
-    respondent_id: int
-    left: int
-    right: int
-    purpose: str
-    predicted: float | None
-    progress: float | None
-    asked: datetime
 
 
 @dataclass(frozen=True)
@@ -213,7 +292,7 @@ class AnswerRecord:
 
 @dataclass(frozen=True)
 class JudgementRecord:
-    """An answer that is not about a pair: a choice among several, a ranking, a rating. Nobody asked for it.
+    """An answer that is not about a pair: a choice among several, a best and worst, a ranking, a rating.
 
     Parameters
     ----------
@@ -221,6 +300,7 @@ class JudgementRecord:
     judgement : what was said
     weight : what it counts
     told : when
+    question_id : of the question about a set, or None
 
     Examples
     --------
@@ -236,9 +316,37 @@ class JudgementRecord:
     judgement: Judgement
     weight: float
     told: datetime
+    question_id: int | None = None
 
-    question_id: ClassVar[None] = None
     choice: ClassVar[None] = None
+
+
+@dataclass(frozen=True)
+class SkipRecord:
+    """That a question about a set was passed over.
+
+    Parameters
+    ----------
+    id, respondent_id : numbers
+    question_id : of the question
+    weight : what an answer would have counted
+    told : when
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> from coombs.storage import SkipRecord
+    >>> SkipRecord(1, 1, 1, 1.0, datetime(2026, 1, 31, tzinfo=UTC)).choice
+    'skip'
+    """
+
+    id: int
+    respondent_id: int
+    question_id: int
+    weight: float
+    told: datetime
+
+    choice: ClassVar[Choice] = "skip"
 
 
 @dataclass(frozen=True)
@@ -264,7 +372,7 @@ class UndoRecord:
     told: datetime
 
 
-AnyAnswer: TypeAlias = AnswerRecord | JudgementRecord
+AnyAnswer: TypeAlias = AnswerRecord | JudgementRecord | SkipRecord
 """An answer of any shape."""
 Event: TypeAlias = AnyAnswer | UndoRecord
 """Answers and undos of a respondent share one sequence of ids, from 1 on; so do their questions."""

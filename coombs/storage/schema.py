@@ -202,7 +202,131 @@ CREATE TABLE temporary (
 )
 """
 
-VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH)
+# What a researcher's study has: texts for its people by versions, a link for anybody, what is known of who
+# came, items that come and go, tokens for programs, addresses that are told of answers. An item that changes
+# is a new item that replaces it, so that answers stay about what was seen. Questions may be about a set of
+# items, and an answer of any shape may be to a question: the tables move as in the seventh version.
+_NINTH = """
+ALTER TABLE studies ADD COLUMN open_token TEXT;
+CREATE UNIQUE INDEX studies_by_open_token ON studies (open_token);
+CREATE TABLE presentations (
+    study_id BIGINT NOT NULL REFERENCES studies (id) ON DELETE CASCADE,
+    version INTEGER NOT NULL CHECK (version >= 1),
+    content TEXT NOT NULL,
+    created {time} NOT NULL,
+    PRIMARY KEY (study_id, version)
+);
+ALTER TABLE items ADD COLUMN added {time};
+ALTER TABLE items ADD COLUMN retired {time};
+ALTER TABLE items ADD COLUMN replaces INTEGER CHECK (replaces >= 0);
+ALTER TABLE respondents ADD COLUMN source TEXT;
+ALTER TABLE respondents ADD COLUMN external_id TEXT;
+ALTER TABLE respondents ADD COLUMN fields TEXT;
+ALTER TABLE respondents ADD COLUMN language TEXT;
+ALTER TABLE respondents ADD COLUMN seed BIGINT CHECK (seed >= 0);
+ALTER TABLE respondents ADD COLUMN consent_version INTEGER CHECK (consent_version >= 1);
+ALTER TABLE respondents ADD COLUMN consented {time};
+ALTER TABLE respondents ADD COLUMN finished {time};
+CREATE UNIQUE INDEX respondents_by_external_id ON respondents (study_id, external_id);
+CREATE TABLE new_questions (
+    id BIGINT NOT NULL CHECK (id >= 1),
+    respondent_id BIGINT NOT NULL REFERENCES respondents (id) ON DELETE CASCADE,
+    left_item INTEGER CHECK (left_item >= 0),
+    right_item INTEGER CHECK (right_item >= 0),
+    items TEXT,
+    purpose TEXT NOT NULL,
+    predicted DOUBLE PRECISION CHECK (predicted >= 0 AND predicted <= 1),
+    progress DOUBLE PRECISION CHECK (progress >= 0 AND progress <= 1),
+    asked {time} NOT NULL,
+    PRIMARY KEY (respondent_id, id),
+    CHECK (left_item <> right_item),
+    CHECK (
+        (items IS NULL AND left_item IS NOT NULL AND right_item IS NOT NULL)
+        OR (items IS NOT NULL AND left_item IS NULL AND right_item IS NULL)
+    )
+);
+CREATE TABLE new_events (
+    id BIGINT NOT NULL CHECK (id >= 1),
+    respondent_id BIGINT NOT NULL REFERENCES respondents (id) ON DELETE CASCADE,
+    question_id BIGINT,
+    left_item INTEGER CHECK (left_item >= 0),
+    right_item INTEGER CHECK (right_item >= 0),
+    choice TEXT CHECK (choice IN ('left', 'right', 'tie', 'skip')),
+    weight DOUBLE PRECISION CHECK (weight >= 0),
+    judgement TEXT,
+    undoes BIGINT,
+    told {time} NOT NULL,
+    PRIMARY KEY (respondent_id, id),
+    UNIQUE (respondent_id, undoes),
+    FOREIGN KEY (respondent_id, question_id) REFERENCES new_questions (respondent_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (respondent_id, undoes) REFERENCES new_events (respondent_id, id) ON DELETE CASCADE,
+    CHECK (left_item <> right_item),
+    CHECK (
+        (undoes IS NULL AND judgement IS NULL AND left_item IS NOT NULL AND right_item IS NOT NULL
+            AND choice IS NOT NULL AND weight IS NOT NULL)
+        OR (undoes IS NULL AND judgement IS NULL AND question_id IS NOT NULL AND left_item IS NULL
+            AND right_item IS NULL AND choice = 'skip' AND choice IS NOT NULL AND weight IS NOT NULL)
+        OR (undoes IS NULL AND judgement IS NOT NULL AND left_item IS NULL
+            AND right_item IS NULL AND choice IS NULL AND weight IS NOT NULL)
+        OR (undoes IS NOT NULL AND judgement IS NULL AND question_id IS NULL AND left_item IS NULL
+            AND right_item IS NULL AND choice IS NULL AND weight IS NULL)
+    )
+);
+INSERT INTO new_questions
+    (id, respondent_id, left_item, right_item, purpose, predicted, progress, asked)
+    SELECT id, respondent_id, left_item, right_item, purpose, predicted, progress, asked
+    FROM questions ORDER BY respondent_id, id;
+INSERT INTO new_events
+    (id, respondent_id, question_id, left_item, right_item, choice, weight, judgement, undoes, told)
+    SELECT id, respondent_id, question_id, left_item, right_item, choice, weight, judgement, undoes, told
+    FROM events ORDER BY respondent_id, id;
+DROP TABLE events;
+DROP TABLE questions;
+ALTER TABLE new_questions RENAME TO questions;
+ALTER TABLE new_events RENAME TO events;
+CREATE INDEX questions_by_pair ON questions (respondent_id, left_item, right_item);
+CREATE INDEX events_by_pair ON events (respondent_id, left_item, right_item);
+CREATE INDEX events_by_question ON events (respondent_id, question_id);
+CREATE TABLE study_log (
+    id {id},
+    study_id BIGINT NOT NULL REFERENCES studies (id) ON DELETE CASCADE,
+    what TEXT NOT NULL,
+    happened {time} NOT NULL
+);
+CREATE INDEX study_log_by_study ON study_log (study_id, id);
+CREATE TABLE api_tokens (
+    id {id},
+    study_id BIGINT NOT NULL REFERENCES studies (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    digest TEXT NOT NULL UNIQUE,
+    rights TEXT NOT NULL CHECK (rights IN ('answer', 'read', 'own')),
+    created {time} NOT NULL,
+    UNIQUE (study_id, name)
+);
+CREATE TABLE webhooks (
+    id {id},
+    study_id BIGINT NOT NULL REFERENCES studies (id) ON DELETE CASCADE,
+    address TEXT NOT NULL,
+    secret TEXT NOT NULL,
+    topics TEXT NOT NULL,
+    created {time} NOT NULL
+);
+CREATE INDEX webhooks_by_study ON webhooks (study_id);
+CREATE TABLE deliveries (
+    id {id},
+    webhook_id BIGINT NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
+    topic TEXT NOT NULL,
+    body TEXT NOT NULL,
+    created {time} NOT NULL,
+    tries INTEGER NOT NULL CHECK (tries >= 0),
+    next_try {time},
+    delivered {time},
+    problem TEXT
+);
+CREATE INDEX deliveries_by_next_try ON deliveries (next_try)
+"""
+
+VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)
 """Statements apart by semicolons; a version that was released never changes, a new one is added."""
 
 

@@ -51,6 +51,8 @@ LARGEST_CHECKED = 2**23
 """Bytes of a file that is checked whenever it is opened: 8 MB, or 40,000 answers, take about 0.1 s."""
 LARGEST_COPIED = 2**29
 """Bytes of a file of which a copy in memory is looked at, in place of the file itself."""
+_READERS = 5.0
+"""Seconds to wait for others to stop reading, so that the log can be emptied."""
 _NO_ANSWER = (0, 0, "")
 """Before the first one is stored."""
 INDEXED = "SELECT name FROM pragma_index_info(?)"
@@ -169,10 +171,8 @@ class SqliteDatabase(Database):
     def _begin(self) -> None:
         """Start to write when it is this process's turn."""
         self._check_files()
-        connection = self.connection
-        assert isinstance(connection, SqliteConnection)
         self._inserting = self._last
-        with next_in_line(connection.descriptor):
+        with self._first_in_line():
             super()._begin()
 
     def _commit(self) -> None:
@@ -186,9 +186,27 @@ class SqliteDatabase(Database):
         written = self._written
         if written is not None and time.monotonic() - written >= calm:
             with suppress(StorageError), self.turn:
+                if self.is_to_erase:
+                    with self._first_in_line():
+                        self.execute("VACUUM")
+                    self.is_to_erase = False
                 busy, *_ = self.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0]
                 if not busy:
                     self._written = None
+
+    def erase(self) -> None:
+        """Write the file anew, without what was deleted, and empty the log once nobody reads it."""
+        super().erase()
+        end = time.monotonic() + _READERS
+        while self._written is not None and time.monotonic() < end:
+            time.sleep(POLL)
+            self.checkpoint()
+
+    def _first_in_line(self) -> AbstractContextManager[None]:
+        """Be the next process that writes."""
+        connection = self.connection
+        assert isinstance(connection, SqliteConnection)
+        return next_in_line(connection.descriptor)
 
     def failure(self, error: Exception) -> StorageError:
         """Away for the moment, or else damaged: our statements fail in no other way."""
@@ -297,11 +315,14 @@ class MemoryDatabase(SqliteDatabase):
         """Start to write: no other process can."""
         Database._begin(self)
 
+    def erase(self) -> None:
+        """There is no file that could hold what was deleted."""
+
     def close(self) -> None:
         """Nothing to let go of: what is kept would go with the connection."""
 
     def checkpoint(self, calm: float = 0.0) -> None:
-        """Nothing to tidy."""
+        """There is no file, and so nothing to tidy."""
 
 
 def _connected(place: str) -> sqlite3.Connection:
@@ -309,6 +330,8 @@ def _connected(place: str) -> sqlite3.Connection:
     # Nothing waits inside of SQLite, which would sleep up to a tenth of a second: `_patiently` does.
     connection = sqlite3.connect(place, timeout=0, isolation_level=None, check_same_thread=False, uri=True)
     connection.execute("PRAGMA foreign_keys = ON")
+    # What is deleted is overwritten with zeros.
+    connection.execute("PRAGMA secure_delete = ON")
     return connection
 
 

@@ -8,29 +8,24 @@ from datetime import datetime
 from coombs.data.tables import InputError
 from coombs.storage import rows, validation
 from coombs.storage.database import LARGEST
-from coombs.storage.judgement import Judgement, judgement_text
-from coombs.storage.prior_storage import PriorStorage
 from coombs.storage.records import (
     AnswerRecord,
+    AnyQuestion,
     Choice,
     Event,
-    JudgementRecord,
     QuestionRecord,
     UndoRecord,
 )
+from coombs.storage.set_storage import STANDS, SetStorage
 from coombs.storage.timestamps import utc
 from coombs.storage.validation import AnsweredError, UnknownStudyError
-
-_STANDS = (
-    "NOT EXISTS (SELECT 1 FROM events undo"
-    " WHERE undo.respondent_id = events.respondent_id AND undo.undoes = events.id)"
-)
+from coombs.storage.webhooks import note
 
 # No row pairs an item with itself, so this is the same pair, whichever way around.
 _PAIR = "respondent_id = ? AND left_item IN (?, ?) AND right_item IN (?, ?)"
 
 
-class Storage(PriorStorage):
+class Storage(SetStorage):
     """Studies, their items, and everything that respondents were asked and said, in a database.
 
     Every method is one transaction, unless inside of `batch`: when it returns, what it added is kept,
@@ -107,7 +102,7 @@ class Storage(PriorStorage):
 
     def questions(
         self, respondent_id: int, *, after: int = 0, latest: int | None = None
-    ) -> list[QuestionRecord]:
+    ) -> list[AnyQuestion]:
         """Return questions in the order they were asked.
 
         Parameters
@@ -118,7 +113,7 @@ class Storage(PriorStorage):
 
         Returns
         -------
-        list of QuestionRecord
+        list of QuestionRecord and, about sets, SetQuestionRecord
 
         Examples
         --------
@@ -128,7 +123,7 @@ class Storage(PriorStorage):
         >>> storage.questions(ann.id)
         []
         """
-        found = self._page("questions", rows.QUESTION, respondent_id, after, latest)
+        found = self._page("questions", rows.ANY_QUESTION, respondent_id, after, latest)
         return [rows.question(row[:-1], row[-1]) for row in found]
 
     def pairs(self, respondent_id: int) -> set[tuple[int, int]]:
@@ -153,6 +148,7 @@ class Storage(PriorStorage):
         """
         found = self.database.rows(
             "SELECT DISTINCT left_item, right_item FROM questions WHERE respondent_id = ?"
+            " AND left_item IS NOT NULL"
             " UNION SELECT DISTINCT left_item, right_item FROM events WHERE respondent_id = ?"
             " AND left_item IS NOT NULL AND id NOT IN"
             " (SELECT undoes FROM events WHERE respondent_id = ? AND undoes IS NOT NULL)",
@@ -211,39 +207,9 @@ class Storage(PriorStorage):
                 validation.check_repeat(standing, *told)
                 return standing
             number = self.database.insert("events", rows.ANSWER, row)
+            note(self.database, respondent_id, "answer", number)
+        self.database.tally.add("answers")
         return AnswerRecord(number, *row)
-
-    def add_judgement(
-        self, respondent_id: int, judgement: Judgement, *, weight: float = 1.0, at: datetime | None = None
-    ) -> JudgementRecord:
-        """Keep a new answer that is not about a pair, as nobody asked for it.
-
-        Parameters
-        ----------
-        respondent_id : of the person
-        judgement : what was said
-        weight : what the answer counts
-        at : when it happened, with a time zone (default: now)
-
-        Returns
-        -------
-        JudgementRecord
-
-        Examples
-        --------
-        >>> from coombs import create_study
-        >>> from coombs.storage import Judgement
-        >>> study = create_study([[1.0], [2.0], [3.0]], "pizza", storage="memory:")
-        >>> storage, ann = study.storage, study.respondent("Ann").record
-        >>> storage.add_judgement(ann.id, Judgement("ranking", ((2,), (0, 1)))).weight
-        1.0
-        """
-        counts, told = validation.weight(weight), utc(at)
-        with self.database.transaction():
-            self._lock_items(respondent_id, judgement)
-            row = respondent_id, judgement_text(judgement), counts, told
-            number = self.database.insert("events", rows.JUDGEMENT, row)
-        return JudgementRecord(number, respondent_id, judgement, counts, told)
 
     def add_undo(self, respondent_id: int, answer_id: int, *, at: datetime | None = None) -> UndoRecord:
         """Take an answer back: AnsweredError if it was, UnknownStudyError if it is not this respondent's.
@@ -271,7 +237,7 @@ class Storage(PriorStorage):
         with self.database.transaction():
             self._check_respondent(respondent_id, self.database.for_update)
             found = self.database.rows(
-                f"SELECT {_STANDS} FROM events WHERE respondent_id = ? AND id = ? AND undoes IS NULL",
+                f"SELECT {STANDS} FROM events WHERE respondent_id = ? AND id = ? AND undoes IS NULL",
                 respondent_id,
                 answer_id,
             )
@@ -280,6 +246,7 @@ class Storage(PriorStorage):
             if not found[0][0]:
                 raise AnsweredError(f"Answer {answer_id} was undone already; an answer is undone once.")
             number = self.database.insert("events", rows.UNDO, row)
+            note(self.database, respondent_id, "undo", answer_id)
         return UndoRecord(number, *row)
 
     def events(self, respondent_id: int, *, after: int = 0, latest: int | None = None) -> list[Event]:
@@ -291,7 +258,7 @@ class Storage(PriorStorage):
 
         Returns
         -------
-        list of AnswerRecord, JudgementRecord and UndoRecord
+        list of AnswerRecord, JudgementRecord, SkipRecord and UndoRecord
 
         Examples
         --------
@@ -341,22 +308,6 @@ class Storage(PriorStorage):
                 f"{left} and {right} are not two items of the study; give two different positions."
             )
 
-    def _lock_items(self, respondent_id: int, judgement: Judgement) -> None:
-        """The same for a judgement, whose items must be the study's."""
-        found = self.database.rows(
-            "SELECT (SELECT COUNT(*) FROM items WHERE items.study_id = respondents.study_id"
-            " AND position = ?)"
-            f" FROM respondents WHERE id = ? {self.database.for_update}",
-            max(judgement.items),
-            respondent_id,
-        )
-        if not found:
-            raise UnknownStudyError(f"There is no respondent with the id {respondent_id}.")
-        if not found[0][0]:
-            raise InputError(
-                f"{max(judgement.items)} is no item of the study; give positions of its items, from 0."
-            )
-
     def _page(
         self, table: str, columns: str, respondent_id: int, after: int, latest: int | None
     ) -> list[rows.Row]:
@@ -383,7 +334,7 @@ class Storage(PriorStorage):
         pair = respondent_id, left, right, left, right
         select = (
             f"SELECT 1 FROM questions WHERE {_PAIR}"
-            f" UNION ALL SELECT 1 FROM events WHERE {_PAIR} AND {_STANDS} LIMIT 1"
+            f" UNION ALL SELECT 1 FROM events WHERE {_PAIR} AND {STANDS} LIMIT 1"
         )
         return bool(self.database.rows(select, *pair, *pair))
 
@@ -392,7 +343,7 @@ class Storage(PriorStorage):
         found = self.database.rows(
             f"SELECT questions.left_item, questions.right_item, {rows.of('events', rows.ANSWER)}"
             " FROM questions LEFT JOIN events ON events.respondent_id = questions.respondent_id"
-            f" AND events.question_id = questions.id AND {_STANDS}"
+            f" AND events.question_id = questions.id AND {STANDS}"
             " WHERE questions.respondent_id = ? AND questions.id = ?",
             respondent_id,
             question_id,
@@ -400,6 +351,8 @@ class Storage(PriorStorage):
         if not found:
             raise UnknownStudyError(f"Respondent {respondent_id} was asked no question {question_id}.")
         first, second, *answer = found[0]
+        if first is None:
+            raise InputError(f"Question {question_id} is about a set of items; say which is best and worst.")
         if {left, right} != {first, second}:
             raise UnknownStudyError(
                 f"Question {question_id} is about the items {first} and {second}, not {left} and {right}."

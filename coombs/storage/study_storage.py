@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.storage import rows, validation
-from coombs.storage.database import Database
+from coombs.storage.database import LARGEST, Database
 from coombs.storage.layout import check_layout
 from coombs.storage.records import Item, RespondentRecord, StudyRecord, StudySummary
 from coombs.storage.schema import migrate
-from coombs.storage.timestamps import utc
 from coombs.storage.validation import StudyExistsError, UnknownStudyError
 
 # An undo is an event, and because of it another does not stand.
@@ -119,7 +119,7 @@ class StudyStorage:
         return sorted(map(rows.summary, found), key=lambda one: one.name)
 
     def delete_study(self, name: str) -> None:
-        """Remove a study with all that belongs to it.
+        """Remove a study with all that belongs to it, also from the bytes of the files.
 
         Parameters
         ----------
@@ -139,6 +139,8 @@ class StudyStorage:
         """
         with self.database.batch():
             self.database.change("DELETE FROM studies WHERE id = ?", self.study(name).id)
+        if not self.database.connection.writing:
+            self.database.erase()
 
     def items(self, study_id: int) -> list[Item]:
         """Return the items of a study in their order.
@@ -165,7 +167,15 @@ class StudyStorage:
         return rows.items(study_id, found)
 
     def add_respondent(
-        self, study_id: int, name: str, token: str, *, at: datetime | None = None
+        self,
+        study_id: int,
+        name: str,
+        token: str,
+        *,
+        source: str | None = None,
+        external_id: str | None = None,
+        fields: Mapping[str, str] | None = None,
+        at: datetime | None = None,
     ) -> RespondentRecord:
         """Return the respondent of that name, made with this token unless there is one already.
 
@@ -174,6 +184,7 @@ class StudyStorage:
         study_id : of the study
         name : of the person
         token : what their link holds
+        source, external_id, fields : as in `RespondentRecord`, of somebody new
         at : when it happened, with a time zone (default: now)
 
         Returns
@@ -188,24 +199,28 @@ class StudyStorage:
         >>> storage.add_respondent(study.record.id, "Ann", token="other") == ann
         True
         """
-        row = validation.text(name, "respondent's name"), validation.text(token, "token"), utc(at)
+        row = rows.respondent_row(study_id, name, token, at, source, external_id, fields)
         with self.database.transaction():
             self._check_study(study_id, self.database.for_update)
-            self.database.insert_new("respondents", rows.RESPONDENT, (study_id, *row))
+            self.database.insert_new("respondents", rows.NEW_RESPONDENT, row)
             select = f"SELECT id, {rows.RESPONDENT} FROM respondents WHERE study_id = ? AND name = ?"
             found = self.database.rows(select, study_id, name)
         if not found:
             raise InputError(
-                "Another respondent has this token; every respondent needs a token of their own."
+                "Another respondent has this token or id; everybody needs an id and a token of their own."
             )
         return rows.respondent(found[0])
 
-    def respondents(self, study_id: int) -> list[tuple[RespondentRecord, int]]:
+    def respondents(
+        self, study_id: int, *, after: int = 0, most: int | None = None
+    ) -> list[tuple[RespondentRecord, int]]:
         """Return the respondents of a study in the order they came, with their standing answers.
 
         Parameters
         ----------
         study_id : of the study
+        after : the id of a respondent; only those who came later
+        most : how many; None is all
 
         Returns
         -------
@@ -222,15 +237,17 @@ class StudyStorage:
         found = self.database.rows(
             f"SELECT id, {rows.RESPONDENT},"
             f" (SELECT {_COUNT} FROM events WHERE events.respondent_id = respondents.id)"
-            " FROM respondents WHERE study_id = ? ORDER BY id",
+            " FROM respondents WHERE study_id = ? AND id > ? ORDER BY id LIMIT ?",
             study_id,
+            after,
+            LARGEST if most is None else most,
         )
         if not found:
             self._check_study(study_id)
         return [(rows.respondent(row[:-1]), row[-1]) for row in found]
 
-    def last_event(self, study_id: int) -> int:
-        """Return a number that rises with every answer or undoing in a study: while it stays, so do all.
+    def state(self, study_id: int) -> tuple[int, int]:
+        """Return two numbers that stay as long as everybody's answers, and who gave them, do; else they rise.
 
         Parameters
         ----------
@@ -238,21 +255,23 @@ class StudyStorage:
 
         Returns
         -------
-        int, 0 before the first
+        int that rises with every line of the log, and int that else rises with every answer or undoing
 
         Examples
         --------
         >>> from coombs import create_study
         >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
-        >>> study.storage.last_event(study.record.id)
-        0
+        >>> study.storage.state(study.record.id)
+        (0, 0)
         """
-        found = self.database.rows(
-            "SELECT SUM((SELECT MAX(id) FROM events WHERE events.respondent_id = respondents.id))"
-            " FROM respondents WHERE study_id = ?",
+        ((lines, events),) = self.database.rows(
+            "SELECT (SELECT COUNT(*) FROM study_log WHERE study_id = ?),"
+            " (SELECT SUM((SELECT MAX(id) FROM events WHERE events.respondent_id = respondents.id))"
+            " FROM respondents WHERE study_id = ?)",
+            study_id,
             study_id,
         )
-        return int(found[0][0] or 0)
+        return int(lines), int(events or 0)
 
     def by_token(self, token: str) -> tuple[str, RespondentRecord]:
         """Return whose link holds the token, or raise UnknownStudyError.
@@ -278,8 +297,12 @@ class StudyStorage:
             " FROM respondents WHERE token = ?",
             validation.text(token, "token"),
         ):
-            return row[-1], rows.respondent(row[:-1])
-        raise UnknownStudyError("This link is nobody's; ask whoever made the study for a new one.")
+            found = rows.respondent(row[:-1])
+            if not found.is_revoked:
+                return row[-1], found
+        raise UnknownStudyError(
+            Translatable("This link is nobody's; ask whoever made the study for a new one.")
+        )
 
     def close(self) -> None:
         """Let go of this thread's connection; nothing is lost, and the next call opens another.

@@ -18,13 +18,13 @@ class TemporaryValues:
         self._database, self._purpose = database, purpose
         self._kept, self._most = timedelta(seconds=seconds), most
 
-    def put(self, name: str, content: str) -> None:
-        """Keep a text; those that expired, and the oldest of too many, go."""
+    def put(self, name: str, content: str) -> bool:
+        """Keep a text, unless one has that name; those that expired, and the oldest of too many, go."""
         at, database = now(), self._database
         row = self._purpose, name, content, time_text(at), time_text(at + self._kept)
         with database.transaction():
             database.change("DELETE FROM temporary WHERE expires <= ?", time_text(at))
-            database.insert_new("temporary", "purpose, name, content, created, expires", row)
+            is_new = database.insert_new("temporary", "purpose, name, content, created, expires", row)
             database.change(
                 "DELETE FROM temporary WHERE purpose = ? AND name NOT IN"
                 " (SELECT name FROM temporary WHERE purpose = ? ORDER BY created DESC, name LIMIT ?)",
@@ -32,6 +32,13 @@ class TemporaryValues:
                 self._purpose,
                 self._most,
             )
+        return is_new
+
+    def replace(self, name: str, content: str) -> None:
+        """Change a text that is kept."""
+        update = "UPDATE temporary SET content = ? WHERE purpose = ? AND name = ?"
+        with self._database.transaction():
+            self._database.change(update, content, self._purpose, name)
 
     def get(self, name: str) -> str | None:
         """The text, unless it expired or was dropped."""

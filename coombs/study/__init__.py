@@ -1,9 +1,14 @@
 """Ask, tell, undo, result: studies in which people answer questions that are chosen for them."""
 
 from coombs.storage import StudyExistsError, UnknownStudyError
+from coombs.study.monitoring import MonitoredPerson, StudyMonitor
+from coombs.study.person_fields import PersonField
+from coombs.study.presentation import Presentation
+from coombs.study.quality_flags import QualityFlags
 from coombs.study.respondent import Respondent
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
+from coombs.study.retention import Retention, RetentionDone, apply_retention
 from coombs.study.settings import Settings
 from coombs.study.stored_check import Fault, StorageCheck, check_storage
 from coombs.study.stored_studies import create_study, delete_study, list_studies, load_study
@@ -18,18 +23,26 @@ Progress = StudyProgress
 __all__ = [
     "Answer",
     "Fault",
+    "StudyMonitor",
+    "MonitoredPerson",
+    "PersonField",
+    "Presentation",
     "Progress",
+    "QualityFlags",
     "Question",
     "RankingWithOthers",
     "Respondent",
     "ResponseStyle",
     "Result",
+    "Retention",
+    "RetentionDone",
     "Settings",
     "StorageCheck",
     "Study",
     "StudyExistsError",
     "StudyProgress",
     "UnknownStudyError",
+    "apply_retention",
     "check_storage",
     "create_study",
     "delete_study",

@@ -14,9 +14,10 @@ from coombs.data.tables import InputError
 from coombs.storage.records import (
     AnswerRecord,
     AnyAnswer,
+    AnyQuestion,
     Choice,
-    JudgementRecord,
-    QuestionRecord,
+    SetQuestionRecord,
+    SkipRecord,
 )
 from coombs.storage.timestamps import time_text
 from coombs.study.answer_tables import answers_table, told_in_table
@@ -54,7 +55,7 @@ _PLACES: dict[str, tuple[float | None, float | None]] = {
 }
 """The places of left and right by the choice between them."""
 
-Standing: TypeAlias = tuple[str, AnyAnswer, QuestionRecord | None]
+Standing: TypeAlias = tuple[str, AnyAnswer, AnyQuestion | None]
 """Who gave an answer that stands, the answer, and the question that it answers."""
 
 
@@ -64,8 +65,9 @@ def export_answers(study: Study, path: files.PathType, respondent: str | None = 
     The columns are user, left, right, winner (an item's name, tie or skip), choice (left, right, tie or
     skip), weight, question, purpose, predicted (the probability of left), asked and told (times in UTC).
     Where answers have other shapes than pairs, there is a row for each item in an answer, with answer, shape,
-    item and place (1 for the best, blank in a skip; or the rating) in the place of left to choice; of a pair,
-    left comes first. `import_answers` and `Comparisons.read_csv` take either file as it is. In CSV an
+    item and place (1 for the best, blank in a skip; or the rating) in the place of left to choice; the items
+    of a question in the order in which they were shown, predicted being of a set the probability of the item
+    to be the best. `import_answers` and `Comparisons.read_csv` take either file as it is. In CSV an
     apostrophe stands before text that a spreadsheet would run as a formula; both take it off.
 
     Examples
@@ -81,7 +83,7 @@ def export_answers(study: Study, path: files.PathType, respondent: str | None = 
     """
     suffix = _suffix(path)
     standing = list(_standing(study, None if respondent is None else {respondent}))
-    is_long = any(isinstance(answer, JudgementRecord) for _, answer, _ in standing)
+    is_long = any(not isinstance(answer, AnswerRecord) for _, answer, _ in standing)
     columns, rows = (_LONG_COLUMNS, _long_rows) if is_long else (_COLUMNS, _pair_rows)
     if suffix in files.PARQUET_SUFFIXES:
         frame = tables.pandas().DataFrame(list(rows(study, standing)), columns=[*columns]).astype(columns)
@@ -133,6 +135,7 @@ def _not_standing(study: Study, told: list[Told]) -> list[Told]:
     timed = Counter(
         (same_said(Told(user, said_in(answer), answer.weight)), answer.told)
         for user, answer, _ in _standing(study, {row.user for row in told})
+        if not isinstance(answer, SkipRecord)
     )
     known, said = Counter[Any](), [same_said(row) for row in told]
     for key, times in timed.items():
@@ -176,24 +179,39 @@ def _long_rows(study: Study, standing: list[Standing]) -> Iterator[tuple[Any, ..
     names = study.catalogue.names
     nothing = none_word(names)
     for number, (user, answer, question) in enumerate(standing):
-        about = answer.weight, answer.question_id, *_why(question), time_text(answer.told)
-        if isinstance(answer, AnswerRecord):
-            sides = zip((answer.left, answer.right), _PLACES[answer.choice], strict=True)
-            shape, placed = "pair", list(sides)
-        else:
-            said = answer.judgement
-            shape, placed = said.shape, [(i, k) for k, tier in enumerate(said.places, 1) for i in tier]
-            if said.rating is not None:
-                placed = [(said.items[0], said.rating)]
+        told = answer.weight, answer.question_id
+        shape, placed = _placed(answer, question)
         for item, place in placed:
-            yield number, shape, user, nothing if item == NONE else names[item], place, *about
+            why, at = _why(question, item), time_text(answer.told)
+            yield number, shape, user, nothing if item == NONE else names[item], place, *told, *why, at
 
 
-def _why(question: QuestionRecord | None) -> tuple[Any, ...]:
-    """Purpose, prediction and time of the question that was answered, if any."""
-    return (
-        (None,) * 3 if question is None else (question.purpose, question.predicted, time_text(question.asked))
-    )
+def _placed(answer: AnyAnswer, question: AnyQuestion | None) -> tuple[str, list[tuple[int, float | None]]]:
+    """The shape of an answer, and the place of each item; of a pair or a set, in the order it was shown."""
+    if isinstance(answer, AnswerRecord):
+        sides = zip((answer.left, answer.right), _PLACES[answer.choice], strict=True)
+        return "pair", list(sides)
+    if isinstance(answer, SkipRecord):
+        return "best-worst", [(item, None) for item in (() if question is None else question.positions)]
+    said = answer.judgement
+    if said.rating is not None:
+        return said.shape, [(said.items[0], said.rating)]
+    placed: dict[int, float | None] = {i: k for k, tier in enumerate(said.places, 1) for i in tier}
+    order = placed if question is None else question.positions
+    return said.shape, [(item, placed[item]) for item in order]
+
+
+def _why(question: AnyQuestion | None, item: int = NONE) -> tuple[Any, ...]:
+    """Purpose, prediction and time of the question that was answered, if any.
+
+    The prediction is the probability of left; of a set, that of this item to be the best.
+    """
+    if question is None:
+        return (None,) * 3
+    predicted = question.predicted
+    if isinstance(question, SetQuestionRecord) and question.chances is not None:
+        predicted = question.chances[question.items.index(item)]
+    return question.purpose, predicted, time_text(question.asked)
 
 
 def _winner(choice: Choice, left: str, right: str) -> str:

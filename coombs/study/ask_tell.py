@@ -21,11 +21,11 @@ class AskTell(ABC):
     def ask(self) -> Question | None:
         """Return a new question, or the one whose answer was undone.
 
-        Two calls never give the same new pair, whichever processes make them.
+        Two calls never give the same new pair or set, whichever processes make them.
 
         Returns
         -------
-        Question, or None where every pair has been answered
+        Question, or None where every pair, or all that the study asks, has been answered
 
         Examples
         --------
@@ -37,7 +37,13 @@ class AskTell(ABC):
 
     @abstractmethod
     def tell(
-        self, question: Question | int | Sequence[Any], choice: str | None = None, *, weight: float = 1.0
+        self,
+        question: Question | int | Sequence[Any],
+        choice: str | None = None,
+        *,
+        best: Any = None,
+        worst: Any = None,
+        weight: float = 1.0,
     ) -> Answer:
         """Keep an answer: when this returns, it is stored.
 
@@ -47,7 +53,8 @@ class AskTell(ABC):
         ----------
         question : what `ask` gave, its id, or a pair of items by name or position for an answer never asked
             for: (winner, loser), or any two with a `choice`
-        choice : "left", "right", "tie" or "skip"
+        choice : "left", "right", "tie" or "skip"; of a question about a set, "skip" alone
+        best, worst : of a question about a set, two of its items by name or position
         weight : what the answer counts; 1 is one answer
 
         Returns
@@ -62,6 +69,10 @@ class AskTell(ABC):
         '1'
         >>> study.tell(study.ask(), "tie").choice
         'tie'
+        >>> sets = create_study([[0.0], [1.0], [2.0], [3.0]], storage="memory:", set_size=3)
+        >>> question = sets.ask()
+        >>> sets.tell(question, best=question.names[0], worst=question.names[2]).worst == question.names[2]
+        True
         """
 
     @abstractmethod
@@ -125,6 +136,29 @@ class AskTell(ABC):
         >>> answer = study.tell((1, 0))
         >>> study.undo() == answer, study.history()
         (True, ())
+        """
+
+    @abstractmethod
+    def change(self, answer: Answer | int, choice: str) -> Answer:
+        """Say something else about a pair: take the answer back and keep another, both or neither.
+
+        Parameters
+        ----------
+        answer : an Answer of `history` about two items, or its id
+        choice : "left", "right", "tie" or "skip"
+
+        Returns
+        -------
+        Answer that stands now; the same where it was that choice already
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
+        >>> study.change(study.tell((1, 0)), "tie").choice
+        'tie'
+        >>> len(study.history())
+        1
         """
 
     @abstractmethod

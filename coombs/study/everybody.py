@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 
 
 def everybody_answers(study: Study) -> Comparisons | None:
-    """With users, in the order in which people came; skips are left out. None if nobody has answered."""
+    """With users, in the order in which people came; None if nobody has answered.
+
+    Skips and answers to attention checks are left out.
+    """
     storage, table, parts = study.storage, study.catalogue.table, []
     for record, count in storage.respondents(study.record.id):
-        answers = History.of(storage, record.id).answers.values() if count else ()
+        answers = History.of(storage, record.id).learned if count else ()
         told = [one for one in answers if one.choice != "skip"]
         if told:
             parts.append(comparisons_of(table, told, record.name))

@@ -12,11 +12,15 @@ from coombs.storage.failures import damaged
 from coombs.storage.records import (
     AnswerRecord,
     AnyAnswer,
+    AnyQuestion,
     Event,
+    JudgementRecord,
     QuestionRecord,
     RespondentRecord,
+    SetQuestionRecord,
     UndoRecord,
 )
+from coombs.study.study_records import ATTENTION
 
 MOST_ANSWERS = 2_000
 """Questions are chosen by the latest answers, of which so many say enough."""
@@ -31,9 +35,9 @@ CONFIRMED = 4.0
 class History:
     """The questions and the standing answers of one respondent, in their order.
 
-    `asked` are the pairs of questions, and of earlier rows that were not read; `last_event` and
-    `last_question` are the ids up to which everything was read. Where that is all there is (`is_whole`), rows
-    that do not fit together are damage.
+    `asked` are the pairs of questions, and of earlier rows that were not read; `sets` are questions about
+    more than two; `last_event` and `last_question` are the ids up to which everything was read. Where that is
+    all there is (`is_whole`), rows that do not fit together are damage.
     """
 
     def __init__(self, is_whole: bool = False) -> None:
@@ -41,10 +45,11 @@ class History:
         self._clear()
 
     def _clear(self) -> None:
-        self.questions: dict[int, QuestionRecord] = {}
+        self.questions: dict[int, AnyQuestion] = {}
         self.answers: dict[int, AnyAnswer] = {}
         self.last_event = self.last_question = 0
         self.asked: set[tuple[int, int]] = set()
+        self.sets: set[frozenset[int]] = set()
         self._answer_of: dict[int, int] = {}
         self._stood: dict[int, int] = {}
         self._reopened: dict[int, None] = {}
@@ -57,12 +62,12 @@ class History:
         history.add(storage.questions(respondent_id), events)
         return history
 
-    def add(self, questions: Sequence[QuestionRecord], events: Sequence[Event]) -> None:
+    def add(self, questions: Sequence[AnyQuestion], events: Sequence[Event]) -> None:
         """More of both, in the storage's order."""
         if self.is_whole:
             self._check_questions(questions, events)
         for row in merge(events, questions, key=_when):
-            if isinstance(row, QuestionRecord):
+            if isinstance(row, QuestionRecord | SetQuestionRecord):
                 self.note(row)
                 self.last_question = max(self.last_question, row.id)
                 continue
@@ -74,22 +79,25 @@ class History:
                 self._answered(row)
             self.last_event = max(self.last_event, row.id)
 
-    def note(self, question: QuestionRecord) -> None:
+    def note(self, question: AnyQuestion) -> None:
         """A question just asked; it is read again with those that others asked before it."""
         self.questions.pop(question.id, None)
         self.questions[question.id] = question
         self._stood[question.id] = len(self.answers)
-        self.asked.add(unordered(question.left, question.right))
+        if isinstance(question, QuestionRecord):
+            self.asked.add(unordered(question.left, question.right))
+        else:
+            self.sets.add(frozenset(question.items))
 
-    def _check_questions(self, questions: Sequence[QuestionRecord], events: Sequence[Event]) -> None:
+    def _check_questions(self, questions: Sequence[AnyQuestion], events: Sequence[Event]) -> None:
         """That answers are about the items of their questions."""
         asked = self.questions | {question.id: question for question in questions}
         for event in events:
-            if isinstance(event, AnswerRecord) and event.question_id is not None:
+            if not isinstance(event, UndoRecord) and event.question_id is not None:
                 question = asked.get(event.question_id)
                 if question is None:
                     raise _damaged(event, "its question is not there")
-                if unordered(question.left, question.right) != unordered(event.left, event.right):
+                if not _is_about(event, question):
                     raise _damaged(event, "it is not about the items of its question")
 
     def _answered(self, answer: AnyAnswer) -> None:
@@ -114,13 +122,13 @@ class History:
         return self.asked | {unordered(one.left, one.right) for one in told}
 
     @property
-    def reopened(self) -> QuestionRecord | None:
+    def reopened(self) -> AnyQuestion | None:
         """The question whose answer was undone last, if it has no new one."""
         known = [self.questions[number] for number in self._reopened if number in self.questions]
         return known[-1] if known else None
 
     @property
-    def open(self) -> QuestionRecord | None:
+    def open(self) -> AnyQuestion | None:
         """The question to show: one reopened, or the last one asked if it has no answer."""
         if self.reopened is not None or not self.questions:
             return self.reopened
@@ -128,7 +136,7 @@ class History:
         return last if last.id not in self._answer_of else None
 
     @property
-    def unanswered(self) -> QuestionRecord | None:
+    def unanswered(self) -> AnyQuestion | None:
         """The earliest question without an answer."""
         return next((one for number, one in self.questions.items() if number not in self._answer_of), None)
 
@@ -150,15 +158,21 @@ class History:
     @property
     def log_odds(self) -> float:
         """log of how much likelier the answers were by the predictions made before them than by a coin."""
-        total = 0.0
-        for number, answer_id in self._answer_of.items():
-            question, answer = self.questions.get(number), self.answers.get(answer_id)
-            if question is None or answer is None or question.predicted is None:
-                continue
-            if answer.choice in ("left", "right"):
-                p = question.predicted if answer.choice == "left" else 1 - question.predicted
-                total += math.log(2 * max(p, 1e-9))
-        return total
+        told = (
+            (self.questions.get(number), self.answers.get(answer))
+            for number, answer in self._answer_of.items()
+        )
+        return sum(_log_odds(question, answer) for question, answer in told)
+
+    @property
+    def learned(self) -> list[AnyAnswer]:
+        """The standing answers that are learned from: all but those to attention checks."""
+        return [one for one in self.answers.values() if self.purpose(one) != ATTENTION]
+
+    def purpose(self, answer: AnyAnswer) -> str | None:
+        """That of the question that an answer is to, if any."""
+        question = None if answer.question_id is None else self.questions.get(answer.question_id)
+        return None if question is None else question.purpose
 
     @property
     def needs_confirmation(self) -> bool:
@@ -169,6 +183,15 @@ class History:
         """
         count = len(self.answers)
         return count >= FIRST_CONFIRMATION and count % CONFIRM_EVERY == 0 and self.log_odds < CONFIRMED
+
+    def has_answer(self, question: int) -> bool:
+        """Whether a question has a standing answer."""
+        return question in self._answer_of
+
+    @property
+    def n_answered(self) -> int:
+        """Questions that have a standing answer; a skip is one."""
+        return len(self._answer_of)
 
     @property
     def last_answer(self) -> AnyAnswer | None:
@@ -189,6 +212,11 @@ class StoredHistory(History):
         self._read = False
         self.is_stale, self.n_earlier = True, 0
 
+    @property
+    def n_answered(self) -> int:
+        """Questions that have a standing answer; earlier answers than were read count as such."""
+        return self.n_earlier + super().n_answered
+
     def sync(self) -> None:
         """Read what came since, from this process or others."""
         latest = None if self._read else MOST_ANSWERS
@@ -202,8 +230,9 @@ class StoredHistory(History):
         if not self._read:
             self._read = True
             if not self.is_whole:
-                stored = dict(self._storage.respondents(self._respondent.study_id))[self._respondent]
-                self.n_earlier = stored - len(self.answers)
+                stored = self._storage.respondents(self._respondent.study_id)
+                number = next(n for one, n in stored if one.id == self._respondent.id)
+                self.n_earlier = number - len(self.answers)
 
     def refresh(self) -> None:
         """Read what came since, if something was added here: one read serves a whole turn."""
@@ -217,7 +246,7 @@ class StoredHistory(History):
             self._read, self.is_whole, self.n_earlier = True, True, 0
             self.sync()
 
-    def question(self, number: int) -> QuestionRecord | None:
+    def question(self, number: int) -> AnyQuestion | None:
         """A question by its id, however old."""
         for read in (self.sync, self.read_all):
             if number not in self.questions:
@@ -236,8 +265,37 @@ def _damaged(event: Event, reason: str) -> StorageDamagedError:
     return damaged(f"Answer {event.id} of respondent {event.respondent_id}", reason)
 
 
-def _when(row: Event | QuestionRecord) -> datetime:
-    return row.asked if isinstance(row, QuestionRecord) else row.told
+def _when(row: Event | AnyQuestion) -> datetime:
+    return row.asked if isinstance(row, QuestionRecord | SetQuestionRecord) else row.told
+
+
+def _is_about(answer: AnyAnswer, question: AnyQuestion) -> bool:
+    """Whether an answer is about just the items of a question."""
+    if isinstance(answer, AnswerRecord):
+        return isinstance(question, QuestionRecord) and {answer.left, answer.right} == {
+            question.left,
+            question.right,
+        }
+    if isinstance(question, QuestionRecord):
+        return False
+    return not isinstance(answer, JudgementRecord) or set(answer.judgement.items) == set(question.items)
+
+
+def _log_odds(question: AnyQuestion | None, answer: AnyAnswer | None) -> float:
+    """log of how much likelier an answer was by what was predicted of it than by chance: 1 in 2, or in k."""
+    if question is None or question.purpose == ATTENTION:
+        return 0.0
+    if isinstance(question, SetQuestionRecord):
+        if not isinstance(answer, JudgementRecord) or question.chances is None:
+            return 0.0
+        chance = question.chances[question.items.index(answer.judgement.places[0][0])]
+        return math.log(len(question.items) * max(chance, 1e-9))
+    if question.predicted is None or not isinstance(answer, AnswerRecord):
+        return 0.0
+    if answer.choice not in ("left", "right"):
+        return 0.0
+    p = question.predicted if answer.choice == "left" else 1 - question.predicted
+    return math.log(2 * max(p, 1e-9))
 
 
 def unordered(left: int, right: int) -> tuple[int, int]:

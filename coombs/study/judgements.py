@@ -95,7 +95,7 @@ def _places(data: Comparisons, table: ItemTable) -> dict[int, int]:
     return {NONE: NONE, **dict(zip(about.tolist(), found.tolist(), strict=True))}
 
 
-def said_in(answer: AnyAnswer) -> Pair | Judgement:
+def said_in(answer: AnswerRecord | JudgementRecord) -> Pair | Judgement:
     """What a stored answer says."""
     if isinstance(answer, JudgementRecord):
         return answer.judgement

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from coombs import questions
+from coombs import questions, set_questions
 from coombs.data.directions import Directions
 from coombs.data.tables import NO_LEVELS, FloatArray, Levels
 from coombs.inference.belief import Belief
@@ -30,6 +30,8 @@ ALL_AT_ONCE = 16
 """With more new answers than this, all of them are one chunk."""
 AHEAD = 4
 """Questions that are chosen at once, in case the next is wanted before the model has learned again."""
+SETS_AHEAD = 2
+"""The same of sets, which take longer to choose."""
 NEAR = 60
 """Items that may be among the best, at least."""
 BASE_QUESTIONS = 10
@@ -71,14 +73,19 @@ class Snapshot:
     belief: AnyBelief
     choices: tuple[questions.Choice, ...]
     n_heard: int
+    sets: tuple[set_questions.SetChoice, ...] = ()
     _tops: dict[int, Top] = field(default_factory=dict)
 
-    def gain(self, left: int, right: int) -> float:
+    def gain(self, items: tuple[int, ...]) -> float:
         """What the answer to a question would tell, in bits."""
-        for one in self.choices:
-            if {left, right} == {one.first, one.second}:
-                return one.gain
-        return float(questions.information(self.belief, np.array([[left, right]]))[0][0])
+        about: list[tuple[set[int], float]] = [({one.first, one.second}, one.gain) for one in self.choices]
+        about += [(set(one.items), one.gain) for one in self.sets]
+        for known, gain in about:
+            if known == set(items):
+                return gain
+        if len(items) > 2:
+            return set_questions.describe(self.belief, [items])[0].gain
+        return float(questions.information(self.belief, np.array([items]))[0][0])
 
     def top(self, k: int) -> Top:
         """The likeliest best k."""
@@ -120,6 +127,8 @@ class UpdateTask(NamedTuple):
     strategy: str
     k: int
     seed: tuple[int, ...]
+    set_size: int = 2
+    asked_sets: Collection[frozenset[int]] = ()
 
 
 class ModelUpdate(NamedTuple):
@@ -158,10 +167,22 @@ def learn(task: UpdateTask) -> ModelUpdate:
         belief, ids = belief.after(*rows[:3], rng, rows.sets), (*ids, *(answer.id for answer in chunk))
         heard += sum(map(n_choices, chunk))
         states.append(ModelState(belief, ids, heard))
-    choices = questions.choose(belief, task.strategy, len(belief.items), task.asked, rng, task.k, AHEAD)
-    snapshot = Snapshot(belief, choices, heard)
+    choices, sets = _next_questions(task, belief, rng)
+    snapshot = Snapshot(belief, choices, heard, sets)
     snapshot.top(task.k)
     return ModelUpdate(tuple(states), snapshot)
+
+
+def _next_questions(
+    task: UpdateTask, belief: AnyBelief, rng: np.random.Generator
+) -> tuple[tuple[questions.Choice, ...], tuple[set_questions.SetChoice, ...]]:
+    """Pairs, or sets, as the study asks."""
+    n, k = len(belief.items), task.k
+    if task.set_size > 2:
+        known = frozenset(task.asked_sets)
+        chosen = set_questions.choose_sets(belief, task.strategy, n, task.set_size, known, rng, k, SETS_AHEAD)
+        return (), chosen
+    return questions.choose(belief, task.strategy, n, task.asked, rng, k, AHEAD), ()
 
 
 def _is_rating(answer: AnyAnswer) -> bool:
@@ -191,7 +212,13 @@ class OnlineModel:
         self._states = [self._prior]
 
     def update(
-        self, answers: Sequence[AnyAnswer], asked: Collection[tuple[int, int]], strategy: str, k: int
+        self,
+        answers: Sequence[AnyAnswer],
+        asked: Collection[tuple[int, int]],
+        strategy: str,
+        k: int,
+        set_size: int = 2,
+        asked_sets: Collection[frozenset[int]] = (),
     ) -> Snapshot:
         """What to ask next, and which k items are the best, given all answers that stand now."""
         ids = tuple(answer.id for answer in answers)
@@ -201,7 +228,8 @@ class OnlineModel:
         new = tuple(answers[len(state.answer_ids) :])
         if any(map(_is_rating, new)):
             state, new = self._prior, tuple(answers)
-        learned = self._learn(UpdateTask(state, new, asked, strategy, k, self._seed))
+        task = UpdateTask(state, new, asked, strategy, k, self._seed, set_size, asked_sets)
+        learned = self._learn(task)
         self._states = [*self._states, *learned.states][-1 - KEPT :]
         return learned.snapshot
 

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
 
-from coombs import questions
+from coombs import questions, set_questions
+from coombs.questions import Choice
+from coombs.set_questions import SetChoice
 from coombs.study.history import History, unordered
-from coombs.study.online_model import Snapshot
-from coombs.study.settings import Settings
+from coombs.study.online_model import AnyBelief, Snapshot
+from coombs.study.question_plan import Planned, balanced_sides
+from coombs.study.settings import FIXED, Settings
 
 
 class NewQuestion(NamedTuple):
-    """A pair by position, why it is asked about, and the probability of left, if it is known."""
+    """Items by position, why they are asked about, and what is predicted, if it is known.
 
-    left: int
-    right: int
+    `predicted` is the probability of left, `chances` are those of each of a set to be the best; `again` says
+    that it may have been asked before.
+    """
+
+    positions: tuple[int, ...]
     purpose: str
-    predicted: float | None
+    predicted: float | None = None
+    chances: tuple[float, ...] | None = None
+    again: bool = False
 
 
 def new_question(
@@ -29,29 +38,123 @@ def new_question(
     rng: np.random.Generator,
     again: bool = True,
 ) -> NewQuestion | None:
-    """A pair that was not asked about, if there is one.
+    """A question that was not asked, if there is one.
 
-    Where the snapshot names no new pair, choose `again`, or take a random one.
+    Where the snapshot names no new one, choose `again`, or take a random one.
     """
-    asked = history.pairs
+    if settings.strategy == FIXED:
+        return None
+    size = min(settings.set_size, n_items)
+    source = (_Sets if size > 2 else _Pairs)(n_items, size, settings.goal(n_items)[0], history, rng)
     if snapshot is None:
-        pairs = questions.random_pairs(n_items, asked, rng).tolist()
-        return NewQuestion(pairs[0][0], pairs[0][1], "random", None) if pairs else None
-    new = next((one for one in snapshot.choices if unordered(*one[:2]) not in asked), None)
-    probe = rng.random() < settings.probes
+        return source.at_random()
+    new, probe = source.ahead(snapshot), rng.random() < settings.probes
     if not probe and _needs_confirmation(settings, history):
-        sure = questions.confirmation(snapshot.belief, n_items, asked, rng)
+        sure = source.foreseeable(snapshot.belief)
         if sure is not None:
-            return NewQuestion(sure.first, sure.second, "confirmation", sure.probability)
+            return sure
     at_random = probe or (new is None and not again)
     strategy = "random" if at_random else settings.strategy
     if at_random or new is None:
-        k, _ = settings.goal(n_items)
-        found = questions.choose(snapshot.belief, strategy, n_items, asked, rng, k)
-        new = found[0] if found else None
-    if new is None:
-        return None
-    return NewQuestion(new.first, new.second, "probe" if probe else strategy, new.probability)
+        new = source.chosen(snapshot.belief, strategy)
+    return None if new is None else new._replace(purpose="probe" if probe else strategy)
+
+
+def planned_question(
+    planned: Planned, history: History, snapshot: Snapshot | None, rng: np.random.Generator
+) -> NewQuestion:
+    """A question of the study's plan, with what is predicted of it."""
+    positions, purpose, predicted = planned
+    if len(positions) > 2:
+        order = positions if purpose != FIXED else tuple(rng.permutation(positions).tolist())
+        known = () if snapshot is None else set_questions.describe(snapshot.belief, [order])
+        return NewQuestion(order, purpose, chances=known[0].chances if known else None, again=True)
+    if purpose == FIXED:
+        positions = balanced_sides((positions[0], positions[1]), list(history.questions.values()), rng)
+    if predicted is None and snapshot is not None:
+        predicted = float(questions.information(snapshot.belief, np.array([positions]))[1][0])
+    return NewQuestion(positions, purpose, predicted, again=True)
+
+
+class _Source(ABC):
+    """Questions that were not asked."""
+
+    def __init__(self, n_items: int, size: int, k: int, history: History, rng: np.random.Generator) -> None:
+        self._n_items, self._size, self._k = n_items, size, k
+        self._history, self._rng = history, rng
+
+    @abstractmethod
+    def at_random(self) -> NewQuestion | None:
+        """One of which nothing is predicted."""
+
+    @abstractmethod
+    def ahead(self, snapshot: Snapshot) -> NewQuestion | None:
+        """The first that was chosen with a snapshot."""
+
+    @abstractmethod
+    def foreseeable(self, belief: AnyBelief) -> NewQuestion | None:
+        """One that tests what was learned."""
+
+    @abstractmethod
+    def chosen(self, belief: AnyBelief, strategy: str) -> NewQuestion | None:
+        """One that is chosen now."""
+
+
+class _Pairs(_Source):
+    """Two items, each rather on the side on which it was seen less often."""
+
+    def at_random(self) -> NewQuestion | None:
+        pairs = questions.random_pairs(self._n_items, self._history.pairs, self._rng).tolist()
+        return self._on_sides((pairs[0][0], pairs[0][1]), "random", None) if pairs else None
+
+    def ahead(self, snapshot: Snapshot) -> NewQuestion | None:
+        asked = self._history.pairs
+        return self._made(next((one for one in snapshot.choices if unordered(*one[:2]) not in asked), None))
+
+    def foreseeable(self, belief: AnyBelief) -> NewQuestion | None:
+        sure = questions.confirmation(belief, self._n_items, self._history.pairs, self._rng)
+        return self._made(sure, "confirmation")
+
+    def chosen(self, belief: AnyBelief, strategy: str) -> NewQuestion | None:
+        asked = self._history.pairs
+        found = questions.choose(belief, strategy, self._n_items, asked, self._rng, self._k)
+        return self._made(found[0] if found else None)
+
+    def _made(self, choice: Choice | None, purpose: str = "") -> NewQuestion | None:
+        if choice is None:
+            return None
+        return self._on_sides((choice.first, choice.second), purpose, choice.probability)
+
+    def _on_sides(self, pair: tuple[int, int], purpose: str, predicted: float | None) -> NewQuestion:
+        sides = balanced_sides(pair, list(self._history.questions.values()), self._rng)
+        if predicted is not None and sides != pair:
+            predicted = 1 - predicted
+        return NewQuestion(sides, purpose, predicted)
+
+
+class _Sets(_Source):
+    """The best and the worst of three items or more."""
+
+    def at_random(self) -> NewQuestion | None:
+        found = set_questions.random_sets(self._n_items, self._size, self._history.sets, self._rng)
+        return NewQuestion(found[0], "random") if found else None
+
+    def ahead(self, snapshot: Snapshot) -> NewQuestion | None:
+        asked = self._history.sets
+        return _of_set(next((one for one in snapshot.sets if frozenset(one.items) not in asked), None))
+
+    def foreseeable(self, belief: AnyBelief) -> NewQuestion | None:
+        known = self._n_items, self._size, self._history.sets
+        return _of_set(set_questions.confirmation_set(belief, *known, self._rng), "confirmation")
+
+    def chosen(self, belief: AnyBelief, strategy: str) -> NewQuestion | None:
+        known = self._n_items, self._size, self._history.sets
+        found = set_questions.choose_sets(belief, strategy, *known, self._rng, self._k)
+        return _of_set(found[0] if found else None)
+
+
+def _of_set(choice: SetChoice | None, purpose: str = "") -> NewQuestion | None:
+    return None if choice is None else NewQuestion(choice.items, purpose, chances=choice.chances)
 
 
 def _needs_confirmation(settings: Settings, history: History) -> bool:

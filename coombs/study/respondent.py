@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-import threading
-import zlib
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
-from coombs.data import tables
+from coombs.data import naming, tables
 from coombs.data.comparisons import Comparisons
 from coombs.data.tables import InputError
-from coombs.storage.records import AnswerRecord, AnyAnswer, Choice, QuestionRecord, RespondentRecord
-from coombs.study.ask_tell import AskTell
-from coombs.study.history import StoredHistory, unordered
+from coombs.language import Translatable
+from coombs.storage.judgement import Judgement
+from coombs.storage.records import AnswerRecord, AnyAnswer, AnyQuestion, Choice
+from coombs.study.history import unordered
 from coombs.study.judgements import comparisons_of, keep, told_in
-from coombs.study.online_model import Learn, OnlineModel, RemainingQuestions, Snapshot, learn
-from coombs.study.question_choice import new_question
+from coombs.study.online_model import Snapshot
+from coombs.study.quality_flags import QualityFlags
+from coombs.study.question_choice import NewQuestion, new_question, planned_question
+from coombs.study.respondent_model import RespondentModel
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
-from coombs.study.study_records import Answer, Question, StudyProgress, answer_of
-
-if TYPE_CHECKING:
-    from coombs.storage import PriorRecord, Storage
-    from coombs.study.study import Study
+from coombs.study.study_records import Answer, Question, StudyProgress, answer_of, question_of
 
 EVIDENT = 1.5
 """Log odds from which on the best items may be named."""
-UNPREDICTED = (
+UNPREDICTED = Translatable(
     "Your answers could hardly be predicted better than those of a coin, so no favourites can be told yet."
 )
 """What is said in their place before."""
-UNASKED = (
+UNASKED = Translatable(
     "Your answers were not given to questions asked here, so none was predicted before it was given; a few "
     "questions will show how well your favourites are known."
 )
@@ -44,7 +40,7 @@ REFUSED = 20
 """So many pairs that turn out to have been asked long ago, and all of those are read."""
 
 
-class Respondent(AskTell):
+class Respondent(RespondentModel):
     """A person in a study, with a model of their own; safe to use from several threads and processes.
 
     Made by `Study.respondent`. Learning from answers and choosing questions takes tens of milliseconds: where
@@ -65,78 +61,14 @@ class Respondent(AskTell):
     'ann'
     """
 
-    def __init__(self, study: Study, record: RespondentRecord, learn: Learn = learn) -> None:
-        self.study, self.record = study, record
-        self._seed = (study.settings.seed, zlib.crc32(record.name.encode()))
-        self._learn = learn
-        # Whoever learns may take the other lock, not the other way around: answers do not wait for learning.
-        self._learning, self._lock = threading.Lock(), threading.RLock()
-        self._history = StoredHistory(study.storage, record)
-        self._snapshot: Snapshot | None = None
-        self._prior: PriorRecord | None = None
-        self._heard: list[int] = []
-        self._remaining: dict[tuple[int, float], RemainingQuestions] = {}
-
-    @property
-    def name(self) -> str:
-        """What the respondent is called."""
-        return self.record.name
-
-    @cached_property
-    def _model(self) -> OnlineModel:
-        """Made when it is first needed: those who are only listed need none."""
-        study = self.study
-        known = (study.scaled_items, study.settings.asked_by, self._seed, self._learn)
-        self._prior = study.priors.fixed(self.record)
-        people = study.priors.items_prior(self._prior)
-        return OnlineModel(*known, study.scaler.levels, study.directions, people)
-
-    @cached_property
-    def _rng(self) -> np.random.Generator:
-        """Another process draws other numbers; the same process with the same answers draws the same."""
-        return np.random.default_rng([*self._seed, self._history.last_question])
-
-    @property
-    def _storage(self) -> Storage:
-        return self.study.storage
-
-    def think(self) -> Snapshot:
-        """Return what all answers say; at once if nothing is new.
-
-        Returns
-        -------
-        Snapshot: the next questions and the best items
-
-        Examples
-        --------
-        >>> from coombs import create_study
-        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
-        >>> len(study.respondent("ann").think().choices) > 0
-        True
-        """
-        with self._lock:
-            self._history.sync()
-        return self._update()
-
-    def _update(self) -> Snapshot:
-        """The same of what was read last."""
-        settings = self.study.settings
-        with self._learning:
-            with self._lock:
-                answers, asked = list(self._history.answers.values()), self._history.pairs
-            heard = [answer.id for answer in answers]
-            if self._snapshot is None or heard != self._heard:
-                k, _ = settings.goal(self.study.n_items)
-                self._snapshot = self._model.update(answers, asked, settings.strategy, k)
-                self._heard = heard
-            return self._snapshot
-
     def ask(self) -> Question | None:
         return self._ask(self.think())
 
     def _ask(self, snapshot: Snapshot) -> Question | None:
         with self._lock:
-            record = self._history.reopened or self._ask_new(snapshot) or self._history.unanswered
+            record = self._history.reopened
+            if record is None and not self._is_complete(snapshot):
+                record = self._ask_new(snapshot) or self._history.unanswered
             return None if record is None else self._question(record)
 
     def turn(self) -> tuple[Question | None, StudyProgress]:
@@ -156,30 +88,45 @@ class Respondent(AskTell):
         """
         with self._lock:
             self._history.sync()
-            snapshot = self._snapshot
-            record = self._history.open or self._ask_new(snapshot, again=False) or self._history.unanswered
+            history, snapshot, record = self._history, self._snapshot, None
+            if not self._is_complete(snapshot):
+                record = history.open or self._ask_new(snapshot, again=False) or history.unanswered
             found = self._progress(snapshot, *self.study.settings.goal(self.study.n_items))
             if record is None:
                 return None, replace(found, fraction=1.0)
             return self._question(record), found
 
-    def _ask_new(self, snapshot: Snapshot | None, again: bool = True) -> QuestionRecord | None:
-        """A question that was never asked, stored; None where there is none."""
-        settings, n_items = self.study.settings, self.study.n_items
+    def _ask_new(self, snapshot: Snapshot | None, again: bool = True) -> AnyQuestion | None:
+        """A question that was never asked, or that the study's plan asks now, stored; None without any."""
+        settings, n_items, history = self.study.settings, self.study.n_items, self._history
         goal = settings.goal(n_items)
         far = self._far(snapshot, *goal)[1] if goal == self.study.stored_goal else None
+        planned = self.study.plan.next(history, self._seed, self._rng)
+        if planned is not None:
+            return self._store(planned_question(planned, history, snapshot, self._rng), far)
         for refused in range(self.study.n_pairs):
             if refused == REFUSED:
-                self._history.asked |= self._storage.pairs(self.record.id)
-            chosen = new_question(settings, n_items, self._history, snapshot, self._rng, again)
-            if chosen is None:
-                return None
-            record = self._storage.add_question(self.record.id, *chosen, progress=far)
-            if record is not None:
-                self._history.note(record)
+                history.asked |= self._storage.pairs(self.record.id)
+            chosen = new_question(settings, n_items, history, snapshot, self._rng, again)
+            record = None if chosen is None else self._store(chosen, far)
+            if chosen is None or record is not None:
                 return record
-            self._history.asked.add(unordered(chosen.left, chosen.right))
+            if len(chosen.positions) > 2:
+                history.sets.add(frozenset(chosen.positions))
+            else:
+                history.asked.add(unordered(chosen.positions[0], chosen.positions[1]))
         return None
+
+    def _store(self, new: NewQuestion, far: float | None) -> AnyQuestion | None:
+        """Keep a question; None where another process asked it before."""
+        add: Any = self._storage.add_question
+        about: tuple[Any, ...] = (*new.positions, new.purpose, new.predicted)
+        if len(new.positions) > 2:
+            add, about = self._storage.add_set_question, (new.positions, new.purpose, new.chances)
+        record: AnyQuestion | None = add(self.record.id, *about, progress=far, again=new.again)
+        if record is not None:
+            self._history.note(record)
+        return record
 
     def last_answer(self) -> Answer | None:
         """Return the latest answer that stands, by what was read last or told since.
@@ -204,7 +151,7 @@ class Respondent(AskTell):
         with self._lock:
             self._history.sync()
             waiting = self._history.open
-            if waiting is not None:
+            if waiting is not None and not self._is_complete(self._snapshot):
                 return self._question(waiting)
         return self._ask(self._update())
 
@@ -238,23 +185,58 @@ class Respondent(AskTell):
             return self._question(asked)
 
     def tell(
-        self, question: Question | int | Sequence[Any], choice: str | None = None, *, weight: float = 1.0
+        self,
+        question: Question | int | Sequence[Any],
+        choice: str | None = None,
+        *,
+        best: Any = None,
+        worst: Any = None,
+        weight: float = 1.0,
     ) -> Answer:
         with self._lock:
-            if isinstance(question, Question | Integral) and not isinstance(question, bool):
-                left, right, number = self._asked(question)
-                if choice is None:
-                    raise InputError(f"Question {number} has no choice; say left, right, tie or skip.")
+            positions, number = self._about(question)
+            record: AnyAnswer
+            if number is not None and len(positions) > 2:
+                record = self._tell_set(number, positions, choice, (best, worst), weight)
             else:
-                (left, right), number = self._pair(question), None
-            said = cast("Choice", "left" if choice is None else choice)
-            record = self._storage.add_answer(
-                self.record.id, left, right, said, question_id=number, weight=weight
-            )
+                said = _pair_choice(number, choice, best, worst)
+                left, right = positions
+                record = self._storage.add_answer(
+                    self.record.id, left, right, said, question_id=number, weight=weight
+                )
             self._history.is_stale = True
             if number is not None and number not in self._history.questions:
                 self._history.sync()
             return self._answer(record)
+
+    def _tell_set(
+        self, number: int, items: tuple[int, ...], choice: str | None, ends: tuple[Any, Any], weight: float
+    ) -> AnyAnswer:
+        """Keep the best and the worst of a set, or that it was skipped."""
+        if choice == "skip" and ends == (None, None):
+            return self._storage.add_skip(self.record.id, number, weight=weight)
+        if choice is not None or None in ends:
+            raise InputError(
+                f"Question {number} is about a set of items; give its best and worst, or say skip."
+            )
+        best, worst = (self._member(one, items) for one in ends)
+        if best == worst:
+            raise InputError(f"{ends[0]!r} cannot be both the best and the worst; give two different items.")
+        rest = tuple(one for one in items if one not in (best, worst))
+        said = Judgement("best-worst", ((best,), rest, (worst,)) if rest else ((best,), (worst,)))
+        return self._storage.add_judgement(self.record.id, said, question_id=number, weight=weight)
+
+    def _member(self, item: Any, items: tuple[int, ...]) -> int:
+        """The position of an item of a set, by its name or, where none is called so, by its position."""
+        names = [naming.text(self.study.catalogue.labels[one]) for one in items]
+        if (name := naming.text(item)) in names:
+            return items[names.index(name)]
+        is_position = isinstance(item, Integral) and not self.study.catalogue.table.number_names
+        if is_position and int(item) in items:
+            return int(item)
+        raise InputError(
+            f"{item!r} is none of the items of the question; it must be one of {', '.join(names)}."
+        )
 
     def add(self, answers: Comparisons) -> int:
         told = told_in(answers, self.study.catalogue.table, self.name)
@@ -277,84 +259,37 @@ class Respondent(AskTell):
             self._history.is_stale = True
             return self._answer(record)
 
+    def change(self, answer: Answer | int, choice: str) -> Answer:
+        with self._lock:
+            self._history.sync()
+            record = self._answer_record(answer)
+            if not isinstance(record, AnswerRecord):
+                raise InputError(f"Answer {record.id} is not about a pair; undo it, and answer again.")
+            if choice != record.choice:
+                pair, said = (record.left, record.right), cast("Choice", choice)
+                number, weight = record.question_id, record.weight
+                with self._storage.database.transaction():
+                    self._storage.add_undo(self.record.id, record.id)
+                    record = self._storage.add_answer(
+                        self.record.id, *pair, said, question_id=number, weight=weight
+                    )
+                self._history.is_stale = True
+            return self._answer(record)
+
     def history(self) -> tuple[Answer, ...]:
         with self._lock:
             self._history.sync()
             return self._standing()
 
-    def prior(self) -> PriorRecord | None:
-        if self._snapshot is None:
-            self._prior = self.study.priors.record(self._storage.use_prior(self.record.id) or 0)
-        return self._prior
-
     def _standing(self) -> tuple[Answer, ...]:
         self._history.read_all()
         return tuple(map(self._answer, self._history.answers.values()))
-
-    def progress(self, k: int | None = None, certainty: float | None = None) -> StudyProgress:
-        goal = self.study.settings.goal(self.study.n_items, k, certainty)
-        snapshot = self.think()
-        with self._lock:
-            return self._progress(snapshot, *goal)
-
-    def _progress(self, snapshot: Snapshot | None, k: int, goal: float) -> StudyProgress:
-        count = self._history.n_earlier + sum(one.choice != "skip" for one in self._history.answers.values())
-        left, far = self._far(snapshot, k, goal)
-        if snapshot is None:
-            return StudyProgress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1)
-        top, names = snapshot.top(k), self.study.catalogue.labels
-        gain = self._next_gain(snapshot)
-        return StudyProgress(
-            count,
-            tuple(names[i] for i in top.positions),
-            top.probability,
-            top.share,
-            gain or 0.0,
-            0 if gain is None else left,
-            goal,
-            far if gain is not None else 1.0,
-            far == 1,
-        )
-
-    def _far(self, snapshot: Snapshot | None, k: int, goal: float) -> tuple[int | None, float]:
-        """About how many questions are left, and how far it is: 1 where the goal was reached.
-
-        Towards the study's own goal it is what was stored with the question that waits, and no less than what
-        was stored with those answered before, so that no process shows less than another did; what was stored
-        with more answers than stand now does not count.
-        """
-        left, far = None, 0.0
-        if snapshot is not None:
-            new = RemainingQuestions(len(self.study.catalogue.features), self.study.n_items)
-            left, far = self._remaining.setdefault((k, goal), new).update(
-                snapshot.n_heard, snapshot.top(k), goal
-            )
-        if (k, goal) != self.study.stored_goal:
-            return left, far
-        shown = self._history.open_progress
-        return left, max(far if shown is None else shown, self._history.progress)
-
-    def _next_gain(self, snapshot: Snapshot) -> float | None:
-        """What the question that waits would tell, or else the next one; None where there is none."""
-        waiting, history = self._history.open, self._history
-        if waiting is not None:
-            return snapshot.gain(waiting.left, waiting.right)
-        new = (one.gain for one in snapshot.choices if unordered(*one[:2]) not in history.pairs)
-        return next(new, None if history.unanswered is None else 0.0)
-
-    def done(
-        self, k: int | None = None, certainty: float | None = None, *, questions: int | None = None
-    ) -> bool:
-        if questions is not None and (not isinstance(questions, Integral) or isinstance(questions, bool)):
-            raise InputError(f"questions is {questions!r}; it must be a whole number.")
-        found = self.progress(k, certainty)
-        return found.questions_left == 0 or (questions is not None and found.n_answers >= questions)
 
     def comparisons(self) -> Comparisons:
         with self._lock:
             self._history.sync()
             self._history.read_all()
-            answers = [one for one in self._history.answers.values() if one.choice != "skip"]
+            answers = [one for one in self._history.learned if one.choice != "skip"]
         if not answers:
             raise InputError(f"{self.name!r} has not answered anything yet; at least one answer is needed.")
         return comparisons_of(self.study.catalogue.table, answers, self.name)
@@ -374,6 +309,27 @@ class Respondent(AskTell):
         0
         """
         return ResponseStyle.of_answers(self.history())
+
+    def flags(self) -> QualityFlags:
+        """Return what speaks against the answers: sides, haste, failed checks, repeats that differ.
+
+        Returns
+        -------
+        QualityFlags
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:", seed=1)
+        >>> for _ in range(3):
+        ...     _ = study.tell(study.ask(), "left")
+        >>> study.respondent("me").flags().n_answers
+        3
+        """
+        with self._lock:
+            self._history.sync()
+            self._history.read_all()
+            return QualityFlags.of(self._history)
 
     def doubts(self) -> tuple[str, ...]:
         """Return why no best items can be named, in sentences.
@@ -405,16 +361,18 @@ class Respondent(AskTell):
     def result(self) -> Result:
         return Result.of(self)
 
-    def _asked(self, question: Question | int) -> tuple[int, int, int]:
-        """Left, right and number of a question."""
+    def _about(self, question: Question | int | Sequence[Any]) -> tuple[tuple[int, ...], int | None]:
+        """Positions of a question's items, or of a pair, and the number of the question, if it is one."""
         if isinstance(question, Question):
             if question.respondent != self.name:
                 raise InputError(f"The question was put to {question.respondent!r}, not to {self.name!r}.")
-            return *question.positions, question.id
-        record = self._history.question(int(question))
-        if record is None:
-            raise InputError(f"{self.name!r} was never asked question {int(question)}.")
-        return record.left, record.right, record.id
+            return question.positions, question.id
+        if isinstance(question, Integral) and not isinstance(question, bool):
+            record = self._history.question(int(question))
+            if record is None:
+                raise InputError(f"{self.name!r} was never asked question {int(question)}.")
+            return record.positions, record.id
+        return self._pair(question), None
 
     def _pair(self, pair: Any) -> tuple[int, int]:
         """Positions of two items by name or position."""
@@ -439,11 +397,18 @@ class Respondent(AskTell):
             raise InputError(f"There is no standing answer {number} of {self.name!r}.")
         return record
 
-    def _question(self, record: QuestionRecord) -> Question:
-        names, positions = self.study.catalogue.labels, (record.left, record.right)
-        about = names[record.left], names[record.right], positions
-        return Question(record.id, self.name, *about, record.purpose, record.predicted, record.asked)
+    def _question(self, record: AnyQuestion) -> Question:
+        return question_of(record, self.name, self.study.catalogue.labels)
 
     def _answer(self, record: AnyAnswer) -> Answer:
         asked = None if record.question_id is None else self._history.questions.get(record.question_id)
         return answer_of(record, self.name, self.study.catalogue.labels, asked)
+
+
+def _pair_choice(number: int | None, choice: str | None, best: Any, worst: Any) -> Choice:
+    """What is said of a pair: without a question, by default that the first is preferred."""
+    if best is not None or worst is not None:
+        raise InputError("A pair has no best and worst; say left, right, tie or skip.")
+    if choice is None and number is not None:
+        raise InputError(f"Question {number} has no choice; say left, right, tie or skip.")
+    return cast("Choice", "left" if choice is None else choice)

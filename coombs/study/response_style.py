@@ -15,6 +15,7 @@ from typing import Any, Literal, Self
 
 from scipy.special import betainc
 
+from coombs.language import NumberText, Translatable
 from coombs.storage.records import Choice
 from coombs.study.study_records import Answer
 
@@ -26,6 +27,8 @@ LEAST_SECONDS = 0.7
 """A median time for an answer below this is too short to read two items."""
 LEAST_TIMES = 10
 """Times from which on their median is judged."""
+YOU = "You"
+"""How sentences call the person whom they are for."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,7 @@ class ResponseStyle:
         """Whether the answers follow the sides, so that they say nothing about the items."""
         return self.is_straight_lining or self.is_alternating
 
-    def sentences(self, who: str = "You") -> tuple[str, ...]:
+    def sentences(self, who: str = YOU) -> tuple[str, ...]:
         """Return what is noticeable, one plain sentence or two for each finding.
 
         Parameters
@@ -147,23 +150,64 @@ class ResponseStyle:
         return (*self._about_sides(who), *self._about_time(who))
 
     def _about_sides(self, who: str) -> tuple[str, ...]:
-        nothing = "Which item stands on which side is random, so such answers tell nothing about the items."
+        nothing = Translatable(
+            "Which item stands on which side is random, so such answers tell nothing about the items."
+        )
         if self.prefers_side and self.side_share is not None:
-            n_side = round(self.side_share * self.n_choices)
-            how = "always " if n_side == self.n_choices else "nearly always " * self.is_straight_lining
-            chose = f"{who} {how}chose the {self.side} item: {n_side} of {self.n_choices} times."
-            partly = "Which item stands on which side is random, so some of these answers follow the side."
-            return chose, nothing if self.is_straight_lining else partly
+            partly = Translatable(
+                "Which item stands on which side is random, so some of these answers follow the side."
+            )
+            return self._chose_side(who), nothing if self.is_straight_lining else partly
         if self.is_alternating and self.changes is not None:
-            changed = f"{round(self.changes * (self.n_choices - 1))} of {self.n_choices - 1} times"
-            return f"{who} chose left and right in turn: {changed} the other side came next.", nothing
+            total = self.n_choices - 1
+            values: dict[str, Any] = {"who": who, "times": round(self.changes * total), "total": total}
+            if who == YOU:
+                turns = Translatable(
+                    "You chose left and right in turn: {times} of {total} times the other side came next.",
+                    **values,
+                )
+            else:
+                turns = Translatable(
+                    "{who} chose left and right in turn: {times} of {total} times the other side came next.",
+                    **values,
+                )
+            return turns, nothing
         return ()
+
+    def _chose_side(self, who: str) -> Translatable:
+        """Which side, and how often."""
+        side = Translatable("the left item") if self.side == "left" else Translatable("the right item")
+        times = round((self.side_share or 0.0) * self.n_choices)
+        values: dict[str, Any] = {"who": who, "side": side, "times": times, "total": self.n_choices}
+        if times == self.n_choices:
+            if who == YOU:
+                return Translatable("You always chose {side}: {times} of {total} times.", **values)
+            return Translatable("{who} always chose {side}: {times} of {total} times.", **values)
+        if self.is_straight_lining:
+            if who == YOU:
+                return Translatable("You nearly always chose {side}: {times} of {total} times.", **values)
+            return Translatable("{who} nearly always chose {side}: {times} of {total} times.", **values)
+        if who == YOU:
+            return Translatable("You chose {side}: {times} of {total} times.", **values)
+        return Translatable("{who} chose {side}: {times} of {total} times.", **values)
 
     def _about_time(self, who: str) -> tuple[str, ...]:
         if not self.is_hasty or self.seconds is None:
             return ()
-        took = f"{self.seconds:.1f} seconds" if self.seconds >= 0.1 else "less than 0.1 seconds"
-        return (f"{who} took {took} for an answer (the median), which is too short to read two items.",)
+        took: str = Translatable("less than 0.1 seconds")
+        if self.seconds >= 0.1:
+            took = Translatable("{seconds} seconds", seconds=NumberText(f"{self.seconds:.1f}"))
+        if who == YOU:
+            said = Translatable(
+                "You took {time} for an answer (the median), which is too short to read two items.", time=took
+            )
+        else:
+            said = Translatable(
+                "{who} took {time} for an answer (the median), which is too short to read two items.",
+                who=who,
+                time=took,
+            )
+        return (said,)
 
 
 def _is_significant(n_of_one_kind: int, n: int) -> bool:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from coombs.data.tables import pandas
+from coombs.language import Translatable
 from coombs.questions import CHOSEN
 from coombs.render.blocks import Section
 from coombs.render.text import page
-from coombs.study.response_style import ResponseStyle
+from coombs.study.response_style import YOU, ResponseStyle
 from coombs.study.with_others import RankingWithOthers
 from coombs.words import NO_PATTERN, count
 
@@ -91,7 +92,7 @@ class Result:
             metric=settings.metric, wishes=settings.wishes, scales="given", random_state=settings.seed
         ).fit(data)
         history = respondent.history()
-        answers = [one for one in history if one.choice != "skip"]
+        answers = [one for one in history if one.is_learned_from]
         probes = [one for one in answers if one.purpose == "probe" and one.probability is not None]
         return cls(
             respondent.name,
@@ -124,7 +125,7 @@ class Result:
         """The explanation."""
         return self.explain()
 
-    def no_pattern(self, who: str = "You") -> tuple[str, ...]:
+    def no_pattern(self, who: str = YOU) -> tuple[str, ...]:
         """Return why the result means nothing, in sentences.
 
         Parameters
@@ -145,10 +146,14 @@ class Result:
         """
         if self.has_pattern:
             return ()
-        tell = f"{count(self.n_answers, 'answer')} {'tells' if self.n_answers == 1 else 'tell'}"
-        coin = f"So far, {tell} no more than tossing a coin would."
-        none = "There is no ranking to rely on yet"
-        none += ", and no ideal to tell." if self.model.n_features_in_ else "."
+        coin = Translatable(
+            "So far, {n} answer tells no more than tossing a coin would."
+            "|So far, {n} answers tell no more than tossing a coin would.",
+            n=self.n_answers,
+        )
+        none = Translatable("There is no ranking to rely on yet.")
+        if self.model.n_features_in_:
+            none = Translatable("There is no ranking to rely on yet, and no ideal to tell.")
         return (*self.response_style.sentences(who), coin, none)
 
     @property

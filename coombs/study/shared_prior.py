@@ -1,6 +1,7 @@
 """What a study knows of somebody before their first answer: given with it, or learned from its own people.
 
-Versions are kept in the storage and never change. By which one somebody is asked is fixed when they are asked
+Versions are kept in the storage and never change; those learned from the study's people go when one of these
+is deleted. By which one somebody is asked is fixed when they are asked
 first, so that their questions do not depend on who answers meanwhile.
 """
 
@@ -119,8 +120,7 @@ class StudyPriors:
 
     def __init__(self, study: Study) -> None:
         self._study, self._lock = study, threading.Lock()
-        self._records: dict[int, PriorRecord] = {}
-        self._read: dict[int, ItemsPrior] = {}
+        self._read: dict[PriorRecord, ItemsPrior] = {}
         self.refresh: Callable[[], object] = self.learn
 
     @property
@@ -154,21 +154,20 @@ class StudyPriors:
 
     def record(self, version: int) -> PriorRecord | None:
         """Of a version; None of none."""
-        if version != NO_PRIOR and version not in self._records:
-            found = self._study.storage.priors(self._study.record.id)
-            self._records |= {one.version: one for one in found}
-        return self._records.get(version)
+        # Read anew, as its number may come again once somebody was deleted.
+        found = [] if version == NO_PRIOR else self._study.storage.priors(self._study.record.id)
+        return next((one for one in found if one.version == version), None)
 
     def items_prior(self, record: PriorRecord | None) -> ItemsPrior | None:
         """What a version tells of anybody about the study's items."""
         if record is None:
             return None
         with self._lock:
-            if record.version not in self._read:
+            if record not in self._read:
                 text = self._study.storage.prior_text(self._study.record.id, record.version)
                 with RowReading(f"Version {record.version} of the prior of the study {self._study.name!r}"):
-                    self._read[record.version] = self._about_items(people_prior_of(text))
-            return self._read[record.version]
+                    self._read[record] = self._about_items(people_prior_of(text))
+            return self._read[record]
 
     def _about_items(self, prior: PeoplePrior) -> ItemsPrior:
         table = self._study.catalogue.table
@@ -196,11 +195,18 @@ class StudyPriors:
 
     def learn(self, fit: Fit = learn_prior) -> PriorRecord | None:
         """Learn another version from everybody's answers and keep it, if one is due."""
-        answers = everybody_answers(self._study) if self.is_due() else None
-        if answers is None:
+        if not self.is_due():
             return None
         storage, number = self._study.storage, self._study.record.id
+        before = storage.state(number)[0]
+        answers = everybody_answers(self._study)
+        if answers is None:
+            return None
         metric = self._study.settings.metric
         found = fit(answers, metric if metric in KINDS else "auto")
         text, n_people, n_answers = found
-        return storage.add_prior(number, text, n_people=n_people, n_answers=n_answers, source="study")
+        with storage.batch():
+            if storage.state(number)[0] != before:
+                # Somebody whose answers are in it may have been deleted: it is learned another time.
+                return None
+            return storage.add_prior(number, text, n_people=n_people, n_answers=n_answers, source="study")

@@ -11,14 +11,18 @@ from typing import Any
 from coombs.data.tables import InputError
 from coombs.inference.people.people_prior import people_prior_of
 from coombs.storage import Storage, StorageDamagedError, open_unchanged, stored_values
-from coombs.storage.database import Database
+from coombs.storage.api_tokens import ApiTokens
+from coombs.storage.database import LARGEST, Database
 from coombs.storage.failures import REMEDY
 from coombs.storage.layout import layout_faults
 from coombs.storage.orphans import LINKS, orphan_faults
 from coombs.storage.schema import VERSIONS, version_of
 from coombs.storage.stored_values import RowReading
+from coombs.storage.webhooks import Webhooks
 from coombs.study.history import History
+from coombs.study.retention import retention_of
 from coombs.study.stored_studies import load_study
+from coombs.study.study_presentations import presentation_of
 from coombs.words import count
 
 MOST_PAGES = 20
@@ -160,11 +164,19 @@ class Inspection:
             with self._noted("row"):
                 with RowReading(f"The study with the id {number!r}"):
                     stored_values.text(name, "its name")
-                load_study(name, storage=storage)
+                retention_of(load_study(name, storage=storage).record)
             with self._noted("row"):
                 for prior in storage.priors(number):
                     with RowReading(f"Version {prior.version} of the prior of the study {name!r}"):
                         people_prior_of(storage.prior_text(number, prior.version))
+            with self._noted("row"):
+                ApiTokens(self._database).of_study(number)
+                Webhooks(self._database).of_study(number)
+                Webhooks(self._database).latest(number, LARGEST)
+                storage.log(number)
+            with self._noted("row"):
+                for shown in storage.presentations(number):
+                    presentation_of(shown, name)
             with self._noted("row"):
                 for person, _ in storage.respondents(number):
                     self._respondent(storage, person.id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from datetime import datetime
 from os import PathLike
 from typing import Any
@@ -21,9 +21,12 @@ from coombs.inference.people.people_prior import PeoplePrior
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.failures import damaged
 from coombs.storage.records import Item, StudyRecord, StudySummary
+from coombs.study.presentation import Presentation
+from coombs.study.question_plan import QuestionPlan
 from coombs.study.settings import Settings
 from coombs.study.shared_prior import given_prior, warn_of_coins
 from coombs.study.study import Study, check_name
+from coombs.study.study_presentations import check_presentation
 from coombs.words import count
 
 DEFAULT_STORAGE = "sqlite:///coombs.db"
@@ -47,6 +50,13 @@ def create_study(
     wishes: Sequence[str] | str | None = None,
     prior: Any = None,
     shared_prior: bool | str | None = None,
+    set_size: int | None = None,
+    fixed: int | Sequence[Sequence[Any]] | None = None,
+    repeats: Sequence[int] | None = None,
+    attention: Sequence[tuple[int, Any, Any]] | None = None,
+    questions: int | None = None,
+    most_questions: int | None = None,
+    presentation: Presentation | None = None,
 ) -> Study:
     """Return a new study, or the one of that name if it is about the same items.
 
@@ -65,7 +75,9 @@ def create_study(
         outside them are left out of the study. Those of a study that exists stay
     prior : a fitted `Population` over the same features: what is known of anybody before their first answer.
         It is kept with the study; whoever was asked before stays with what they were asked with
-    shared_prior : see `Settings`
+    shared_prior, set_size, fixed, repeats, attention : see `Settings`
+    shared_prior, questions, most_questions : see `Settings`
+    presentation : what people see, a `Presentation`; of a study that exists it is a new version
 
     Returns
     -------
@@ -77,22 +89,15 @@ def create_study(
     >>> create_study([[0.0], [1.0]], "flats", storage="memory:").name
     'flats'
     """
-    options = {
-        "strategy": strategy,
-        "probes": probes,
-        "metric": metric,
-        "top": top,
-        "certainty": certainty,
-        "seed": seed,
-        "shared_prior": shared_prior,
-    }
-    given: dict[str, Any] = {option: value for option, value in options.items() if value is not None}
+    given = _given(locals())
     goods = catalogue(items, features, roles)
     if texts := wish_texts(wishes):
         goods, given["wishes"] = _keeping(goods, texts)
     # Without features all that can be learned is which items are better: the best ones first.
     chosen = Settings(**({} if goods.features else {"strategy": "best"}) | given)
     check_name(name, "study")
+    QuestionPlan.of(chosen, goods)
+    check_presentation(presentation)
     known = None if prior is None else given_prior(prior, goods.table)
     if known is not None and chosen.wishes:
         raise InputError("A prior does not know of wishes; leave out one of the two.")
@@ -107,7 +112,15 @@ def create_study(
     if known is not None:
         warn_of_coins(prior)
         _keep_prior(made, known)
+    if presentation is not None:
+        made.present(presentation)
     return made
+
+
+def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Those arguments of `create_study` that are settings and were given; wishes are checked apart."""
+    names = [one.name for one in fields(Settings) if one.name != "wishes"]
+    return {name: arguments[name] for name in names if arguments[name] is not None}
 
 
 def _keep_prior(study: Study, prior: PeoplePrior) -> None:

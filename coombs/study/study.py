@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import os
 import threading
 from collections.abc import Callable
 from functools import cached_property, wraps
 from os import PathLike
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from coombs.data import notebook
+from coombs.data import files, notebook
 from coombs.data.catalogue import Catalogue
 from coombs.data.comparisons import Comparisons
 from coombs.data.directions import Directions
@@ -20,10 +22,16 @@ from coombs.storage import Storage
 from coombs.storage.records import StudyRecord, new_token
 from coombs.study.ask_tell import AskTell
 from coombs.study.judgements import keep, told_in
+from coombs.study.monitoring import MonitoredStudy
+from coombs.study.person_rights import PersonRights
+from coombs.study.question_plan import QuestionPlan
 from coombs.study.respondent import Respondent
 from coombs.study.settings import Settings
 from coombs.study.shared_prior import StudyPriors
+from coombs.study.study_presentations import PresentedStudy
 from coombs.study.study_records import Answer, Question
+from coombs.study.study_tokens import StudyTokens
+from coombs.study.study_webhooks import StudyWebhooks
 from coombs.terminal_text import terminal_safe
 from coombs.words import count
 
@@ -47,11 +55,11 @@ def _of_respondent(method: Callable[Concatenate[Respondent, P], T]) -> Callable[
     return call
 
 
-class Study(AskTell):
+class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
     """Questions, answers and results about one table of items, kept in a storage.
 
-    `create_study` and `load_study` make it. `ask`, `tell`, `undo`, `history`, `progress`, `done` and
-    `result` are those of the respondent "me"; `respondent(name)` has the same for anybody else.
+    `create_study` and `load_study` make it. `ask`, `tell`, `undo`, `change`, `history`, `progress`, `done`
+    and `result` are those of the respondent "me"; `respondent(name)` has the same for anybody else.
 
     Parameters
     ----------
@@ -78,6 +86,7 @@ class Study(AskTell):
         self.storage, self.record = storage, record
         self.catalogue, self.settings = items, settings
         self._respondents: dict[str, Respondent] = {}
+        self._planned: tuple[Settings, QuestionPlan] | None = None
         self._lock = threading.Lock()
 
     @property
@@ -119,7 +128,26 @@ class Study(AskTell):
         """What is known of somebody before their first answer, by versions."""
         return StudyPriors(self)
 
-    @cached_property
+    @property
+    def plan(self) -> QuestionPlan:
+        """The questions that do not depend on answers, by the settings of now."""
+        settings, plan = self._planned or (None, None)
+        if plan is None or settings is not self.settings:
+            plan = QuestionPlan.of(self.settings, self.catalogue)
+            self._planned = self.settings, plan
+        return plan
+
+    @property
+    def api_tokens(self) -> StudyTokens:
+        """Tokens by which programs use this study."""
+        return StudyTokens(self.storage.database, self.record.id)
+
+    @property
+    def webhooks(self) -> StudyWebhooks:
+        """Addresses that are told of answers."""
+        return StudyWebhooks(self.storage.database, self.record.id)
+
+    @property
     def stored_goal(self) -> tuple[int, float]:
         """k and certainty as the study was made, whatever holds for this time."""
         return Settings.of(self.record.settings).goal(self.n_items)
@@ -150,7 +178,7 @@ class Study(AskTell):
             return self._respondents[name]
 
     def links(self) -> dict[str, str]:
-        """Return the token of each respondent's link: whoever has it can answer as them.
+        """Return the token of each respondent's link, but for revoked ones: who has it can answer as them.
 
         Returns
         -------
@@ -164,7 +192,8 @@ class Study(AskTell):
         >>> list(study.links())
         ['ann']
         """
-        return {record.name: record.token for record, _ in self.storage.respondents(self.record.id)}
+        people = self.storage.respondents(self.record.id)
+        return {record.name: record.token for record, _ in people if not record.is_revoked}
 
     def respondents(self) -> dict[str, int]:
         """Return the respondents in the order they came, each with the number of their answers.
@@ -187,6 +216,7 @@ class Study(AskTell):
     tell = _of_respondent(Respondent.tell)
     current = _of_respondent(Respondent.current)
     undo = _of_respondent(Respondent.undo)
+    change = _of_respondent(Respondent.change)
     history = _of_respondent(Respondent.history)
     progress = _of_respondent(Respondent.progress)
     done = _of_respondent(Respondent.done)
@@ -202,7 +232,7 @@ class Study(AskTell):
 
     def comparisons(self) -> Comparisons:
         people = [self.respondent(name) for name, count in self.respondents().items() if count]
-        parts = [one.comparisons() for one in people if any(a.choice != "skip" for a in one.history())]
+        parts = [one.comparisons() for one in people if any(a.is_learned_from for a in one.history())]
         if not parts:
             raise InputError(
                 f"Nobody has answered in the study {self.name!r}; at least one answer is needed."
@@ -210,13 +240,14 @@ class Study(AskTell):
         return Comparisons.concatenate(parts)
 
     def export(self, path: str | PathLike[str]) -> None:
-        """Write a file: .csv or .parquet for the standing answers, .jsonl for all there is.
+        """Write a file: .csv or .parquet for the standing answers, .jsonl for all there is; or tidy tables.
 
-        `import_answers` and `import_study` read them.
+        `import_answers` and `import_study` read them. A .zip, or a folder (a path that ends in a slash, or of
+        one that is there), gets answers, people and items as CSV and Parquet, with a codebook.
 
         Parameters
         ----------
-        path : of the file; its suffix says which
+        path : of the file or folder; its ending says which
 
         Returns
         -------
@@ -233,10 +264,16 @@ class Study(AskTell):
         >>> len(path.read_text().splitlines())
         2
         """
-        from coombs.study import answer_files, study_jsonl
+        from coombs.study import answer_files, study_jsonl, tidy_export
 
-        whole = str(path).lower().endswith(".jsonl")
-        (study_jsonl.export_study if whole else answer_files.export_answers)(self, path)
+        text = files.path_text(path)
+        is_folder = text.endswith(("/", os.sep)) or (Path(text).is_dir() and not Path(text).suffix)
+        if is_folder or text.lower().endswith(".zip"):
+            tidy_export.export_tables(self, path)
+        elif text.lower().endswith(".jsonl"):
+            study_jsonl.export_study(self, path)
+        else:
+            answer_files.export_answers(self, path)
 
     def import_answers(self, path: str | PathLike[str]) -> int:
         """Add the answers in a CSV, Excel, JSON or Parquet file, all of them or none.

@@ -18,23 +18,35 @@ from coombs.inference.people.people_prior import people_prior_of
 from coombs.progress import ProgressBar
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.judgement import judgement_of
-from coombs.storage.records import Item, JudgementRecord, StudyRecord, UndoRecord, new_token
+from coombs.storage.records import (
+    Item,
+    JudgementRecord,
+    SetQuestionRecord,
+    SkipRecord,
+    StudyRecord,
+    UndoRecord,
+    new_token,
+    revoked_token,
+)
 from coombs.storage.stored_values import RowReading
 from coombs.storage.timestamps import read_time, time_text
 from coombs.study.history import History
+from coombs.study.presentation import Presentation
 from coombs.study.settings import Settings
 from coombs.study.stored_studies import DEFAULT_STORAGE, load_study, store_study, stored_catalogue
 from coombs.study.study import Study
+from coombs.study.study_presentations import presentation_of
 
 FORMAT = "coombs study"
 """What the first line of such a file says that it is."""
-VERSION = 4
+VERSION = 5
 """Of the format; in version 1, `predicted` was called `foretold`; up to 2, all answers were about pairs; up
-to 3, there were no priors."""
-OF_PAIRS = 2
-"""The version of a file without judgements and priors, which an older coombs reads as well."""
-WITHOUT_PRIORS = 3
-"""The version of a file without priors."""
+to 3, there were no priors; up to 4, no presentations and logs, all questions were about pairs, and nothing
+was known of people but their names."""
+NEEDED_VERSIONS = {"judgement": 3, "prior": 4, "presentation": 5, "log": 5, "set": 5, "skip": 5}
+"""The lowest version of a file that has such lines."""
+LOWEST_VERSION = 2
+"""The version of a file without any of them, which an older coombs reads as well."""
 
 Entry: TypeAlias = dict[str, Any]
 """A line, read."""
@@ -46,16 +58,37 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "item": {"name": Name, "features": list[float], "details": dict[str, str]},
     "prior": {"version": int, "prior": dict, "n_people": int, "n_answers": int}
     | {"source": str, "created": datetime},
+    "presentation": {"version": int, "content": dict, "created": datetime},
     "respondent": {"id": int, "name": str, "created": datetime, "prior_version": int | None},
     "question": dict.fromkeys(["id", "respondent", "left", "right"], int)
     | {"purpose": str, "predicted": float | None, "asked": datetime},
+    "set": {"id": int, "respondent": int, "items": list[int], "purpose": str}
+    | {"chances": list[float] | None, "asked": datetime},
     "answer": dict.fromkeys(["id", "respondent", "left", "right"], int)
     | {"question": int | None, "choice": str, "weight": float, "told": datetime},
     "judgement": dict.fromkeys(["id", "respondent"], int)
     | {"judgement": dict, "weight": float, "told": datetime},
+    "skip": dict.fromkeys(["id", "respondent", "question"], int) | {"weight": float, "told": datetime},
     "undo": {"answer": int, "told": datetime},
+    "log": {"what": str, "happened": datetime},
 }
 """The fields of each kind of line, and their types."""
+_KNOWN: dict[str, Any] = {
+    "source": str | None,
+    "external_id": str | None,
+    "fields": dict[str, str],
+    "language": str | None,
+    "seed": int | None,
+    "consent_version": int | None,
+    "consented": datetime | None,
+    "finished": datetime | None,
+    "revoked": bool | None,
+}
+"""What a respondent's line has where it is known."""
+_OPTIONAL: dict[str, dict[str, Any]] = {"respondent": _KNOWN, "judgement": {"question": int | None}}
+"""The fields that a kind of line may lack."""
+_IGNORABLE = {"seed"}
+"""Those of them that an older coombs may pass over."""
 _CALLED = {
     Name: "text or a number",
     str: "text",
@@ -63,6 +96,7 @@ _CALLED = {
     float: "a finite number",
     list: "a list",
     dict: "an object",
+    bool: "true or false",
 }
 """What messages call a type."""
 
@@ -84,9 +118,7 @@ def export_study(study: Study, path: files.PathType) -> None:
     ['study', 'item', 'item', 'respondent', 'answer']
     """
     header, *entries = _entries(study)
-    kinds = {entry["kind"] for entry in entries}
-    if "prior" not in kinds:
-        header["version"] = WITHOUT_PRIORS if "judgement" in kinds else OF_PAIRS
+    header["version"] = max(map(_needed_version, entries), default=LOWEST_VERSION)
     with files.replacing(path) as part, part.open("w", encoding="utf-8") as file:
         file.writelines(f"{json.dumps(entry, allow_nan=False)}\n" for entry in (header, *entries))
 
@@ -151,10 +183,16 @@ def _entries(study: Study) -> Iterator[Entry]:
         with RowReading(f"Version {prior.version} of the prior of the study {study.name!r}"):
             plain = json.loads(text)
         yield _entry("prior", prior, prior=plain)
+    for shown in storage.presentations(record.id):
+        presentation_of(shown, study.name)
+        yield _entry("presentation", shown)
     # Numbers of the file's own, so that it is the same whichever storage it comes from.
     question_numbers, answer_numbers = count(1), count(1)
+    for line in storage.log(record.id):
+        yield _entry("log", line)
     for number, (respondent, _) in enumerate(storage.respondents(record.id), 1):
-        yield _entry("respondent", respondent, id=number, prior_version=storage.use_prior(respondent.id))
+        version, revoked = storage.use_prior(respondent.id), respondent.is_revoked or None
+        yield _entry("respondent", respondent, id=number, prior_version=version, revoked=revoked)
         questions: dict[int | None, int | None] = {None: None}
         answers: dict[int, int] = {}
         events = storage.events(respondent.id)
@@ -163,25 +201,34 @@ def _entries(study: Study) -> Iterator[Entry]:
         History(is_whole=True).add(asked, events)
         for question in asked:
             questions[question.id] = next(question_numbers)
-            yield _entry("question", question, id=questions[question.id], respondent=number)
+            kind = "set" if isinstance(question, SetQuestionRecord) else "question"
+            yield _entry(kind, question, id=questions[question.id], respondent=number)
         for event in events:
             if isinstance(event, UndoRecord):
                 yield _entry("undo", event, answer=answers[event.answer_id])
                 continue
             answers[event.id] = next(answer_numbers)
-            about = {"id": answers[event.id], "respondent": number}
+            about = {"id": answers[event.id], "respondent": number, "question": questions[event.question_id]}
             if isinstance(event, JudgementRecord):
                 yield _entry("judgement", event, **about, judgement=event.judgement.to_dict())
             else:
-                yield _entry("answer", event, **about, question=questions[event.question_id])
+                yield _entry("skip" if isinstance(event, SkipRecord) else "answer", event, **about)
 
 
 def _entry(kind: str, record: object, **instead: Any) -> Entry:
     """A line: the fields of its kind, out of a record or as they are given instead."""
     values = {**vars(record), **instead}
     plain = {name: values[name] for name in _FIELDS[kind]}
+    plain |= {name: values[name] for name in _OPTIONAL.get(kind, ()) if values[name] not in (None, {})}
     times = {name: time_text(value) for name, value in plain.items() if isinstance(value, datetime)}
     return {"kind": kind, **plain, **times}
+
+
+def _needed_version(entry: Entry) -> int:
+    """The lowest version of the format that has such a line."""
+    if entry.keys() & (_OPTIONAL.get(entry["kind"], {}).keys() - _IGNORABLE):
+        return VERSION
+    return NEEDED_VERSIONS.get(entry["kind"], LOWEST_VERSION)
 
 
 class Replay:
@@ -237,38 +284,72 @@ class Replay:
         people_prior_of(text).for_features(None, len(features))
         made = self._storage.add_prior(self.study.id, text, **counts, source=source, at=created)
         self._keep("prior", version, made)
-        if made.version != version:
-            raise InputError(f"The prior has the version {version}; it must be {made.version}.")
+        # Versions may be missing, as what was learned goes when somebody is deleted.
+        if made.version > version:
+            raise InputError(f"The prior has the version {version}; it must be at least {made.version}.")
 
-    def _respondent(self, id: int, name: str, created: datetime, prior_version: int | None) -> None:
-        study = self.study
+    def _log(self, what: str, happened: datetime) -> None:
+        self._storage.add_log(self.study.id, what, at=happened)
+
+    def _presentation(self, version: int, content: Entry, created: datetime) -> None:
+        made = self._storage.add_presentation(self.study.id, Presentation.of(content).to_dict(), at=created)
+        if made.version != version:
+            raise InputError(f"The presentation has the version {version}; it must be {made.version}.")
+        self._keep("presentation", version, made)
+
+    def _respondent(
+        self, id: int, name: str, created: datetime, prior_version: int | None, **known: Any
+    ) -> None:
+        study, came = self.study, {key: known.get(key) for key in ("source", "external_id", "fields")}
         self._keep("respondent", name, None)
-        made = self._storage.add_respondent(study.id, name, new_token(), at=created).id
+        token = revoked_token() if known.pop("revoked", None) else new_token()
+        made = self._storage.add_respondent(study.id, name, token, **came, at=created).id
         self._keep("respondent", id, made)
-        if prior_version:
-            self._find("prior", prior_version)
-        self._storage.use_prior(made, prior_version)
+        if known.get("consent_version") is not None:
+            self._find("presentation", known["consent_version"])
+        self._storage.restore_respondent(made, {key: known[key] for key in known.keys() - came.keys()})
+        version = self._find("prior", prior_version).version if prior_version else prior_version
+        self._storage.use_prior(made, version)
 
     def _question(self, id: int, respondent: int, asked: datetime, **about: Any) -> None:
         who = self._find("respondent", respondent)
         self._keep("question", id, self._storage.add_question(who, **about, again=True, at=asked))
 
+    def _set(self, id: int, respondent: int, asked: datetime, **about: Any) -> None:
+        who = self._find("respondent", respondent)
+        self._keep("question", id, self._storage.add_set_question(who, **about, again=True, at=asked))
+
     def _answer(self, id: int, respondent: int, question: int | None, told: datetime, **said: Any) -> None:
-        who, number = self._find("respondent", respondent), None
-        if question is not None:
-            asked = self._find("question", question)
-            if asked.respondent_id != who or {asked.left, asked.right} != {said["left"], said["right"]}:
-                raise InputError(f"Question {question} was put to another respondent or about other items.")
-            if (who, asked.id) in self._answered:
-                raise InputError(f"Question {question} has an answer; it must be undone before another.")
-            self._answered.add((who, asked.id))
-            number = asked.id
+        who = self._find("respondent", respondent)
+        number = self._asked(who, question, {said["left"], said["right"]})
         self._keep("answer", id, self._storage.add_answer(who, **said, question_id=number, at=told))
 
-    def _judgement(self, id: int, respondent: int, judgement: Entry, weight: float, told: datetime) -> None:
-        who = self._find("respondent", respondent)
-        made = self._storage.add_judgement(who, judgement_of(judgement), weight=weight, at=told)
+    def _judgement(
+        self, id: int, respondent: int, judgement: Entry, told: datetime, weight: float, **known: Any
+    ) -> None:
+        who, about = self._find("respondent", respondent), judgement_of(judgement)
+        number = self._asked(who, known.get("question"), set(about.items))
+        made = self._storage.add_judgement(who, about, question_id=number, weight=weight, at=told)
         self._keep("answer", id, made)
+
+    def _skip(self, id: int, respondent: int, question: int, told: datetime, **said: Any) -> None:
+        who = self._find("respondent", respondent)
+        number = self._asked(who, question)
+        assert number is not None
+        self._keep("answer", id, self._storage.add_skip(who, number, **said, at=told))
+
+    def _asked(self, who: int, question: int | None, items: set[int] | None = None) -> int | None:
+        """The id of a question that was put to somebody, about these items, and has no answer."""
+        if question is None:
+            return None
+        asked = self._find("question", question)
+        if asked.respondent_id != who or (items is not None and set(asked.positions) != items):
+            raise InputError(f"Question {question} was put to another respondent or about other items.")
+        if (who, asked.id) in self._answered:
+            raise InputError(f"Question {question} has an answer; it must be undone before another.")
+        self._answered.add((who, asked.id))
+        number: int = asked.id
+        return number
 
     def _undo(self, answer: int, told: datetime) -> None:
         record = self._find("answer", answer)
@@ -303,7 +384,8 @@ def _parsed(line: str) -> tuple[str, Entry]:
         entry.setdefault("predicted", entry["foretold"])
     if kind == "respondent":
         entry.setdefault("prior_version", None)
-    return kind, {name: _field(kind, entry, name) for name in _FIELDS[kind]}
+    optional = [name for name in _OPTIONAL.get(kind, ()) if name in entry]
+    return kind, {name: _field(kind, entry, name) for name in (*_FIELDS[kind], *optional)}
 
 
 def _check_version(name: Any, version: Any) -> None:
@@ -321,7 +403,7 @@ def _field(kind: str, entry: Entry, name: str) -> Any:
     if name not in entry:
         raise InputError(f"The {kind} has no {name!r}; it must have {', '.join(_FIELDS[kind])}.")
     try:
-        return _as(_FIELDS[kind][name], entry[name])
+        return _as({**_FIELDS[kind], **_OPTIONAL.get(kind, {})}[name], entry[name])
     except ValueError as error:
         raise InputError(f"The {kind}'s {name} is {entry[name]!r}; it must be {error}.") from error
 

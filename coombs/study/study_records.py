@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from coombs.data import naming, notebook
 from coombs.data.orders import NONE
-from coombs.storage.records import AnyAnswer, Choice, JudgementRecord, QuestionRecord
+from coombs.language import Translatable
+from coombs.storage.records import (
+    AnswerRecord,
+    AnyAnswer,
+    AnyQuestion,
+    Choice,
+    JudgementRecord,
+    QuestionRecord,
+    SetQuestionRecord,
+)
 from coombs.terminal_text import terminal_safe
-from coombs.words import count
+from coombs.words import listed
 
+ATTENTION = "attention"
+"""The purpose of a question with a known right answer; its prediction is 1 where that is left, else 0."""
+REPEAT = "repeat"
+"""The purpose of a question that was asked before, the sides swapped."""
 VAGUE = 0.2
 """Probabilities below this are not told: they go up and down by chance."""
 MOST_PLACES = 6
@@ -21,18 +34,22 @@ MOST_PLACES = 6
 
 @dataclass(frozen=True, repr=False)
 class Question:
-    """Two items by name and by position, and why they are asked about.
+    """Two items by name and by position, or a set of them, and why they are asked about.
 
     Parameters
     ----------
     id : of the question
     respondent : who is asked
-    left, right : the items' names
-    positions : of the two
-    purpose : a strategy's name, "probe" (a random pair, kept as a test), "confirmation" (its answer is
-        foreseeable) or "check" (asked again on purpose)
-    probability : that of left, as predicted before the answer; None where nothing was learned yet
+    left, right : the items' names; None for a set
+    positions : of the items, in the order in which they are shown
+    purpose : a strategy's name, "probe" (a random pair or set, kept as a test), "confirmation" (its answer is
+        foreseeable), "check" (asked again on purpose), "fixed" (the same for all), "repeat" (an earlier
+        question, turned around) or "attention" (its right answer is known, and nothing is learned from it)
+    probability : that of left, as predicted before the answer; None where nothing was learned yet, and for a
+        set
     asked : when, in UTC
+    names : of the items, in the order of `positions`
+    chances : of a set, the probability of each to be the best, as predicted before the answer, or None
 
     Examples
     --------
@@ -46,21 +63,43 @@ class Question:
     respondent: str
     left: Any
     right: Any
-    positions: tuple[int, int]
+    positions: tuple[int, ...]
     purpose: str
     probability: float | None
     asked: datetime
+    names: tuple[Any, ...] = ()
+    chances: tuple[float, ...] | None = None
+
+    @property
+    def items(self) -> tuple[int, ...]:
+        """Positions of the items, the same as `positions`."""
+        return self.positions
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the best and the worst of three items or more are asked for."""
+        return len(self.positions) > 2
 
     def __repr__(self) -> str:
-        left, right, who = (
-            terminal_safe(naming.text(one)) for one in (self.left, self.right, self.respondent)
-        )
-        return f"Question({self.id}: {left!r} or {right!r}? For {who!r}, {self.purpose})"
+        called = self.names or (self.left, self.right)
+        names = [repr(terminal_safe(naming.text(one))) for one in called]
+        which = f"best and worst of {', '.join(names)}?" if self.is_set else f"{' or '.join(names)}?"
+        return f"Question({self.id}: {which} For {terminal_safe(self.respondent)!r}, {self.purpose})"
 
     def _repr_html_(self) -> str:
-        """The two items as a table for notebooks."""
-        rows = [[naming.text(self.left), naming.text(self.right)]]
-        return notebook.table(repr(self), ["left", "right"], rows, 1, "question")
+        """The items as a table for notebooks."""
+        titles = [str(i) for i in range(1, len(self.names) + 1)] if self.is_set else ["left", "right"]
+        rows = [[naming.text(one) for one in self.names or (self.left, self.right)]]
+        return notebook.table(repr(self), titles, rows, 1, "question")
+
+
+def question_of(record: AnyQuestion, respondent: str, names: Sequence[Any]) -> Question:
+    """A stored question in the user's names."""
+    called = tuple(names[i] for i in record.positions)
+    left, right = called if isinstance(record, QuestionRecord) else (None, None)
+    chances = record.chances if isinstance(record, SetQuestionRecord) else None
+    why = record.purpose, record.predicted, record.asked
+    return Question(record.id, respondent, left, right, record.positions, *why, called, chances)
 
 
 @dataclass(frozen=True)
@@ -78,10 +117,12 @@ class Answer:
     weight : what the answer counts
     told : when, in UTC
     purpose, probability : those of the question
-    shape : "pair", "choice", "best-worst", "ranking" or "rating"
+    shape : "pair", "choice", "best-worst", "ranking" or "rating"; a set that was skipped is a "best-worst"
+        without places
     places : of other shapes than a pair, names of the items, the best place first, as `Judgement` has them;
         None is none of these
     rating : of a rating
+    names : of all items, in the order of `positions`
 
     Examples
     --------
@@ -105,19 +146,32 @@ class Answer:
     shape: str = "pair"
     places: tuple[tuple[Any, ...], ...] = ()
     rating: float | None = None
+    names: tuple[Any, ...] = ()
 
     @property
     def winner(self) -> Any:
         """The item that was preferred to all others; None for a tie, a skip or a rating."""
         if self.shape == "pair":
             return {"left": self.left, "right": self.right}.get(self.choice or "")
-        return self.places[0][0] if self.rating is None and len(self.places[0]) == 1 else None
+        if not self.places or self.rating is not None:
+            return None
+        return self.places[0][0] if len(self.places[0]) == 1 else None
+
+    @property
+    def worst(self) -> Any:
+        """The item that was said to be the worst; None in other shapes than a best and worst."""
+        return self.places[-1][0] if self.shape == "best-worst" and self.places else None
+
+    @property
+    def is_learned_from(self) -> bool:
+        """Whether it counts: neither a skip nor an answer to an attention check."""
+        return self.choice != "skip" and self.purpose != ATTENTION
 
     @property
     def is_clear(self) -> bool:
         """Whether it prefers an item to another, or rates one."""
         return self.winner is not None or (
-            self.shape != "pair" and (len(self.places), self.rating) != (1, None)
+            self.shape != "pair" and bool(self.places) and (len(self.places), self.rating) != (1, None)
         )
 
     @property
@@ -125,50 +179,62 @@ class Answer:
         """What was said, in a line."""
         if self.shape == "pair":
             return self._pair_text()
+        if not self.places:
+            about = listed([naming.text(one) for one in self.names])
+            return Translatable("no answer about {items}", items=about)
         names = [[naming.text("none" if one is None else one) for one in place] for place in self.places]
         count = len(self.positions)
         if self.rating is not None:
-            return f"{names[0][0]} rated {self.rating:g}"
+            return Translatable("{item} rated {rating}", item=names[0][0], rating=f"{self.rating:g}")
         if self.shape == "best-worst":
-            return f"{names[0][0]} best, {names[-1][0]} worst of {count}"
+            best, worst = names[0][0], names[-1][0]
+            return Translatable("{best} best, {worst} worst of {total}", best=best, worst=worst, total=count)
         if self.shape == "choice":
-            chosen = ", then ".join(" and ".join(place) for place in names[: max(len(names) - 1, 1)])
-            return f"{chosen} chosen of {count}"
-        more = f" and {len(names) - MOST_PLACES} more" if len(names) > MOST_PLACES else ""
-        return " > ".join(" = ".join(place) for place in names[:MOST_PLACES]) + more
+            chosen, *rest = (listed(place) for place in names[: max(len(names) - 1, 1)])
+            for place in rest:
+                chosen = Translatable("{first}, then {last}", first=chosen, last=place)
+            return Translatable("{items} chosen of {total}", items=chosen, total=count)
+        order = " > ".join(" = ".join(place) for place in names[:MOST_PLACES])
+        more = len(names) - MOST_PLACES
+        return order if more <= 0 else Translatable("{first} and {n} more", first=order, n=more)
 
     def _pair_text(self) -> str:
         left, right = naming.text(self.left), naming.text(self.right)
         if self.choice == "skip":
-            return f"no answer about {left} and {right}"
+            return Translatable("no answer about {items}", items=listed([left, right]))
         if self.choice == "tie":
-            return f"{left} and {right} alike"
-        return f"{left} over {right}" if self.choice == "left" else f"{right} over {left}"
+            return Translatable("{first} and {second} alike", first=left, second=right)
+        winner, loser = (left, right) if self.choice == "left" else (right, left)
+        return Translatable("{winner} over {loser}", winner=winner, loser=loser)
 
 
 def answer_of(
-    record: AnyAnswer, respondent: str, names: Sequence[Any], question: QuestionRecord | None
+    record: AnyAnswer, respondent: str, names: Sequence[Any], question: AnyQuestion | None
 ) -> Answer:
     """A stored answer in the user's names."""
     about = record.id, respondent, record.question_id
-    if isinstance(record, JudgementRecord):
-        said = record.judgement
-        places = tuple(tuple(None if i == NONE else names[i] for i in place) for place in said.places)
-        return Answer(
-            *about,
-            left=None,
-            right=None,
-            positions=said.items,
-            choice=None,
-            weight=record.weight,
-            told=record.told,
-            shape=said.shape,
-            places=places,
-            rating=said.rating,
-        )
-    pair = names[record.left], names[record.right], (record.left, record.right)
     why = () if question is None else (question.purpose, question.predicted)
-    return Answer(*about, *pair, record.choice, record.weight, record.told, *why)
+    if isinstance(record, AnswerRecord):
+        called, pair = (names[record.left], names[record.right]), (record.left, record.right)
+        made = Answer(*about, *called, pair, record.choice, record.weight, record.told, *why)
+        return replace(made, names=called)
+    said = record.judgement if isinstance(record, JudgementRecord) else None
+    items = said.items if said is not None else () if question is None else question.positions
+    places = () if said is None else said.places
+    return Answer(
+        *about,
+        left=None,
+        right=None,
+        positions=items,
+        choice=record.choice,
+        weight=record.weight,
+        told=record.told,
+        purpose=None if question is None else question.purpose,
+        shape="best-worst" if said is None else said.shape,
+        places=tuple(tuple(None if i == NONE else names[i] for i in place) for place in places),
+        rating=None if said is None else said.rating,
+        names=tuple(names[i] for i in items),
+    )
 
 
 @dataclass(frozen=True)
@@ -188,6 +254,8 @@ class StudyProgress:
     fraction : of the way to the goal, from 0 to 1; it never goes back, unless answers are undone. It is
         stored with each question, so that all processes show the same
     reached : whether the goal was reached, now or at an earlier answer
+    n_answered : questions that have an answer, skips counted
+    n_questions : that everybody gets, where the study has a fixed number of them; None otherwise
 
     Examples
     --------
@@ -205,18 +273,33 @@ class StudyProgress:
     goal: float
     fraction: float = 0.0
     reached: bool = False
+    n_answered: int = 0
+    n_questions: int | None = None
 
     @property
     def far(self) -> float:
         """The former name of `fraction`."""
         return self.fraction
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """How far it is, in a few words."""
+        if self.n_questions is not None:
+            return Translatable(
+                "{answered} of {n} question|{answered} of {n} questions",
+                answered=self.n_answered,
+                n=self.n_questions,
+            )
         if not self.top:
-            read = f"reading your {count(self.n_answers, 'answer')}"
-            return read if self.n_answers else "nothing is certain yet"
-        left = f", about {self.questions_left} more" if self.questions_left else ""
-        certain = (
-            f"{100 * self.probability:.0f} % certain" if self.probability >= VAGUE else "not certain yet"
-        )
-        return f"top {len(self.top)} is {certain}{left}"
+            reading = Translatable("reading your {n} answer|reading your {n} answers", n=self.n_answers)
+            return reading if self.n_answers else Translatable("nothing is certain yet")
+        left: dict[str, Any] = {"k": len(self.top), "left": self.questions_left}
+        if self.probability < VAGUE:
+            vague = Translatable("top {k} is not certain yet, about {left} more", **left)
+            return vague if self.questions_left else Translatable("top {k} is not certain yet", **left)
+        left["sure"] = f"{100 * self.probability:.0f} %"
+        said = Translatable("top {k} is {sure} certain, about {left} more", **left)
+        return said if self.questions_left else Translatable("top {k} is {sure} certain", **left)
+
+    def __str__(self) -> str:
+        return self.text

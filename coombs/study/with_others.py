@@ -9,7 +9,9 @@ import numpy as np
 
 from coombs.inference.population_belief import PopulationBelief
 from coombs.inference.posterior import LEVEL, quantiles
-from coombs.words import count, listed
+from coombs.language import Translatable
+from coombs.study.response_style import YOU
+from coombs.words import listed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,7 +85,7 @@ class RankingWithOthers:
         called = tuple(order.tolist() if names is None else names[order].tolist())
         return cls(prior.n_people, belief.share, called, interval, not respondent.doubts())
 
-    def sentences(self, who: str = "You") -> tuple[str, ...]:
+    def sentences(self, who: str = YOU) -> tuple[str, ...]:
         """Return what others' answers were used for, and the best items with them.
 
         Parameters
@@ -101,16 +103,37 @@ class RankingWithOthers:
         >>> told.sentences()[1]
         'With what they answered, too, tea and milk come first.'
         """
-        others = count(self.n_people, "other")
-        used = (
-            f"The questions were chosen, and answers predicted, with what {others} answered; all else that "
-            f"is said is of {'your' if who == 'You' else 'their'} own answers alone."
-        )
-        if self.share < UNLIKE:
-            whose, whom = ("Your", "you") if who == "You" else (f"{who}'s", who)
-            return used, f"{whose} answers are unlike theirs, which therefore tell nothing of {whom}."
+        used, unlike = self._used(who), self.share < UNLIKE
+        if unlike and who == YOU:
+            return used, Translatable("Your answers are unlike theirs, which therefore tell nothing of you.")
+        if unlike:
+            return used, Translatable(
+                "{who}'s answers are unlike theirs, which therefore tell nothing of {who}.", who=who
+            )
         if self.share < ALIKE or not self.is_evident:
             return (used,)
         best = [str(name) for name in self.ranking[:NAMED]]
-        come = "comes" if len(best) == 1 else "come"
-        return used, f"With what they answered, too, {listed(best)} {come} first."
+        return used, Translatable(
+            "With what they answered, too, {items} comes first."
+            "|With what they answered, too, {items} come first.",
+            items=listed(best),
+            n=len(best),
+        )
+
+    def _used(self, who: str) -> Translatable:
+        """What others' answers were used for."""
+        if who == YOU:
+            return Translatable(
+                "The questions were chosen, and answers predicted, with what {n} other answered; all else "
+                "that is said is of your own answers alone."
+                "|The questions were chosen, and answers predicted, with what {n} others answered; all else "
+                "that is said is of your own answers alone.",
+                n=self.n_people,
+            )
+        return Translatable(
+            "The questions were chosen, and answers predicted, with what {n} other answered; all else "
+            "that is said is of their own answers alone."
+            "|The questions were chosen, and answers predicted, with what {n} others answered; all else "
+            "that is said is of their own answers alone.",
+            n=self.n_people,
+        )

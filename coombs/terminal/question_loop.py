@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
 from coombs.data.catalogue import Catalogue, catalogue
+from coombs.data.tables import InputError
 from coombs.render import text
 from coombs.storage import AnsweredError, Storage, StudyExistsError, open_storage
 from coombs.study import Progress, Question, Respondent, Settings, Study, create_study
@@ -70,6 +71,11 @@ def ask(plan: Plan) -> None:
     items, _ = catalogue(plan.items, plan.features), Settings(**plan.settings)
     with closing(open_storage(plan.storage)) as storage:
         study, is_new = _open_study(plan, items, storage)
+        if min(study.settings.set_size, study.n_items) > 2:
+            raise InputError(
+                f"The study {study.name!r} asks for the best and the worst of sets, which no terminal shows; "
+                "answer on the page of coombs serve."
+            )
         respondent = study.respondent(plan.respondent)
         with suppress(KeyboardInterrupt), _terminal(sys.stdin, screen) as (reader, show):
             QuestionLoop(respondent, plan, reader, show, _welcome(respondent, is_new)).run()
@@ -123,11 +129,14 @@ class QuestionLoop:
             progress = self.respondent.progress(*self.plan.goal)
             if self.plan.is_done(progress):
                 return
+            ends = self.respondent.study.settings.ends
             # Without an answer, nothing that is certain is about this person.
-            if progress.n_answers and progress.probability >= progress.goal and not self.past_goal:
+            is_sure = progress.n_answers and progress.probability >= progress.goal
+            if is_sure and not self.past_goal and not ends:
                 going = self._pause(f"The goal is reached: {progress}.", progress)
             elif (question := self.respondent.current()) is None:
-                going = self._pause("Every pair has been asked.", progress, more=False)
+                asked = "All questions of this study are answered." if ends else "Every pair has been asked."
+                going = self._pause(asked, progress, more=False)
             else:
                 going = self._question(question, progress)
 
@@ -197,7 +206,8 @@ def _finish(plan: Plan, respondent: Respondent, screen: TextIO) -> None:
     progress = respondent.progress(*plan.goal)
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", UserWarning)
-        is_decided = progress.n_answers > 0 and respondent.comparisons().is_decided
+        is_learned_from = any(one.is_learned_from for one in respondent.history())
+        is_decided = is_learned_from and respondent.comparisons().is_decided
         result = respondent.result() if is_decided else None
         page = [] if result is None or plan.as_json else result.sections()
     if plan.as_json:

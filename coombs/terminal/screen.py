@@ -84,7 +84,8 @@ def question_screen(
     if display.height - len(head) - len(foot) < least:
         head = notice_lines(notice, display)[:1]
     names = terminal_safe(naming.text(question.left)), terminal_safe(naming.text(question.right))
-    shown, room = printable_rows(items, question.positions), display.height - len(head) - len(foot)
+    left, right = question.positions
+    shown, room = printable_rows(items, (left, right)), display.height - len(head) - len(foot)
     if display.width >= NARROW:
         body = _side_by_side(names, shown, display, room)
     else:

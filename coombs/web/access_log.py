@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import re
 
-_SECRETS = re.compile(r"(/a/|/api/respondents/|/drafts/|[?&]token=)[^/?&#\s\"]+", re.IGNORECASE)
-"""What stands before a secret in an address, and the secret."""
+_SECRETS = re.compile(
+    r"(/a/|/api/respondents/|/drafts/|[?&]token=|Bearer )[^/?&#\s\"]+|(/join/)[^\s\"]+", re.IGNORECASE
+)
+"""What stands before a secret in an address, and the secret; after an open link also ids of people."""
 
 
 def without_secrets(text: str) -> str:
@@ -17,7 +19,7 @@ def without_secrets(text: str) -> str:
     >>> without_secrets("GET /taste/a/Zk3VqL0w/result?whole=true"), without_secrets("/?token=geheim&x=1")
     ('GET /taste/a/.../result?whole=true', '/?token=...&x=1')
     """
-    return _SECRETS.sub(r"\1...", text)
+    return _SECRETS.sub(lambda found: f"{found[1] or found[2]}...", text)
 
 
 class _HideSecrets(logging.Filter):

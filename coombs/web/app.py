@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from os import PathLike
@@ -16,19 +17,48 @@ from starlette.staticfiles import StaticFiles
 
 import coombs
 from coombs.storage import Storage, open_storage
-from coombs.web import errors
+from coombs.study import apply_retention
+from coombs.web import errors, operations
 from coombs.web.access import Policy
 from coombs.web.access_log import hide_secrets
-from coombs.web.api import respondents, studies
+from coombs.web.api import (
+    access_tokens,
+    participation_api,
+    people_rights,
+    respondents,
+    settings_api,
+    studies,
+    study_data,
+    webhooks_api,
+)
+from coombs.web.api.idempotency import KeptReplies
+from coombs.web.arrivals import Arrivals
 from coombs.web.drafts import Drafts
+from coombs.web.embedding import Embedding
 from coombs.web.learning.group_learning import GroupLearner
 from coombs.web.learning.learning_queue import LearningQueue
+from coombs.web.metrics import Metrics
 from coombs.web.middleware import SafetyMiddleware
 from coombs.web.owner_access import OwnerAccess
-from coombs.web.pages import answering, api_reference, differences, home, result_page, study_page
+from coombs.web.pages import (
+    answer_review,
+    answering,
+    api_reference,
+    differences,
+    home,
+    joining,
+    people_page,
+    programs_page,
+    result_page,
+    study_page,
+    study_settings,
+    taking_part,
+)
 from coombs.web.process_memory import free_memory
 from coombs.web.proxies import ProxyMiddleware, checked_root, networks
+from coombs.web.request_log import RequestLogMiddleware
 from coombs.web.study_cache import StudyCache
+from coombs.web.webhook_delivery import WebhookDelivery
 
 THREADS = 40
 """Requests that are worked on at once, most of which wait for a model; each has a database connection."""
@@ -36,16 +66,35 @@ SLOW_THREADS = 2
 """Results that are worked on at once."""
 CALM = 5.0
 """Seconds without an answer after which the database is tidied up."""
+PUBLISHED = 1.0
+"""Seconds after which a process tells the others its numbers anew."""
+DELIVERED = 1.0
+"""Seconds after which it is looked again whether messages to webhooks are to be sent."""
+RETENTION_EVERY = 1800.0
+"""Seconds between two looks for people's data that is no longer to be kept."""
 ABOUT = "Ask and tell: which of two things does a person prefer? See docs/page.md."
 ROUTERS = (
     home.router,
     study_page.router,
+    study_settings.router,
+    people_page.router,
+    programs_page.router,
     differences.router,
     answering.router,
+    answer_review.router,
+    taking_part.router,
+    joining.router,
     result_page.router,
     api_reference.router,
     respondents.router,
+    participation_api.router,
     studies.router,
+    settings_api.router,
+    people_rights.router,
+    study_data.router,
+    access_tokens.router,
+    webhooks_api.router,
+    operations.router,
 )
 
 
@@ -58,6 +107,10 @@ def create_app(
     processes: int = 0,
     root_path: str = "",
     proxies: Iterable[str] = (),
+    metrics_from: Iterable[str] = (),
+    webhook_networks: Iterable[str] = (),
+    embed_origins: Iterable[str] = (),
+    metrics: Metrics | None = None,
 ) -> FastAPI:
     """The page and its JSON API, for any ASGI server.
 
@@ -71,6 +124,11 @@ def create_app(
     root_path : the path below which a proxy shows the page, as "/taste"; an app that mounts this one sets it
     proxies : addresses or networks whose ``X-Forwarded-For``, ``-Proto``, ``-Host`` and ``-Prefix`` count;
         nobody else's do
+    metrics_from : addresses or networks, beside the owner, to which /metrics is shown
+    webhook_networks : private networks into which messages to webhooks may be sent
+    embed_origins : other sites, as https://shop.example, that may show respondents' pages in a frame, and ask
+        and tell from their own scripts
+    metrics : where the numbers are counted; by default this process's alone
 
     Returns
     -------
@@ -96,10 +154,17 @@ def create_app(
     folder = None if pictures is None else Path(pictures)
     place = open_storage(storage)
     app.state.cache = StudyCache(place, folder, queue.learn, queue.refresh_prior)
-    app.state.drafts = Drafts(place)
+    app.state.drafts, app.state.replies = Drafts(place), KeptReplies(place.database)
+    app.state.arrivals = Arrivals()
     app.state.slow_work = anyio.CapacityLimiter(SLOW_THREADS)
     policy = Policy.of(token, allowed_hosts)
     app.state.owner = OwnerAccess(policy, place)
+    app.state.metrics = _watched(Metrics() if metrics is None else metrics, place, queue)
+    app.state.metrics_from = networks(metrics_from, "--metrics-from")
+    app.state.webhook_networks = networks(webhook_networks, "--webhook-network")
+    app.state.webhooks = WebhookDelivery(app.state.cache, app.state.webhook_networks)
+    app.state.embedding = Embedding(embed_origins)
+    app.state.looks = anyio.CapacityLimiter(1)
     _add_routes(app, policy)
     app.add_middleware(ProxyMiddleware, root=checked_root(root_path), proxies=networks(proxies))
     hide_secrets()
@@ -117,7 +182,19 @@ def _add_routes(app: FastAPI, policy: Policy) -> None:
         request.scope["app"] = app
         return await errors.respond(request, error)
 
-    app.add_middleware(SafetyMiddleware, policy=policy, owner=app.state.owner, refuse=refuse)
+    parts = {"owner": app.state.owner, "embedding": app.state.embedding, "refuse": refuse}
+    app.add_middleware(SafetyMiddleware, policy=policy, **parts)
+    app.add_middleware(RequestLogMiddleware, metrics=app.state.metrics)
+
+
+def _watched(metrics: Metrics, storage: Storage, queue: LearningQueue) -> Metrics:
+    """The numbers, with those of the storage and of what is learned."""
+    tally = storage.database.tally
+    metrics.watch("coombs_answers_stored_total", lambda: tally["answers"])
+    metrics.watch("coombs_database_errors_total", lambda: tally["errors"])
+    metrics.watch("coombs_learning_queue_length", lambda: queue.length)
+    metrics.watch("coombs_learning_restarts_total", lambda: queue.restarts)
+    return metrics
 
 
 @asynccontextmanager
@@ -125,12 +202,48 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Until the server stops."""
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
     cache: StudyCache = app.state.cache
-    tidying = asyncio.create_task(_tidy(cache))
+    work = (
+        _tidy(cache),
+        _publish(app.state.metrics),
+        _deliver(app.state.webhooks),
+        _keep_no_longer(cache),
+    )
+    tasks = [asyncio.create_task(one) for one in work]
     yield
-    tidying.cancel()
+    app.state.webhooks.close()
+    for task in tasks:
+        task.cancel()
     app.state.queue.close()
     app.state.groups.close()
     cache.storage.close_all()
+
+
+async def _deliver(webhooks: WebhookDelivery) -> None:
+    """Send messages to webhooks; nobody waits for it."""
+    limiter = anyio.CapacityLimiter(1)
+    while True:
+        await asyncio.sleep(DELIVERED)
+        try:
+            await anyio.to_thread.run_sync(webhooks.deliver, abandon_on_cancel=True, limiter=limiter)
+        except Exception:
+            logging.getLogger("coombs.web").exception("Sending messages to webhooks failed.")
+
+
+async def _publish(metrics: Metrics) -> None:
+    """Let the other processes of the server know this one's numbers."""
+    while True:
+        metrics.publish()
+        await asyncio.sleep(PUBLISHED)
+
+
+async def _keep_no_longer(cache: StudyCache) -> None:
+    """Delete or anonymise people whose data is no longer to be kept, as the owners of studies chose."""
+    while True:
+        try:
+            await anyio.to_thread.run_sync(apply_retention, cache.storage)
+        except Exception:
+            logging.getLogger("coombs.web").exception("Looking for data that is not to be kept failed.")
+        await asyncio.sleep(RETENTION_EVERY)
 
 
 async def _tidy(cache: StudyCache) -> None:

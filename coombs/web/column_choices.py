@@ -26,22 +26,23 @@ from coombs.data.encoding import (
     yes_or_no,
 )
 from coombs.data.tables import FloatArray, InputError
+from coombs.language import Translatable
 from coombs.web.item_cards import LINK, PICTURE, web_address
 from coombs.web.uploads import MOST_CATEGORIES, ColumnRoles, Role, Upload
 from coombs.words import listed
 
 LABELS = {
-    NUMBER: "a number",
-    LOG: "a number, on a log scale",
-    CATEGORY: "a category",
-    ORDERED: "ordered levels",
-    YES_NO: "yes or no",
-    DATE: "a date",
-    "names": "the names",
-    PICTURE: "a picture",
-    LINK: "a link",
-    "text": "shown only",
-    "ignore": "ignored",
+    NUMBER: Translatable("a number"),
+    LOG: Translatable("a number, on a log scale"),
+    CATEGORY: Translatable("a category"),
+    ORDERED: Translatable("ordered levels"),
+    YES_NO: Translatable("yes or no"),
+    DATE: Translatable("a date"),
+    "names": Translatable("the names"),
+    PICTURE: Translatable("a picture"),
+    LINK: Translatable("a link"),
+    "text": Translatable("shown only"),
+    "ignore": Translatable("ignored"),
 }
 """What roles are called where one is chosen, in the order of that list."""
 DECIDED = {
@@ -52,8 +53,10 @@ DECIDED = {
     "ignore": "left out",
 }
 """What is said of a column that is not learned from."""
-MARKS = {",": "commas", "<": "<", ";": "semicolons", "|": "|"}
+MARKS = {",": Translatable("commas"), "<": "<", ";": Translatable("semicolons"), "|": "|"}
 """What may stand between levels, the first of these that is in none of them, and what it is called."""
+MOST_STRANGE = 3
+"""Cells that are no numbers, of which some column has some, that are named."""
 MOST_LEVELS_SHOWN = 6
 """Levels of a category that are named."""
 MOST_ORDERED = 50
@@ -122,7 +125,7 @@ def _choice(upload: Upload, roles: ColumnRoles, name: str) -> ColumnChoice:
     problem, decision = upload.excess(name, roles) or _unclear_names(upload, roles, name), ""
     if not problem:
         try:
-            decision = _decision(upload, name, role)
+            decision = _decision(upload.numbers_of(ColumnRoles({name: role})), name, role)
         except InputError as error:
             problem = str(error)
     offered = tuple(_offered(upload, name))
@@ -176,6 +179,9 @@ def _reasons(upload: Upload, name: str, role: Role) -> Iterator[str]:
         )
     elif why := _why(upload, guessed, role):
         yield f"it {why}"
+    if role in (NUMBER, LOG) and (rows := upload.strange(name)):
+        cells = listed([repr(str(upload.table.typed[name][i])) for i in rows], MOST_STRANGE)
+        yield f"no number, and so not known, in {upload.places(rows)}: {cells}"
     if role == CATEGORY:
         yield listed(upload.levels[name], MOST_LEVELS_SHOWN)
     if reading is not None:

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.storage import (
     AnsweredError,
     StorageDamagedError,
@@ -22,30 +23,49 @@ from coombs.storage import (
     UnknownStudyError,
     is_storage_error,
 )
+from coombs.study.participation import IdTakenError, NotNowError
 from coombs.web.owner_access import COOKIE, NotOwnerError, OwnerAccess, Visitor, forget, visitor_of
 from coombs.web.pages.rendering import go_to, render
 from coombs.web.proxies import path_of
 from coombs.web.routing import own_path
 from coombs.web.wrong_requests import wrong_request
-from coombs.words import count
 
 SENTENCES = {
-    400: "This request cannot be understood.",
-    404: "There is no such page; check the address.",
-    405: "This address cannot be used in that way.",
-    413: "That is too large.",
-    500: "Something went wrong here; try again, and tell whoever runs this study if it happens again.",
-    503: "The storage does not answer at the moment, so this is not stored yet; try again in a moment.",
+    400: Translatable("This request cannot be understood."),
+    404: Translatable("There is no such page; check the address."),
+    405: Translatable("This address cannot be used in that way."),
+    413: Translatable("That is too large."),
+    500: Translatable(
+        "Something went wrong here; try again, and tell whoever runs this study if it happens again."
+    ),
+    503: Translatable(
+        "The storage does not answer at the moment, so this is not stored yet; try again in a moment."
+    ),
 }
-DAMAGED = "The stored data of this study is damaged, so nothing can be stored; tell whoever runs the study."
+DAMAGED = Translatable(
+    "The stored data of this study is damaged, so nothing can be stored; tell whoever runs the study."
+)
 """Whether what was confirmed before is still there cannot be said then."""
+FOR_OWNER = Translatable("This page is for whoever runs the server, on the same machine.")
+"""What strangers are told where there is no token."""
 RETRY_AFTER = 3
 """Seconds after which a client may try again when the storage is away."""
-STATUSES = {UnknownStudyError: 404, AnsweredError: 409, StudyExistsError: 409, InputError: 422}
+STATUSES = {
+    UnknownStudyError: 404,
+    AnsweredError: 409,
+    NotNowError: 403,
+    IdTakenError: 409,
+    StudyExistsError: 409,
+    InputError: 422,
+}
 """Of errors whose own sentence is shown; the last is the general one."""
-TITLES = {404: "Not found", 413: "Too large", 422: "That does not work", 503: "No storage"}
-TOO_MANY = "Too many wrong tokens came from your address; the next one is looked at in {}."
-"""In {} is a number of seconds."""
+TITLES = {
+    404: Translatable("Not found"),
+    413: Translatable("Too large"),
+    422: Translatable("That does not work"),
+    503: Translatable("No storage"),
+}
+OTHER_TITLE = Translatable("This did not work")
 
 
 def install(app: FastAPI) -> None:
@@ -72,7 +92,7 @@ def problem(request: Request, status: int, sentence: str) -> Response:
     if path_of(request.scope).startswith("/api/"):
         response: Response = JSONResponse({"detail": sentence}, status)
     else:
-        title = TITLES.get(status, HTTPStatus(status).phrase)
+        title = TITLES.get(status, OTHER_TITLE)
         response = render(request, "error.html", status, number=status, title=title, sentence=sentence)
     if status == 503:
         response.headers["Retry-After"] = str(RETRY_AFTER)
@@ -100,7 +120,7 @@ async def _to_stranger(request: Request) -> Response:
     owner: OwnerAccess = request.app.state.owner
     path, visitor = path_of(request.scope), visitor_of(request.scope)
     if not owner.has_token:
-        return problem(request, 403, "This page is for whoever runs the server, on the same machine.")
+        return problem(request, 403, FOR_OWNER)
     given = request.query_params.get("token", "")
     if given:
         visitor = owner.shown(request, given)
@@ -112,11 +132,15 @@ async def _to_stranger(request: Request) -> Response:
     elif path.startswith("/api/"):
         response = problem(request, 401, "This needs the owner's token: Authorization: Bearer TOKEN.")
     else:
-        wrong = "That is not the token." if given else ""
+        wrong = Translatable("That is not the token.") if given else ""
         response = render(request, "login.html", 401, wrong=wrong, to=path)
     return forget(request.scope, response) if COOKIE in request.cookies else response
 
 
 def too_many(visitor: Visitor) -> str:
     """That somebody must wait."""
-    return TOO_MANY.format(count(visitor.wait, "second"))
+    return Translatable(
+        "Too many wrong tokens came from your address; the next one is looked at in {n} second."
+        "|Too many wrong tokens came from your address; the next one is looked at in {n} seconds.",
+        n=visitor.wait,
+    )

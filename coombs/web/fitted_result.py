@@ -17,6 +17,7 @@ from coombs.insights.item_comparison import ItemComparison, compare_positions
 from coombs.insights.selection import item_names
 from coombs.insights.statements import BY_LEVEL, NOT_KNOWN, SWEET_SPOT, decide_most
 from coombs.insights.what_matters import what_matters_data
+from coombs.language import Translatable
 from coombs.study import Answer, Respondent
 from coombs.words import grouped, listed, number, percent, plain, with_unit, within
 
@@ -32,13 +33,17 @@ LEAST_PROBES = 5
 """Random questions from which on the share that was predicted says something."""
 TECHNICAL = ("pieces", "unseen direction", "no intervals")
 """Unknowns that only a statistician could use: the report has them."""
+SHAKY = Translatable("The numbers on this page are still shaky; some more answers will settle them.")
+"""Of a computation that is not settled."""
 CAUTIONS = {
-    "chains apart": "The numbers on this page are still shaky; some more answers will settle them.",
-    "not converged": "The numbers on this page are still shaky; some more answers will settle them.",
-    "anti-ideal": "In some respect the middle seems to be the worst, and both ends better.",
-    "coin": "The answers could not be predicted any better than by tossing a coin.",
-    "several tastes": "More than a fifth of the answers go against what was learned: there may be more "
-    "than one taste behind them, or something that no column shows.",
+    "chains apart": SHAKY,
+    "not converged": SHAKY,
+    "anti-ideal": Translatable("In some respect the middle seems to be the worst, and both ends better."),
+    "coin": Translatable("The answers could not be predicted any better than by tossing a coin."),
+    "several tastes": Translatable(
+        "More than a fifth of the answers go against what was learned: there may be more than one taste "
+        "behind them, or something that no column shows."
+    ),
 }
 
 
@@ -98,8 +103,10 @@ class Column:
         if not np.isfinite(value) or self.lowest == self.highest:
             return "-"
         if value < self.lowest:
-            return f"{self.text(self.lowest)} or less"
-        return f"{self.text(self.highest)} or more" if value > self.highest else self._between_items(value)
+            return Translatable("{value} or less", value=self.text(self.lowest))
+        if value > self.highest:
+            return Translatable("{low} or more", low=self.text(self.highest))
+        return self._between_items(value)
 
     def between(self, low: float, high: float) -> str:
         """Where the ideal may lie, as far as items go."""
@@ -153,13 +160,17 @@ class FittedResult:
         if wanted is None or wanted.verdict != BY_LEVEL:
             return ""
         known = [one for one in self.explanation.levels if one.feature == name and one.is_known]
-        parts = []
-        for word, some in (
-            ("better", [one.level for one in known if one.score > 0]),
-            ("worse", [one.level for one in known if one.score <= 0]),
-        ):
-            parts += [f"{listed(some)} {'is' if len(some) == 1 else 'are'} {word}"] if some else []
-        return ", ".join(parts)
+        good = [one.level for one in known if one.score > 0]
+        bad = [one.level for one in known if one.score <= 0]
+        better = Translatable(
+            "{levels} is better|{levels} are better", levels=listed(good) if good else "", n=len(good)
+        )
+        worse = Translatable(
+            "{levels} is worse|{levels} are worse", levels=listed(bad) if bad else "", n=len(bad)
+        )
+        if good and bad:
+            return Translatable("{first}, {second}", first=better, second=worse)
+        return better if good else worse if bad else ""
 
     @property
     def decides(self) -> list[Matter]:
@@ -202,17 +213,13 @@ class FittedResult:
     @property
     def unknowns(self) -> list[str]:
         """What the answers do not tell, for people."""
-        what = "features" if self.matters else "items"
-        few = f"These are few answers for so many {what}, so much of this is a guess."
+        few = Translatable("These are few answers for so many items, so much of this is a guess.")
+        if self.matters:
+            few = Translatable("These are few answers for so many features, so much of this is a guess.")
         shown = [one for one in self.explanation.unknowns if one.kind not in TECHNICAL]
         return [few if one.kind == "few answers" else one.text for one in shown][:MOST_UNKNOWNS]
 
-    @property
-    def best(self) -> list[Place]:
-        """The items beside the ideal."""
-        return self.ranking[:N_BEST]
-
-    def ideal(self) -> list[IdealRow]:
+    def ideal(self, best: Sequence[Place]) -> list[IdealRow]:
         """The ideal beside the best items, the most important feature first."""
         table = self.respondent.study.catalogue.table
         cells = shown_cells(table)
@@ -225,7 +232,7 @@ class FittedResult:
             is_known = one is not None and one.verdict != NOT_KNOWN
             values = [cell for cell in shown if not isinstance(cell, str)]
             if not values:
-                texts = tuple(str(shown[place.position]) for place in self.best)
+                texts = tuple(str(shown[place.position]) for place in best)
                 rows.append(IdealRow(matter.feature, matter.wish, is_known, "", texts))
                 continue
             column = Column(np.array(values), units.get(matter.feature, ""))
@@ -233,7 +240,7 @@ class FittedResult:
             if one is not None and one.verdict == SWEET_SPOT and one.value is not None:
                 text = column.ideal(one.value)
                 between = "" if one.low is None or one.high is None else column.between(one.low, one.high)
-            cells_of_best = (shown[place.position] for place in self.best)
+            cells_of_best = (shown[place.position] for place in best)
             texts = tuple(cell if isinstance(cell, str) else column.text(cell) for cell in cells_of_best)
             rows.append(IdealRow(matter.feature, text, is_known, between, texts))
         return rows

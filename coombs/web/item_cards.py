@@ -9,7 +9,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from coombs.data.catalogue import Catalogue
-from coombs.data.encoding import LEARNED, LOG, NUMBER
+from coombs.data.encoding import LEARNED, LOG, NOT_KNOWN, NUMBER
 from coombs.insights.comparison_rows import ComparisonRow, comparison_rows
 from coombs.words import grouped
 
@@ -62,8 +62,17 @@ class Cards:
 
     def pair(self, first: int, second: int) -> tuple[Card, Card]:
         """Two cards; what differs between them is marked."""
-        rows = comparison_rows(self.items, (first, second))
-        return self._card(first, 0, rows), self._card(second, 1, rows)
+        left, right = self.of((first, second))
+        return left, right
+
+    def of(self, positions: Sequence[int]) -> tuple[Card, ...]:
+        """Cards of some items; what differs among them is marked."""
+        rows = comparison_rows(self.items, positions)
+        return tuple(self._card(position, side, rows) for side, position in enumerate(positions))
+
+    def one(self, position: int) -> Card:
+        """A card by itself."""
+        return self._card(position, 0, comparison_rows(self.items, (position, position)))
 
     def _card(self, position: int, side: int, rows: Sequence[ComparisonRow]) -> Card:
         features = tuple(self._feature(row, side) for row in rows if row.label in self.roles)
@@ -77,7 +86,9 @@ class Cards:
         text = row.texts[side]
         is_number = self.roles[row.label] in (NUMBER, LOG)
         share = None if row.shares is None else row.shares[side]
-        return CardFeature(row.label, grouped(text) if is_number else text, row.differs, share)
+        return CardFeature(
+            row.label, grouped(text) if is_number and text != NOT_KNOWN else text, row.differs, share
+        )
 
     def link(self, position: int) -> str | None:
         """Where to read more about an item."""

@@ -11,7 +11,9 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from coombs.language import Translatable
 from coombs.web.access import HEADERS, Policy, is_cross_site, is_not_json
+from coombs.web.embedding import PREFLIGHT, Embedding
 from coombs.web.owner_access import VISITOR, NotOwnerError, OwnerAccess, is_public
 from coombs.web.proxies import path_of
 
@@ -29,7 +31,9 @@ FOREIGN_HOST = (
     "This server does not answer to that name; open it by the address that it printed, "
     "or let whoever runs it add the name: --allow-host."
 )
-CROSS_SITE = "This was sent from another site, so nothing was done; open the page itself and try again."
+CROSS_SITE = Translatable(
+    "This was sent from another site, so nothing was done; open the page itself and try again."
+)
 NOT_JSON = "The API takes JSON; send it with the header Content-Type: application/json."
 
 Refuse = Callable[[Request, Exception], Awaitable[Response]]
@@ -38,8 +42,11 @@ Refuse = Callable[[Request, Exception], Awaitable[Response]]
 class SafetyMiddleware:
     """ASGI middleware; `refuse` makes the page or the JSON that says why not."""
 
-    def __init__(self, app: ASGIApp, policy: Policy, owner: OwnerAccess, refuse: Refuse) -> None:
+    def __init__(
+        self, app: ASGIApp, policy: Policy, owner: OwnerAccess, embedding: Embedding, refuse: Refuse
+    ) -> None:
         self.app, self.policy, self.owner, self.refuse = app, policy, owner, refuse
+        self.embedding = embedding
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or say why not."""
@@ -52,11 +59,14 @@ class SafetyMiddleware:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                _add_headers(message, path_of(scope))
+                self._add_headers(message, scope)
             await send(message)
 
         try:
             await self._check(scope)
+            if self._is_preflight(scope):
+                await Response(status_code=204, headers=PREFLIGHT)(scope, receive, out)
+                return
             await self.app(scope, _counted(receive, path_of(scope)), out)
         except Exception as error:
             if not isinstance(error, HTTPException | NotOwnerError):
@@ -73,15 +83,22 @@ class SafetyMiddleware:
         if reason is not None:
             raise reason
         visitor = scope[VISITOR] = await self.owner.visitor(HTTPConnection(scope))
-        if not visitor.is_owner and not is_public(path_of(scope)):
+        path = path_of(scope)
+        if visitor.is_owner or is_public(path):
+            return
+        if visitor.access is None:
             raise NotOwnerError
+        refusal = visitor.access.refusal(scope["method"], path)
+        if refusal is not None:
+            raise HTTPException(403, refusal)
 
     def _reason(self, scope: Scope) -> HTTPException | None:
         """Why a request is refused, whoever asks."""
         headers, method, path = Headers(scope=scope), scope["method"], path_of(scope)
         if not self.policy.knows_host(headers.get("host", "")):
             return HTTPException(400, FOREIGN_HOST)
-        if is_cross_site(method, headers):
+        is_guest = self.embedding.may_call(path, headers.get("origin", ""))
+        if not is_guest and is_cross_site(method, headers):
             return HTTPException(403, CROSS_SITE)
         if is_not_json(method, path, headers):
             return HTTPException(415, NOT_JSON)
@@ -89,6 +106,19 @@ class SafetyMiddleware:
         if not length.isdecimal() or len(length) > 12 or int(length) > _largest(path):
             return HTTPException(413, _too_large(path))
         return None
+
+    def _is_preflight(self, scope: Scope) -> bool:
+        """Whether a browser asks what a script of another site may send."""
+        origin = Headers(scope=scope).get("origin", "")
+        return scope["method"] == "OPTIONS" and self.embedding.may_call(path_of(scope), origin)
+
+    def _add_headers(self, message: Message, scope: Scope) -> None:
+        headers, path = MutableHeaders(scope=message), path_of(scope)
+        for name, value in HEADERS.items():
+            headers.setdefault(name, value)
+        static = path.startswith("/static/")
+        headers.setdefault("Cache-Control", "public, max-age=3600" if static else "no-store")
+        self.embedding.apply(headers, path, Headers(scope=scope))
 
 
 def _largest(path: str) -> int:
@@ -115,11 +145,3 @@ def _counted(receive: Receive, path: str) -> Receive:
         return message
 
     return counted
-
-
-def _add_headers(message: Message, path: str) -> None:
-    headers = MutableHeaders(scope=message)
-    for name, value in HEADERS.items():
-        headers.setdefault(name, value)
-    static = path.startswith("/static/")
-    headers.setdefault("Cache-Control", "public, max-age=3600" if static else "no-store")

@@ -10,16 +10,18 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from coombs.storage import Storage
+from coombs.storage.api_tokens import PREFIX, ApiTokens
 from coombs.web.access import Policy
 from coombs.web.owner_sessions import SESSION_SECONDS, OwnerSessions
 from coombs.web.proxies import FORWARDED, path_of, root_of
 from coombs.web.throttle import Throttle
+from coombs.web.token_rights import StudyAccess
 
 COOKIE = "coombs_owner"
 VISITOR = "coombs.visitor"
 """Where the scope of a request has who asks."""
-PUBLIC_PATHS = frozenset({"/login", "/logout", "/docs", "/openapi.json"})
-PUBLIC_FOLDERS = ("/a/", "/api/respondents/", "/static/")
+PUBLIC_PATHS = frozenset({"/login", "/logout", "/docs", "/openapi.json", "/health", "/ready", "/metrics"})
+PUBLIC_FOLDERS = ("/a/", "/join/", "/api/respondents/", "/static/")
 """All else is the owner's."""
 
 
@@ -34,6 +36,13 @@ class Visitor:
     is_owner: bool = False
     is_wrong: bool = False
     wait: int = 0
+    access: StudyAccess | None = None
+    """What a program may with the token that it showed."""
+
+    @property
+    def sees_links(self) -> bool:
+        """Whether people's links are for them."""
+        return self.is_owner or (self.access is not None and self.access.sees_links)
 
 
 class OwnerAccess:
@@ -43,13 +52,16 @@ class OwnerAccess:
         self._policy, self._throttle = policy, Throttle()
         self.has_token = policy.token is not None
         self._sessions = None if policy.token is None else OwnerSessions(storage, policy.token)
+        self._tokens = ApiTokens(storage.database)
 
     async def visitor(self, connection: HTTPConnection) -> Visitor:
         """Who asks, by the headers alone."""
+        scheme, _, given = connection.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and (given := given.strip()).startswith(PREFIX):
+            return await self._program(connection, given)
         if self._sessions is None:
             is_forwarded = connection.scope.get(FORWARDED, False)
             return Visitor(not is_forwarded and self._policy.is_local(connection))
-        scheme, _, given = connection.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return self.shown(connection, given.strip())
         key = connection.cookies.get(COOKIE, "")
@@ -60,6 +72,14 @@ class OwnerAccess:
         if await anyio.to_thread.run_sync(self._sessions.is_open, key):
             return Visitor(is_owner=True)
         return self._wrong(connection)
+
+    async def _program(self, connection: HTTPConnection, token: str) -> Visitor:
+        """What a token of a study opens; one of the owner may begin in the same way."""
+        if wait := self._throttle.wait(_address(connection)):
+            return Visitor(is_wrong=True, wait=wait)
+        found = await anyio.to_thread.run_sync(self._tokens.find, token)
+        # The wrong ones of an address are not forgotten for it: who may little could guess the owner's.
+        return self.shown(connection, token) if found is None else Visitor(access=StudyAccess(*found))
 
     def shown(self, connection: HTTPConnection, token: str) -> Visitor:
         """Who asks, having shown that token."""

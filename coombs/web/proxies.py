@@ -77,15 +77,15 @@ class ProxyMiddleware:
         )
 
 
-def networks(proxies: Iterable[str]) -> tuple[Network, ...]:
-    """Addresses or networks of proxies, or an InputError."""
+def networks(given: Iterable[str], what: str = "The proxy") -> tuple[Network, ...]:
+    """Addresses or networks, or an InputError."""
     found = []
-    for proxy in proxies:
+    for one in given:
         try:
-            found.append(ipaddress.ip_network(proxy.strip(), strict=False))
+            found.append(ipaddress.ip_network(one.strip(), strict=False))
         except ValueError:
             raise InputError(
-                f"The proxy {proxy!r} is no address; give one, as 127.0.0.1, or a network, as 10.0.0.0/8."
+                f"{what} {one!r} is no address; give one, as 127.0.0.1, or a network, as 10.0.0.0/8."
             ) from None
     return tuple(found)
 

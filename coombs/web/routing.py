@@ -2,45 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias, TypeVar, cast
-from urllib.parse import quote
+from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args
 
 import anyio.to_thread
 from starlette.requests import Request
 
+from coombs.data.tables import InputError
 from coombs.study import Question, Respondent, Study, StudyProgress
-from coombs.web.fitted_result import FittedResult
+from coombs.study.participation import ANSWERING, Step, check_step, finish, step_of
+from coombs.study.study_records import ATTENTION, REPEAT
+from coombs.web.addresses import own_path as own_path
+from coombs.web.addresses import study_called as study_called
+from coombs.web.addresses import study_path as study_path
 from coombs.web.item_cards import Card
 from coombs.web.learning.group_learning import GroupLearner, GroupState
 from coombs.web.learning.learning_queue import PATIENCE, LearningQueue
 from coombs.web.study_cache import StudyCache
 
 Done = TypeVar("Done")
-ChosenBy: TypeAlias = Literal["adaptive", "random", "probe", "confirmation", "check", "learning"]
+ChosenBy: TypeAlias = Literal["adaptive", "random", "probe", "confirmation", "check", "learning", "fixed"]
 """How a question is chosen."""
 RANDOM = "random"
 """The strategy that chooses at random, and the purpose of a question that nothing learned has chosen."""
-
-
-def study_path(name: str) -> str:
-    """The address of a study; a slash in its name is written ~2F, which no server takes for a path."""
-    special = r"[~/\\%]" if name.strip(".") else "."
-    return f"/studies/{quote(re.sub(special, lambda found: f'~{ord(found[0]):02X}', name), safe='~')}"
-
-
-def study_called(part: str) -> str:
-    """The name in an address."""
-    return re.sub("~([0-9A-F]{2})", lambda found: chr(int(found[1], 16)), part)
-
-
-def own_path(path: str) -> str:
-    """A path of ours out of a form or an address, else the start: not //elsewhere, nor /\\elsewhere."""
-    is_own = path.startswith("/") and path[1:2] not in ("/", "\\") and path.isprintable()
-    return path if is_own else "/"
 
 
 def cache_of(request: Request) -> StudyCache:
@@ -57,13 +43,15 @@ class ShownTurn:
     """
 
     question: Question | None
-    cards: tuple[Card, Card] | None
+    cards: tuple[Card, ...] | None
     progress: StudyProgress
     strategy: str
     last: int | None
     notice: str = ""
     doubts: tuple[str, ...] = ()
     n_others: int = 0
+    step: Step = "questions"
+    shows_result: bool = True
 
     @property
     def chosen(self) -> ChosenBy | None:
@@ -73,23 +61,63 @@ class ShownTurn:
         named = self.question.purpose
         if named == RANDOM:
             return "random" if self.strategy == RANDOM else "learning"
-        return cast("ChosenBy", named) if named in ("probe", "confirmation", "check") else "adaptive"
+        if named in (REPEAT, ATTENTION):
+            # Whoever is asked must not know.
+            return "fixed"
+        return cast("ChosenBy", named) if named in get_args(ChosenBy) else "adaptive"
 
 
 def next_turn(
     request: Request, respondent: Respondent, notice: str = "", patience: float = PATIENCE
 ) -> ShownTurn:
-    """The question that waits, or a new one, after at most `patience` seconds of learning."""
+    """The question that waits, or a new one, after at most `patience` seconds of learning.
+
+    Where consent is missing or the study is closed, nothing is asked: a NotNowError.
+    """
+    check_step(respondent)
     queue: LearningQueue = request.app.state.queue
     queue.update(respondent, patience)
     question, progress = respondent.turn()
-    cards = None if question is None else cache_of(request).cards(respondent).pair(*question.positions)
+    cards = None if question is None else cache_of(request).cards(respondent).of(question.positions)
     last = respondent.last_answer()
     doubts = respondent.doubts() if progress.reached or question is None else ()
     prior = respondent.prior()
     n_others = 0 if prior is None else prior.n_people
     strategy, answer = respondent.study.settings.strategy, None if last is None else last.id
-    return ShownTurn(question, cards, progress, strategy, answer, notice, doubts, n_others)
+    step, shown = _step_after(respondent, question), respondent.study.presentations.current
+    more = notice, doubts, n_others, step, shown.shows_result
+    return ShownTurn(question, cards, progress, strategy, answer, *more)
+
+
+def _step_after(respondent: Respondent, question: Question | None) -> Step:
+    """What comes next; that somebody is through with all is stored, where the study has an end."""
+    ends = respondent.study.settings.ends or respondent.study.presentations.current.has_ending
+    if question is not None or not ends:
+        return step_of(respondent)
+    step = step_of(respondent, is_complete=True)
+    if step == "finished":
+        finish(respondent)
+    return step
+
+
+def is_through(request: Request, respondent: Respondent, asked_to_stop: bool = True) -> bool:
+    """Whether no question is left for a person, or they stop where the study leaves it to them when."""
+    if step_of(respondent) not in ANSWERING:
+        return False
+    ends, has_ending = respondent.study.settings.ends, respondent.study.presentations.current.has_ending
+    if has_ending and not ends and asked_to_stop:
+        return True
+    return (ends or has_ending) and next_turn(request, respondent).question is None
+
+
+def item_at(respondent: Respondent, position: int | None) -> Any:
+    """What an item is called that a form or a program names by its position; None stays."""
+    if position is None:
+        return None
+    labels = respondent.study.catalogue.labels
+    if not 0 <= position < len(labels):
+        raise InputError(f"{position} is no item of the study; give the position of one in the question.")
+    return labels[position]
 
 
 async def slowly(request: Request, work: Callable[..., Done], *args: Any) -> Done:
@@ -101,10 +129,3 @@ def group_state(request: Request, study: Study, patience: float = 0.0) -> GroupS
     """What everybody's answers in a study say together, and how far it is; computed beside the page."""
     learner: GroupLearner = request.app.state.groups
     return learner.state(study, patience)
-
-
-async def fitted_result(request: Request, token: str) -> tuple[Respondent, FittedResult | None]:
-    """Whose link that is, and the result of their answers, None before the first."""
-    cache = cache_of(request)
-    respondent = await slowly(request, cache.respondent, token)
-    return respondent, await slowly(request, cache.fitted, respondent)

@@ -8,8 +8,9 @@ import signal
 import socket
 import sys
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,17 @@ from coombs.study import create_study, load_study
 from coombs.web.access import is_loopback
 from coombs.web.app import create_app
 from coombs.web.connections import BoundedProtocol, allow_files
+from coombs.web.json_log import log_as_json
+from coombs.web.metrics import Metrics
 from coombs.web.owner_token import given_token, new_token
-from coombs.web.proxies import Network, checked_root, networks
+from coombs.web.proxies import checked_root, networks
 from coombs.web.routing import study_path
+from coombs.web.server_processes import ServerProcesses
 
-MOST_WORKERS = 4
+MOST_LEARNERS = 4
 """Processes that learn, at most."""
+LOGS = ("text", "json")
+"""Forms of the log."""
 
 
 def serve(
@@ -39,6 +45,11 @@ def serve(
     features: Sequence[str] | None = None,
     wishes: Sequence[str] = (),
     shared_prior: bool | None = None,
+    strategy: str | None = None,
+    top: int | None = None,
+    certainty: float | None = None,
+    questions: int | None = None,
+    asking: Mapping[str, Any] | None = None,
     storage: str = "sqlite:///coombs.db",
     name: str | None = None,
     host: str = "127.0.0.1",
@@ -48,6 +59,11 @@ def serve(
     root_path: str = "",
     allowed_hosts: Sequence[str] = (),
     proxies: Sequence[str] = (),
+    metrics_from: Sequence[str] = (),
+    webhook_networks: Sequence[str] = (),
+    embed_origins: Sequence[str] = (),
+    workers: int = 1,
+    log: str = "text",
     access_log: bool = False,
     open_browser: bool = True,
 ) -> None:
@@ -58,14 +74,20 @@ def serve(
     items : path of a CSV, Excel, JSON or Parquet file, whose first question is opened; None opens the
         start page
     features : columns to learn from, as "town" or "town:category"; None takes what the cells say
-    wishes, shared_prior, storage : as for `create_study`
+    wishes, shared_prior, strategy, top, certainty, storage : as for `create_study`; a study that exists
+        is asked by them from now on, but for its wishes, which stay
+    asking : set_size, fixed, repeats and attention, as for `create_study`
+    questions : everybody is done after so many answers at most, as by `most_questions` of `create_study`
     name : of the study (default: the file's, without its ending)
     host, port : where to listen. Port 0 is any free one
     token : opens the owner's pages from elsewhere, 16 characters or more; by default that of `token_file`, or
         of the environment variable ``COOMBS_TOKEN``. Where others can reach the page (by its host, a proxy, a
         root path or an allowed host) and none is given, one is made and shown once, as a link
     token_file : a file that holds the token
-    root_path, allowed_hosts, proxies : as for `create_app`
+    root_path, allowed_hosts, proxies, metrics_from, webhook_networks, embed_origins : as for
+        `create_app`
+    workers : processes that answer requests; each has others that learn
+    log : "text" or "json", an object on each line; neither has tokens or personal links in it
     access_log : whether to write a line for each request, without tokens and personal links
     open_browser : whether to open the page
 
@@ -91,53 +113,122 @@ def serve(
     given = given_token(token, token_file)
     is_open = not is_loopback(host) or bool(root_path or allowed_hosts or proxies)
     made = new_token() if given is None and is_open else None
+    _check(workers, storage, log, made)
     place = open_storage(storage)
-    path = _first_page(items, features, {"wishes": wishes, "shared_prior": shared_prior}, name, place)
-    folder = None if items is None else Path(items).resolve().parent
-    app = create_app(
-        place,
-        token=given or made,
-        allowed_hosts=[*_names(host), *allowed_hosts],
-        pictures=folder,
-        processes=_n_workers(),
-        root_path=root_path,
-        proxies=proxies,
-    )
+    asked: dict[str, Any] = {
+        "strategy": strategy,
+        "top": top,
+        "certainty": certainty,
+        "most_questions": questions,
+    }
+    asked |= {"shared_prior": shared_prior, **(asking or {})}
+    path = _first_page(items, features, wishes, asked, name, place)
+    settings: dict[str, Any] = {
+        "token": given or made,
+        "allowed_hosts": [*_names(host), *allowed_hosts],
+        "pictures": None if items is None else Path(items).resolve().parent,
+        "processes": _n_learners(workers),
+        "root_path": root_path,
+        "proxies": proxies,
+        "metrics_from": metrics_from,
+        "webhook_networks": webhook_networks,
+        "embed_origins": embed_origins,
+    }
+    run = RunSettings(storage, settings, log == "json", access_log)
+    # What is wrong with the settings is said before the page is.
+    app = create_app(place, **settings)
     with _listening(host, port) as listener:
         address = f"{_address(host, listener.getsockname()[1])}{checked_root(root_path)}"
-        # A token that was given is known, and has no business in a log.
-        owner = f"{address}/?token={quote(made, safe='')}" if made else f"{address}/"
-        kept = "answers are kept until then" if is_memory(storage) else "every answer is stored"
-        first = [f"The first question is at {address}{path}"] if path != "/" else []
         # Whoever opens the page now is answered in a moment: the socket listens already.
-        print(f"coombs is at {owner}", *first, f"Press Ctrl+C to stop; {kept}.", sep="\n", file=sys.stderr)
+        _announce(address, path, made, is_memory(storage), run.json_log)
         if open_browser:
             # Not with the token, which everybody on this machine would see in the list of processes.
             webbrowser.open(f"{address}{path}")
-        config = _config(app, networks(proxies), access_log)
-        # After SIGTERM, too, Python ends in order and says nothing: 128 + 15 is what shells make of it.
-        before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-        try:
-            uvicorn.Server(config).run(sockets=[listener])
-        finally:
-            signal.signal(signal.SIGTERM, before)
+        _serve_by(workers, run, app, listener)
 
 
-def _config(app: FastAPI, proxies: tuple[Network, ...], access_log: bool) -> uvicorn.Config:
+@dataclass(frozen=True)
+class RunSettings:
+    """What every process of a server is told."""
+
+    storage: str
+    app: dict[str, Any]
+    json_log: bool
+    access_log: bool
+
+
+def _serve_by(workers: int, run: RunSettings, app: FastAPI, listener: socket.socket) -> None:
+    """Serve in this process, or in several others, which make the app again."""
+    # After SIGTERM, too, Python ends in order and says nothing: 128 + 15 is what shells make of it.
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        if workers == 1:
+            _serve(run, app, listener)
+        else:
+            app.state.cache.storage.close_all()
+            ServerProcesses(workers, listener, serve_worker, run).serve()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def serve_worker(run: RunSettings, listener: socket.socket, folder: Path, name: str) -> None:
+    """One of several processes that serve."""
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    _serve(run, create_app(run.storage, metrics=Metrics(folder, name), **run.app), listener)
+
+
+def _serve(run: RunSettings, app: FastAPI, listener: socket.socket) -> None:
+    """Answer requests until it is interrupted."""
+    uvicorn.Server(_config(app, run)).run(sockets=[listener])
+
+
+def _check(workers: int, storage: str, log: str, made: str | None) -> None:
+    """Refuse what does not go together."""
+    if workers < 1 or (workers > 1 and is_memory(storage)):
+        raise InputError(
+            f"There are {workers} workers; there must be one or more, and several share what they store: "
+            "give --storage sqlite:///file.db or postgresql://...."
+        )
+    if log not in LOGS:
+        raise InputError(f"The log is {log!r}; it must be {' or '.join(LOGS)}.")
+    if log == "json" and made is not None:
+        raise InputError(
+            "Others can reach the page, and a token that is made now would stand in the log; give one, in "
+            "the environment variable COOMBS_TOKEN or in a file: --token-file."
+        )
+
+
+def _announce(address: str, path: str, made: str | None, is_kept_in_memory: bool, json_log: bool) -> None:
+    """Say where the page is."""
+    if json_log:
+        log_as_json(requests=False)
+        logging.getLogger("coombs.web").info("coombs is at %s/", address)
+        return
+    # A token that was given is known, and has no business in a log.
+    owner = f"{address}/?token={quote(made, safe='')}" if made else f"{address}/"
+    kept = "answers are kept until then" if is_kept_in_memory else "every answer is stored"
+    first = [f"The first question is at {address}{path}"] if path != "/" else []
+    print(f"coombs is at {owner}", *first, f"Press Ctrl+C to stop; {kept}.", sep="\n", file=sys.stderr)
+
+
+def _config(app: FastAPI, run: RunSettings) -> uvicorn.Config:
     """The server: bounded connections, and what is said of a request by nobody but our own middleware."""
-    BoundedProtocol.proxies = proxies
+    BoundedProtocol.proxies = networks(run.app["proxies"])
     allow_files()
+    as_text = run.access_log and not run.json_log
     config = uvicorn.Config(
         app,
         http=BoundedProtocol,
         log_level="warning",
-        access_log=access_log,
+        access_log=as_text,
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=75,
         ws="none",
     )
-    if access_log:
+    if run.json_log:
+        log_as_json(run.access_log)
+    elif as_text:
         logging.getLogger("uvicorn.access").setLevel(logging.INFO)
     return config
 
@@ -145,23 +236,27 @@ def _config(app: FastAPI, proxies: tuple[Network, ...], access_log: bool) -> uvi
 def _first_page(
     items: str | None,
     features: Sequence[str] | None,
+    wishes: Sequence[str],
     settings: dict[str, Any],
     name: str | None,
     storage: Storage,
 ) -> str:
     """The page to open: a question about the items, a study, or the start."""
+    settings = {option: value for option, value in settings.items() if value is not None}
     if items is not None:
         goods, called = catalogue(items, features), Path(items).stem if name is None else name
         for note in goods.notes:
             print(f"coombs: careful: {note}", file=sys.stderr)
-        study = create_study(goods, called, storage=storage, **settings)
+        study = create_study(goods, called, storage=storage, wishes=wishes, **settings)
+        # Of a study that exists they change for good: it is read anew by whoever serves it.
+        study.change_settings(**settings)
         return f"/a/{study.respondent().record.token}"
     return "/" if name is None else study_path(load_study(name, storage=storage).name)
 
 
-def _n_workers() -> int:
-    """Processes that learn: this one needs a core, too."""
-    return max(1, min(MOST_WORKERS, (os.cpu_count() or 1) - 1))
+def _n_learners(workers: int) -> int:
+    """Processes that learn, of each that answers requests: those need a core, too."""
+    return max(1, min(MOST_LEARNERS, (os.cpu_count() or 1) - 1) // workers)
 
 
 def _names(host: str) -> list[str]:

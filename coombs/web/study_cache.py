@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
-from coombs.storage import Storage, UnknownStudyError
+from coombs.language import Translatable
+from coombs.storage import RespondentRecord, Storage, UnknownStudyError
 from coombs.study import Respondent, Study, load_study
 from coombs.study.online_model import Learn, learn
 from coombs.web.fitted_result import FittedResult
@@ -106,6 +107,7 @@ class StudyCache:
         """The study of that name, or UnknownStudyError."""
         kept, record = self._studies.get(name), self.storage.study(name)
         if kept is not None and kept.study.record.id == record.id:
+            kept.study.note_settings(record.settings)
             return kept.study
         return self._keep(load_study(name, storage=self.storage)).study
 
@@ -117,17 +119,27 @@ class StudyCache:
         )
 
     def respondent(self, token: str) -> Respondent:
-        """Whose link that is, or UnknownStudyError."""
+        """Whose link that is, with what holds for them now; UnknownStudyError also of a revoked one."""
+        found = self.storage.participant(token)
         with self._lock:
             kept = self._alive.get(token)
+            same = (found.record.id, found.record.name)
+            if kept is not None and (kept.record.id, kept.record.name) != same:
+                kept = None
+                del self._alive[token]
         if kept is None:
-            name, record = self.storage.by_token(token)
-            study = self.study(name)
-            if study.record.id != record.study_id:
-                raise UnknownStudyError("This study was deleted while it was opened; ask for a new link.")
-            made = Respondent(study, record, self._learn)
+            study = self.study(found.study_name)
+            if study.record.id != found.record.study_id:
+                raise UnknownStudyError(
+                    Translatable("This study was deleted while it was opened; ask for a new link.")
+                )
+            made = Respondent(study, found.record, self._learn)
             with self._lock:
                 kept = self._alive.setdefault(token, made)
+        # Another process may have changed it.
+        kept.record = found.record
+        kept.study.note_settings(found.settings)
+        kept.study.presentations.latest = found.presentation_version
         return self._people.put(token, kept)
 
     def cards(self, respondent: Respondent) -> Cards:
@@ -137,20 +149,40 @@ class StudyCache:
             kept = self._keep(respondent.study)
         return kept.cards
 
+    def is_decided(self, respondent: Respondent) -> bool:
+        """Whether some standing answer says which of two items is better, so that there is a result."""
+        answers = respondent.history()
+        return any(one.is_learned_from for one in answers) and respondent.comparisons().is_decided
+
+    def kept_result(self, respondent: Respondent) -> FittedResult | None:
+        """The result of the standing answers, if it is at hand."""
+        kept, answers = self._results.get(respondent.record.token), respondent.history()
+        is_new = kept is not None and [one.id for one in kept.answers] == [one.id for one in answers]
+        return kept if is_new else None
+
     def fitted(self, respondent: Respondent) -> FittedResult | None:
         """The result of the standing answers; None before one says which of two items is better."""
-        answers = respondent.history()
-        if all(answer.choice == "skip" for answer in answers) or not respondent.comparisons().is_decided:
+        if not self.is_decided(respondent):
             return None
-        kept = self._results.get(respondent.record.token)
-        if kept is not None and [one.id for one in kept.answers] == [one.id for one in answers]:
+        kept = self.kept_result(respondent)
+        if kept is not None:
             return kept
-        return self._results.put(respondent.record.token, FittedResult(respondent, answers))
+        found = FittedResult(respondent, respondent.history())
+        return self._results.put(respondent.record.token, found)
 
     def forget_idle(self) -> None:
         """Drop who has not answered for a while: who comes back waits a moment for the first question."""
         self._people.drop_unused(IDLE_SECONDS)
         self._results.drop_unused(IDLE_SECONDS)
+
+    def forget_person(self, record: RespondentRecord) -> None:
+        """After they were deleted or changed; other processes come upon it with the next request."""
+        self._people.drop(lambda person: person.record.id == record.id)
+        self._results.drop(lambda result: result.respondent.record.id == record.id)
+        self._studies.drop(lambda kept: kept.study.record.id == record.study_id)
+        with self._lock:
+            for one in [one for one in self._alive.values() if one.record.id == record.id]:
+                del self._alive[one.record.token]
 
     def forget(self, study: Study) -> None:
         """After it was deleted."""

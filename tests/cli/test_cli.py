@@ -26,14 +26,15 @@ import pytest
 import coombs
 from coombs import Comparisons, IdealPoint, Model, cli, questions
 from coombs.cli import manual, show
-from coombs.cli.ask import STRATEGIES
 from coombs.cli.fit import ESTIMATORS, METRICS, read_answers
+from coombs.cli.options import STRATEGIES
 from coombs.demo import TRUTH, catalogue_file
 from coombs.estimators import ideal_point
 from coombs.evaluation import kendall_tau_distance
 from coombs.render.blocks import Points, Section, TableBlock
 from coombs.render.text import table_lines
 from coombs.study import create_study
+from coombs.study.settings import FIXED
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "cli.md"
@@ -118,7 +119,7 @@ def test_every_command_has_help_and_an_example(run: Run) -> None:
 
 def test_choices_are_those_of_the_library() -> None:
     """The commands repeat them, as it must not import the library."""
-    assert set(STRATEGIES) == set(questions.STRATEGIES)
+    assert set(STRATEGIES) == {*questions.STRATEGIES, FIXED}
     assert set(METRICS) == {"auto", "smooth", *ideal_point.METRICS}
     assert all(hasattr(coombs, name) for name in ESTIMATORS.values())
 
@@ -672,8 +673,18 @@ def test_serve_opens_the_page(run: Run, served: list[tuple[Any, dict[str, Any]]]
     refused(run("serve", "--port", "70000"), "from 0 to 65535")
     assert set(plain) == set(other) > set(demo)
     kept = {"features", "wishes", "shared_prior", "storage", "name"}
+    kept |= {"strategy", "top", "certainty", "questions", "asking"}
     where = {"host", "port", "token", "token_file", "allowed_hosts", "proxies", "root_path"}
-    assert set(plain) == kept | where | {"access_log", "open_browser"}
+    run = {
+        "workers",
+        "metrics_from",
+        "webhook_networks",
+        "embed_origins",
+        "log",
+        "access_log",
+        "open_browser",
+    }
+    assert set(plain) == kept | where | run
 
 
 def test_serve_without_its_extra_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -808,7 +819,7 @@ def is_there(shell: str) -> pytest.MarkDecorator:
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("coombs re", ["reproduce"]),
+        ("coombs repr", ["reproduce"]),
         ("coombs ex", ["explain", "export"]),
         ("coombs fit --m", ["--metric"]),
         ("coombs fit items.csv answers.csv --metric s", ["signed", "smooth"]),

@@ -193,6 +193,7 @@ def test_people_of_one_sort_are_compared_with_all_others() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_nothing_is_said_of_covariates_that_are_noise() -> None:
     """Eight populations: with any seed, one in twenty at most would have a statement."""
     said = 0

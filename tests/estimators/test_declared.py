@@ -43,6 +43,7 @@ def wishing(flats: pd.DataFrame, answers: list[tuple[str, str]]) -> IdealPoint:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_fit_never_gets_worse_along_a_declared_direction(
     wishing: IdealPoint, flats: pd.DataFrame
 ) -> None:

@@ -109,6 +109,7 @@ def errors(truth: Preferences, est: Any) -> list[float]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_few_answers_are_used_better_than_by_single_step() -> None:
     """Five features, 50 answers: smaller UR error and Kendall distance in the median."""
     draws = [make_preferences(100, 5, 50, random_state=seed) for seed in range(8)]
@@ -118,6 +119,7 @@ def test_few_answers_are_used_better_than_by_single_step() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_answers_given_at_random_are_found_out() -> None:
     """A tenth flipped is a lapse rate of 0.2, and does not spoil the ideal point."""
     ours, theirs = [], []
@@ -263,6 +265,7 @@ def test_a_euclidean_metric_of_size_zero_is_a_linear_preference() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_order_of_items_and_answers_changes_nothing_of_a_sampled_fit() -> None:
     """Up to rounding; where that ever leads to another random path, it is another run of the sampler."""
     apart = []
@@ -295,6 +298,7 @@ def test_units_and_origin_change_nothing_of_a_sampled_fit(truth: Preferences, fi
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("d", "p"), [(2, 80), (5, 100)])
+@pytest.mark.long
 def test_two_seeds_give_the_same_ranking_scores(d: int, p: int) -> None:
     """Standardised scores within 0.07 of each other, and 0.03 in the mean square, of a deviation."""
     for seed in range(3):
@@ -444,6 +448,7 @@ def test_counted_votes_are_as_sure_as_that_many_answers() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_very_many_answers_with_a_few_flipped_converge() -> None:
     """More than 100,000, one in fifty turned over: the truth within four deviations."""
     truth = make_preferences(600, 2, 105_000, noise=0.02, random_state=0)
@@ -661,6 +666,7 @@ def with_effects(loved: Loved) -> IdealPoint:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [None, "logistic", 0.1])
+@pytest.mark.long
 def test_item_effects_stay_off_where_features_tell_all(noise: Any) -> None:
     """However the answers are noisy."""
     for seed in range(2):
@@ -809,6 +815,7 @@ def inside(intervals: Any, values: Any) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_intervals_hold_the_truth_as_often_as_they_say(people: Sure) -> None:
     """Nominal 90 % intervals of the ideal point, of distances and of ranks, over thirty people."""
     pairs = list(zip(people.fits, people.truths, strict=True))

@@ -91,6 +91,7 @@ def test_swapping_pairs_with_their_signs_changes_nothing(seed: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_intervals_hold_as_much_as_they_say() -> None:
     """Central 90 % intervals of centred scores hold the truth 87 to 93 times in 100, within chance."""
     held, claimed, ranked = [], [], []

@@ -31,6 +31,7 @@ def fitted():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_people_with_few_answers_are_predicted_better_together_than_alone():
     """Six answers of each of 40 people; 60 pairs each are predicted of ten: the gain is many errors."""
     items, pairs, y, users, weights = people(40, 6, seed=1)
@@ -332,6 +333,7 @@ def test_consensus_ranks_by_each_method_and_says_what_divides():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_auto_averages_kinds_and_is_not_far_from_the_best():
     items, pairs, y, users, _ = people(60, 10, seed=2)
     held = np.arange(len(y)) % 5 == 0
@@ -367,6 +369,7 @@ def test_nothing_is_claimed_of_people_who_toss_coins():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_people_who_share_nothing_are_predicted_as_well_together_as_alone():
     """Expected log loss with the true probabilities, within a standard error over people."""
     rng = np.random.default_rng(3)

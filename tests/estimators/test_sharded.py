@@ -245,6 +245,7 @@ def cluster():
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_sampled")
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.long
 def test_workers_and_a_killed_one_change_nothing(tmp_path, cluster, monkeypatch):
     """Two processes, one of which is killed before the second pass, against none."""
     folder = written(answers(), tmp_path / "in", 4)
@@ -272,6 +273,7 @@ def test_workers_and_a_killed_one_change_nothing(tmp_path, cluster, monkeypatch)
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_sampled")
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.long
 def test_a_cluster_that_is_gone_leaves_what_was_learned(tmp_path, monkeypatch):
     distributed = pytest.importorskip("distributed")
     folder, change, passes = written(answers(), tmp_path / "in", 2), ShardsOnCluster.change, []
@@ -295,6 +297,7 @@ def test_a_cluster_that_is_gone_leaves_what_was_learned(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_example_with_two_workers_runs(tmp_path):
     """As it is in docs/many-people.md, in processes of its own."""
     pytest.importorskip("distributed")

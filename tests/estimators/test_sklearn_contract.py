@@ -435,6 +435,7 @@ def test_a_pickle_predicts_the_same(kind: Kind) -> None:
 
 
 @every_kind_often
+@pytest.mark.long
 def test_cross_val_score_takes_pairs_or_a_comparisons(kind: Kind) -> None:
     """The same folds give the same scores, and better ones than guessing."""
     by_pairs = cross_val_score(kind(ITEMS), PAIRS, Y, cv=3)

@@ -60,14 +60,14 @@ class Person:
         self.where = f"/api/respondents/{token}"
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def answer(self, begin: float, until: float) -> None:
-        """An answer every two seconds."""
+    async def answer(self, begin: float, until: float, pace: float = PACE) -> None:
+        """An answer every so many seconds."""
         await asyncio.sleep(begin)
         turn = await self._fetch("GET", "question")
         while turn.get("question") and time.monotonic() < until:
             started = time.monotonic()
             turn = await self._tell(turn["question"]["id"])
-            await asyncio.sleep(max(0.0, PACE - (time.monotonic() - started)))
+            await asyncio.sleep(max(0.0, pace - (time.monotonic() - started)))
         self._close()
 
     async def answer_some(self, count: int) -> None:

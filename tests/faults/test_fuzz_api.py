@@ -40,6 +40,8 @@ PATHS = (
     *("/api/studies/{s}/respondents", "/studies/{s}", "/studies/{s}/people", "/studies/{s}/export/{x}"),
     *("/studies/{s}/delete", "/studies/{s}/differences", "/a/{t}", "/a/{t}/picture/{x}", "/a/{t}/result"),
     *("/a/{t}/result/map", "/a/{t}/result/words", "/a/{t}/result/{x}", "/api/respondents/{t}/question"),
+    *("/join/{x}", "/studies/{s}/settings", "/studies/{s}/settings/preview", "/api/studies/{s}/settings"),
+    *("/api/respondents/{t}", "/a/{t}/consent", "/a/{t}/fields", "/a/{t}/finish"),
     *("/api/respondents/{t}/progress", "/api/respondents/{t}/history", "/api/respondents/{t}/result"),
     *(
         "/drafts/{x}",
@@ -147,6 +149,8 @@ def post_json(record: Record, rng: random.Random, folder: Path) -> None:
         "/api/studies/flats/respondents": {"names": ["cleo", "dan"]},
         f"/api/respondents/{SITE.token}/tell": {"question": question["id"], "choice": "left"},
         f"/api/respondents/{SITE.token}/undo": {"answer": None},
+        f"/api/respondents/{SITE.token}/consent": {"agree": True, "language": "de"},
+        f"/api/respondents/{SITE.token}/fields": {"fields": {"Age": "41"}},
     }
     path = rng.choice(list(bodies))
     body: Any = bodies[path]

@@ -218,7 +218,7 @@ from coombs.storage import open_storage
 storage, person, waits = open_storage("sqlite:///{path}"), int(sys.argv[1]), []
 print("ready", flush=True)
 sys.stdin.readline()
-while storage.last_event({study}) < {total}:
+while storage.state({study})[1] < {total}:
     begun = time.monotonic()
     storage.add_answer(person, 0, 1, "left")
     waits.append(time.monotonic() - begun)

@@ -425,6 +425,7 @@ def test_points_of_a_choice_have_the_moments_of_a_normal() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_ratings_given_at_random_have_no_pattern_and_are_not_predicted() -> None:
     """Names alone, rated by four people: neither the evidence nor what is left out speaks for a taste.
 

@@ -74,6 +74,7 @@ def assert_alike(one: Floats, other: Floats) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("d", "count", "noise"), [(2, 24, 0.0), (2, 50, 0.15), (3, 50, 0.0)])
+@pytest.mark.long
 def test_draws_after_many_answers_are_those_of_a_fresh_inference(d: int, count: int, noise: float) -> None:
     items = standardised(30, d, 0)
     winners, losers = answers_of(items, count, 1, noise)

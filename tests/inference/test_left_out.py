@@ -48,6 +48,7 @@ def exactly(answers: Answers, kind: str) -> FloatArray:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["none", "identity"])
 @pytest.mark.parametrize("by", ["weights", "refits"])
+@pytest.mark.long
 def test_left_out_predictions_are_those_of_integration(
     kind: str, by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

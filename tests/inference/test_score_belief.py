@@ -67,6 +67,7 @@ def test_every_item_is_asked_about_before_long(strategy: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_chosen_questions_find_the_best_sooner_than_random_ones() -> None:
     """Of twelve people's best four of sixteen, after 32 answers."""
     found = dict.fromkeys(("best", "random"), 0)

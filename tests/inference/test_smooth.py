@@ -460,6 +460,7 @@ HARD = {
 
 @pytest.mark.parametrize("metric", ["smooth", pytest.param("auto", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", HARD.values(), ids=HARD)
+@pytest.mark.long
 def test_a_hard_case_gives_finite_numbers_that_agree(case: Any, metric: str) -> None:
     data = case()
     est = IdealPoint(metric=metric).fit(data)

@@ -99,6 +99,7 @@ def test_json_is_in_the_users_numbers(told: Explanation) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_coins_category_is_not_said_to_matter() -> None:
     for seed in range(4):
         told = fitted(80, coin=True, seed=seed).explain()
@@ -107,6 +108,7 @@ def test_a_coins_category_is_not_said_to_matter() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_category_that_does_not_matter_is_not_said_to() -> None:
     """Town is shuffled after the answers: the rest has a pattern."""
     claims = 0
@@ -142,6 +144,7 @@ def test_curves_of_levels_have_a_value_for_each(est: IdealPoint) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_maps_are_of_numbers_and_marked_in_the_users(est: IdealPoint) -> None:
     data = level_sets_data(est, "price", "size")
     ticks = axis_ticks(data.columns[0], data.xs[0], data.xs[-1], 4)
@@ -152,6 +155,7 @@ def test_maps_are_of_numbers_and_marked_in_the_users(est: IdealPoint) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_report_is_written(est: IdealPoint, tmp_path: Path) -> None:
     text = report(est, tmp_path / "report.html").read_text()
     assert "coast" in text and "town=coast" not in text

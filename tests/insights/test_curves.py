@@ -145,6 +145,7 @@ def test_the_ideal_alone_is_dashed_where_it_is_another_curve(fits: dict[str, Ide
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_report_has_the_curves_where_the_smooth_taste_counts(fits: dict[str, IdealPoint]) -> None:
     page = report(fits["cut-off"])
     assert HEADING in page and "price: a drop near" in page

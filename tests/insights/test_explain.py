@@ -410,6 +410,7 @@ def test_the_kinds_in_use_are_marked_also_of_an_average(anti_ideal: Comparisons)
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_item_effects_are_told_by_their_size() -> None:
     """Items that answers rank against their features."""
     rng = np.random.default_rng(9)
@@ -624,6 +625,7 @@ def test_a_clear_taste_is_a_pattern_and_contradictions_are_none(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_coin_tossers_have_no_pattern() -> None:
     """The odds of 3 to 1 that a pattern takes come up for a coin less than one time in three."""
     found = 0
@@ -688,6 +690,7 @@ def tastes() -> list[Explanation]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_value_is_told_of_a_sweet_spot_alone_and_within_the_items(
     tastes: list[Explanation], told: Explanation
 ) -> None:

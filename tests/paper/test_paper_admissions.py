@@ -77,6 +77,7 @@ def check_learned(part: dict, features: list[str]) -> None:
 # Unranked Candidates
 
 
+@pytest.mark.long
 def test_unranked_summary_has_what_was_learned_beside_the_truth(unranked):
     _, summary, _ = unranked
     assert summary["data"] == "simulated" and summary["features"] == list(FEATURES)
@@ -116,6 +117,7 @@ def test_unranked_full_run_has_every_pair_of_features():
     assert names == {",".join(FEATURES), *(",".join(pair) for pair in combinations(FEATURES, 2))}
 
 
+@pytest.mark.long
 def test_same_seed_gives_the_same_rows_in_other_processes(unranked, tmp_path):
     _, _, folder = unranked
     run_quickly(admissions.UNRANKED, tmp_path, jobs=2)
@@ -123,6 +125,7 @@ def test_same_seed_gives_the_same_rows_in_other_processes(unranked, tmp_path):
         assert (tmp_path / "unranked" / name).read_text() == (folder / name).read_text()
 
 
+@pytest.mark.long
 def test_another_seed_or_trial_has_other_candidates():
     cell = admissions.unranked_cells(True)[1]
     drawn = [admissions.unranked_trial(cell, *key)[3:103] for key in ((0, 0), (1, 0), (0, 1))]
@@ -133,6 +136,7 @@ def test_another_seed_or_trial_has_other_candidates():
 # Ranked Candidates
 
 
+@pytest.mark.long
 def test_ranked_summary_has_shares_and_distances_for_each_number_of_comparisons(ranked):
     _, summary, _ = ranked
     assert (summary["n_candidates"], summary["n_comparisons"]) == (88, 2610)
@@ -195,6 +199,7 @@ def test_ranked_fits_without_an_optimum_are_counted_and_have_no_numbers(monkeypa
     check_tables(admissions.RANKED.tables(summary, trials))
 
 
+@pytest.mark.long
 def test_unranked_fits_without_an_optimum_have_a_status_only(monkeypatch):
     monkeypatch.setattr(admissions, "SingleStep", NeverSolved)
     trials = rows_of(admissions.UNRANKED, admissions.unranked_cells(True))
@@ -209,6 +214,7 @@ def test_unranked_fits_without_an_optimum_have_a_status_only(monkeypatch):
 
 
 @here
+@pytest.mark.long
 def test_gradcafe_summary_has_accuracies_and_what_was_learned(gradcafe):
     _, summary, _ = gradcafe
     assert summary["data"] == "GradCafe" and summary["features"] == FOUR

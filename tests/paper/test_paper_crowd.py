@@ -84,6 +84,7 @@ def test_other_papers_are_asked_for_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_quick_run_ends_in_a_report_without_claims_of_the_other_paper(tmp_path: Path) -> None:
     """Both figures, both tables, and whose experiments they are."""
     pytest.importorskip("matplotlib")

@@ -106,6 +106,7 @@ def render(figure):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_level_grid_is_the_estimators_distance(fits):
     for est in fits.values():
         data = plots.level_sets_data(est, "price", 2, size=7)
@@ -218,6 +219,7 @@ def partly():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_point_is_marked_where_both_features_have_a_best_value_and_a_band_where_one_has(partly, fits):
     for est in (*partly, fits["full"], fits["signed"], fits["convex"]):
         told = {one.feature: one for one in est.explain().ideal}
@@ -359,6 +361,7 @@ def test_matrix_has_at_most_six_features():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.long
 def test_everything_is_drawn(fits, kind):
     est = fits[kind]
     for ax in (
@@ -458,6 +461,7 @@ def test_what_cannot_be_drawn_is_said_in_a_sentence(full, call, message):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_package_needs_no_matplotlib():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
@@ -534,6 +538,7 @@ def parsed(text):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_report_is_one_page_that_needs_nothing_else(full, tmp_path):
     path = report(full, tmp_path / "taste.html", title="Flats")
     assert [file.name for file in tmp_path.iterdir()] == ["taste.html"]
@@ -552,6 +557,7 @@ def test_report_is_one_page_that_needs_nothing_else(full, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_report_escapes_everything_from_the_user():
     names = [*NASTY, *(f"<b>{i}</b>" for i in range(25))]
     table = make_flats(names=names, features=("<i>price</i>", "$size$ & more", "minutes", "age"))

@@ -115,7 +115,7 @@ def test_every_fault_is_listed_with_its_kind(
         path,
         "UPDATE events SET weight = -1 WHERE respondent_id = 1 AND id = 2;"
         "UPDATE questions SET left_item = 99 WHERE respondent_id = 2 AND id = 1;"
-        "INSERT INTO items VALUES (7, 0, 'lost', '[]', '{}');"
+        "INSERT INTO items (study_id, position, name, features, details) VALUES (7, 0, 'lost', '[]', '{}');"
         "CREATE TRIGGER thief AFTER INSERT ON events BEGIN DELETE FROM events; END",
     )
     found = check_storage(f"sqlite:///{path}")

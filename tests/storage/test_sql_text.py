@@ -11,7 +11,7 @@ import coombs.storage
 
 KEYWORDS = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|WITH|PRAGMA|VACUUM|ATTACH)\b")
 NAMES = {
-    *("table", "columns", "lock", "self.database.for_update"),
+    *("table", "column", "columns", "lock", "self.database.for_update"),
     *("link.table", "link.if_any", "link.where", "link.matches"),
     *("most", "'integrity_check' if whole else 'quick_check'"),
 }

@@ -433,6 +433,44 @@ def test_judgements_of_other_items_or_nobody_are_refused(storage: Storage, ann: 
     assert storage.events(ann.id) == []
 
 
+def test_questions_about_sets_and_their_answers_come_back_as_they_were(
+    storage: Storage, ann: RespondentRecord
+) -> None:
+    """One standing answer each; the same again adds nothing; a seed is fixed once."""
+    first = storage.add_set_question(ann.id, (2, 0, 1), "random", (0.5, 0.25, 0.25), progress=0.5, at=NOON)
+    pair = storage.add_question(ann.id, 0, 1, "random")
+    again = storage.add_set_question(ann.id, (1, 0, 2), "repeat", again=True)
+    assert first is not None and pair is not None and again is not None
+    assert storage.questions(ann.id) == [first, pair, again] and storage.pairs(ann.id) == {(0, 1)}
+    said = Judgement("best-worst", ((2,), (0,), (1,)))
+    told = storage.add_judgement(ann.id, said, question_id=first.id)
+    assert storage.add_judgement(ann.id, said, question_id=first.id) == told
+    skipped = storage.add_skip(ann.id, again.id)
+    assert storage.add_skip(ann.id, again.id) == skipped
+    with pytest.raises(AnsweredError):
+        storage.add_skip(ann.id, first.id)
+    with pytest.raises(InputError, match="is about a pair"):
+        storage.add_skip(ann.id, pair.id)
+    undone = storage.add_undo(ann.id, skipped.id)
+    assert storage.events(ann.id) == [told, skipped, undone]
+    assert (storage.use_seed(ann.id, 3), storage.use_seed(ann.id, 4)) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["[0, 1, 2]", '{"items": [0, 0, 1], "chances": null}', '{"items": [0, 1, 2], "chances": [2, 0, 0]}'],
+)
+def test_a_damaged_set_is_a_sentence(shared: str, damage: str) -> None:
+    storage = open_storage(shared)
+    ann = storage.add_respondent(make(storage).id, "Ann", "token")
+    storage.add_set_question(ann.id, (0, 1, 2), "random")
+    storage.close()
+    run(shared, f"UPDATE questions SET items = '{damage}'")
+    with pytest.raises(StorageDamagedError, match=f"^Question 1 of respondent {ann.id} is damaged: .*check"):
+        storage.questions(ann.id)
+    storage.close()
+
+
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
@@ -984,10 +1022,10 @@ def test_a_database_of_version_6_goes_on_with_its_ids(shared: str) -> None:
     ann, bob = (person.id for person, _ in storage.respondents(storage.study("wines").id))
     assert [one.id for one in storage.questions(ann)] == [1, 3]
     assert [one.id for one in storage.events(bob)] == [2, 4]
-    before = storage.last_event(1)
+    before = storage.state(1)
     assert storage.add_answer(ann, 2, 0, "tie", question_id=3).id == 6
     assert storage.add_question(bob, 1, 2, "start").id == 3
-    assert storage.last_event(1) > before
+    assert storage.state(1) > before
     with pytest.raises(AnsweredError, match="undone already"):
         storage.add_undo(bob, 2)
     assert (storage.use_prior(ann), len(storage.priors(1))) == (1, 1)

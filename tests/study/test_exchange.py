@@ -510,10 +510,10 @@ def test_a_file_of_version_1_is_read_with_what_it_foretold(tmp_path: Path) -> No
     [
         ("", r"a.jsonl: There are fewer than two items"),
         (
-            changed(1, version=5),
-            r"Line 1 of .*a.jsonl: It is of version 5, and this coombs reads up to version 4",
+            changed(1, version=6),
+            r"Line 1 of .*a.jsonl: It is of version 6, and this coombs reads up to version 5",
         ),
-        (changed(1, version="1"), r"Line 1 .* version '1'; it must be 'coombs study', version 4"),
+        (changed(1, version="1"), r"Line 1 .* version '1'; it must be 'coombs study', version 5"),
         (changed(1, format="other"), r"Line 1 .* It is 'other', version 2; it must be"),
         (changed(1, settings={"metric": "round"}), r"Line 1 .* metric is 'round'; it must be one of"),
         (changed(1, settings={"strategy": []}), r"Line 1 .* strategy is"),

@@ -28,7 +28,7 @@ from coombs.data.catalogue import Catalogue
 from coombs.data.tables import ItemTable
 from coombs.render import text
 from coombs.render.blocks import Points, Section, TableBlock
-from coombs.study import Question, StudyProgress, load_study
+from coombs.study import Question, StudyProgress, create_study, load_study
 from coombs.terminal.display import Display
 from coombs.terminal.keys import KeyReader, LineReader, UnknownInput, single_keys
 from coombs.terminal.page import come_back
@@ -335,6 +335,16 @@ def test_at_the_goal_the_best_are_named_unless_there_are_doubts() -> None:
     assert "certain" not in shown
 
 
+def test_a_study_of_a_fixed_number_says_when_all_are_answered(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_study("flats.csv", "flats", questions=2)
+    assert answer(monkeypatch, "left\n" * 2) == 0
+    shown = capsys.readouterr().out
+    assert "All questions of this study are answered." in shown and "Every pair" not in shown
+    assert len(load_study("flats").history()) == 2
+
+
 @pytest.mark.slow
 def test_it_stops_after_so_many_answers_and_when_every_pair_was_asked(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -363,7 +373,7 @@ def test_json_is_alone_on_stdout(capsys: pytest.CaptureFixture[str], monkeypatch
     assert (told["study"], told["respondent"], told["n_answers"]) == ("homes", "Ann", 2)
     assert sorted(told["ranking"])[0] == "Abbey St 1" and len(told["ranking"]) == 12
     assert told["has_pattern"] is False and told["ideal_point"] is None
-    assert len(told["progress"]["top"]) == 5
+    assert len(told["progress"]["top"]) == 3
     assert "A ← " in err and "To go on: coombs ask flats.csv --json" in err
 
 

@@ -103,9 +103,12 @@ def test_chosen_roles_are_kept_by_the_study_and_said_again(client: TestClient, s
     assert goods.table.encoding.columns[1].levels == ("low", "mid", "high")
     assert "page" not in goods.details[0] and goods.details[0]["pool"] == "x"
     page = unescape(client.get("/studies/houses").text)
-    for said in ("price</strong>: number in €, on a log scale", "floor</strong>: low < mid < high"):
+    for said in (
+        "price</strong>: <span>number in €, on a log scale",
+        "floor</strong>: <span>low < mid < high",
+    ):
         assert said in page
-    assert "pool</strong>: shown, not learned from" in page
+    assert "pool</strong>: <span>shown, not learned from" in page
 
 
 @pytest.mark.parametrize(
@@ -294,7 +297,7 @@ def test_a_result_page_of_very_many_gaps_has_all_its_parts(
     person = load_study("gaps", storage=storage).respondent()
     for one, other in combinations(range(10), 2):
         person.tell((one, other) if one * 5 % 13 > other * 5 % 13 else (other, one))
-    page = client.get(f"/a/{person.record.token}/result")
+    page = client.get(f"/a/{person.record.token}/result?whole=true")
     assert page.status_code == 200 and "beside the best" in page.text
     assert "Not drawn, as a value is not known: n0, n1 and n2." in page.text
 
@@ -328,3 +331,45 @@ def test_declared_wishes_are_kept_and_wrong_ones_get_a_sentence(client: TestClie
     assert "price &lt;= 10,000" in client.get(reply.headers["location"]).text
     new = {"name": "more", "csv": HOUSES, "wishes": ["price: less"]}
     assert client.post("/api/studies", json=new).json()["wishes"] == ["price: less"]
+
+
+def test_rows_of_features_are_declared_as_wishes_that_are_written_down(
+    client: TestClient, storage: Any
+) -> None:
+    """What a row says of a column that is not learned from is nothing."""
+    draft = uploaded(client, HOUSES)
+    page = client.get(draft).text
+    columns = list(preview_form(page)["role"])
+    prices = list(decisions(page)).index("price")
+    rows = {name: [""] * len(columns) for name in ("direction", "at_least", "at_most")}
+    rows["direction"][prices], rows["at_most"][prices] = "less", "10,000"
+    shown = client.post(draft, data=preview_form(page, wishes="town != rural") | rows).text
+    assert (
+        'value="10,000"' in shown and '<option selected value="less">' in shown and "town != rural" in shown
+    )
+    reply = client.post(draft, data=preview_form(page, wishes="town != rural", create="yes") | rows)
+    assert reply.status_code == 303, reply.text
+    study = load_study(reply.headers["location"].rpartition("/")[2], storage=storage)
+    assert study.settings.wishes == ("price: less", "price <= 10,000", "town != rural")
+    rows["at_most"][prices] = "cheap"
+    wrong = client.post(draft, data=preview_form(page, create="yes") | rows)
+    assert wrong.status_code == 422 and "must be a number" in wrong.text and 'value="cheap"' in wrong.text
+    out = preview_form(page, {"price": "ignore"}, name="out", create="yes") | rows
+    assert client.post(draft, data=out).status_code == 303
+    assert load_study("out", storage=storage).settings.wishes == ()
+
+
+def test_a_column_with_a_cell_that_is_no_number_can_be_taken_for_numbers(
+    client: TestClient, storage: Any
+) -> None:
+    """What is no number is not known then, and the page says so."""
+    rows = [f"Flat {i},{'on request' if i == 3 else f'{700 + 31 * i} €'}" for i in range(8)]
+    draft = uploaded(client, "\n".join(["flat,rent", *rows]))
+    page = client.get(draft).text
+    assert decisions(page)["rent"] == "shown, not learned from" and "as a number, such cells" in page
+    chosen = preview_form(page, {"rent": "number"})
+    page = client.post(draft, data=chosen).text
+    assert decisions(page)["rent"] == "number in €, 1 of 8 not known"
+    assert "not known, in line 5: &#39;on request&#39;" in page
+    assert client.post(draft, data=chosen | {"name": "rents", "create": "yes"}).status_code == 303
+    assert load_study("rents", storage=storage).catalogue.columns == ["rent"]

@@ -76,7 +76,7 @@ def test_groups_come_first_with_what_each_wants_and_everybody_is_in_the_table(cl
     camps(client)
     page = finished(client)
     groups, everybody = page.index("The groups, and what each wants"), page.index('id="everybody"')
-    assert groups < everybody and "<strong>2 groups</strong>" in page
+    assert groups < everybody and "They are 2 groups" in page
     assert "more size" in page and "less size" in page and "8 people, 50 %" in page
     assert page.count('/result">') == 16 and "Items that divide people" in page
     assert "surely liked by 50 %, surely not by 50 %" in page

@@ -68,7 +68,7 @@ def test_names_become_a_study_that_is_asked_about_and_ranked(
     token = person.record.token
     assert "<dl>" not in client.get(f"/a/{token}").text
     page = client.get(f"/a/{token}/result?whole=true").text
-    assert "tea comes first" in page and "Your ranking" in page
+    assert '<h1 id="best">tea</h1>' in page and "Your ranking" in page
     assert not re.search(r"What matters|ideal|trade|on a map", page.split("</header>")[-1])
     assert client.get(f"/a/{token}/result/report.html").status_code == 200
     assert client.get(f"/a/{token}/result/ranking.csv").text.startswith('"item","rank"')

@@ -271,7 +271,8 @@ def test_of_a_strangers_request_for_an_owners_route_nothing_is_read(storage: Any
 def test_all_that_is_public_is_named(storage: Any) -> None:
     app = web.create_app(storage, token=TOKEN)
     public = {path for _, path in routes(app) if is_public(path)}
-    assert {path.split("/")[1] for path in public} == {"a", "api", "login", "logout", "docs", "openapi.json"}
+    known = {"a", "api", "join", "login", "logout", "docs", "openapi.json"}
+    assert {path.split("/")[1] for path in public} == known | {"health", "ready", "metrics"}
     assert not is_public("/a") and not is_public("/api/studies") and not is_public("/drafts")
 
 

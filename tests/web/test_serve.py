@@ -93,3 +93,22 @@ def test_serve_that_is_terminated_while_workers_run_says_nothing(tmp_path: Path)
         made.api("tell", {"question": asked["question"]["id"], "choice": "left"})
         assert made.stop(signal.SIGTERM) == 128 + signal.SIGTERM
         assert made.said[-1] == ""
+
+
+def test_what_serve_is_given_is_how_its_study_asks_also_one_that_exists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from coombs import cli
+    from coombs.web import server
+
+    (tmp_path / "teas.csv").write_text(TEAS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(server, "_serve", lambda *_: None)
+    plain = ["serve", "teas.csv", "--port", "0", "--no-browser", "--features", "price"]
+    assert cli.main(plain) == 0
+    study = load_study("teas", storage=f"sqlite:///{tmp_path}/coombs.db")
+    assert study.settings.top is None and study.settings.goal(12) == (3, 0.8)
+    given = ["--top", "2", "--certainty", "0.9", "--strategy", "best", "--questions", "30"]
+    assert cli.main([*plain, *given]) == 0
+    asked = load_study("teas", storage=f"sqlite:///{tmp_path}/coombs.db").settings
+    assert (asked.top, asked.certainty, asked.strategy, asked.most_questions) == (2, 0.9, "best", 30)

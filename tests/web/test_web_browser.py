@@ -65,8 +65,8 @@ def chromium() -> str:
 class Server:
     """The page on a free port, in a thread."""
 
-    def __init__(self, url: str, pictures: Path | None = None) -> None:
-        app = web.create_app(url, pictures=pictures)
+    def __init__(self, url: Any, pictures: Path | None = None, **settings: Any) -> None:
+        app = web.create_app(url, pictures=pictures, **settings)
         config = uvicorn.Config(app, port=0, log_level="error", access_log=False, ws="none")
         self.server, self.url = uvicorn.Server(config), url
         self.thread = threading.Thread(target=self.server.run, daemon=True)
@@ -191,8 +191,9 @@ def test_start_to_result_with_the_mouse(new_page: Callable[..., Any], server: Se
     want_the_cheaper(server, "mouse", "me")
     page.get_by_role("link", name="Result").click()
     page.wait_for_selector("#unknown")
-    assert "From 39 answers" in page.inner_text("main")
+    assert "from 39 answers" in page.inner_text("main")
     check(page)
+    page.click("#map-part summary")
     page.select_option("#x", "sweetness")
     page.wait_for_selector("figure svg[aria-label*='over sweetness']")
     with page.expect_download() as saved:
@@ -234,7 +235,9 @@ def test_a_phone(new_page: Callable[..., Any], server: Server, tmp_path: Path) -
     page.wait_for_selector("#unknown")
     check(page)
     # All of the ranking is there at once, with the certainty; the map is wider, and says so.
-    assert page.evaluate(HIDDEN, ".scroll:has(.ranking)") == 0 < page.evaluate(HIDDEN, ".map .scroll")
+    page.click("#map-part summary")
+    assert page.evaluate(HIDDEN, ".place") == 0 < page.evaluate(HIDDEN, ".map .scroll")
+    assert page.evaluate("document.documentElement.scrollWidth <= 390")
     for path in ("/", "/studies/phone", "/docs"):
         page.goto(server.address + path)
         check(page)
@@ -512,7 +515,8 @@ def test_without_script_the_forms_do(new_page: Callable[..., Any], server: Serve
     assert question(page) == before and answers(page) == 0
     page.click("button[value=right]")
     page.goto(f"{page.url}/result")
-    page.click("noscript a")
+    # The first look goes on to the whole result by itself.
+    page.wait_for_url("**/result?whole=true")
     assert "How well it predicts Ann" in page.inner_text("main")
 
 
@@ -578,3 +582,74 @@ def test_the_groups_page_comes_by_itself_and_is_accessible(
     check(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.locator("#everybody").count() == 1
+
+
+def test_a_result_is_looked_at_from_all_sides(
+    new_page: Callable[..., Any], server: Server, tmp_path: Path
+) -> None:
+    """A first look gives way to the checked result; stars and what is left out stay; what if, two, print."""
+    create(new_page(), server, "sides", tmp_path)
+    want_the_cheaper(server, "sides", "me")
+    page = new_page(**PHONE, color_scheme="dark")
+    page.goto(f"{person_link(server, 'sides', 'me')}/result")
+    page.wait_for_selector("#best")
+    best = page.inner_text("#best")
+    page.click("button[name=without] >> nth=0")
+    page.wait_for_function("was => document.getElementById('best').innerText !== was", arg=best)
+    page.click("button[name=star] >> nth=2")
+    page.wait_for_selector(".pinned .place")
+    assert "star=" in page.url and page.evaluate("document.activeElement.ariaPressed") == "true"
+    page.goto(page.url.partition("?")[0])
+    page.wait_for_selector(".pinned .place")
+    assert page.inner_text("#best") != best and "1 item left out" in page.inner_text("main")
+    page.select_option("#second", index=9)
+    other = page.locator("#second option:checked").inner_text().partition(". ")[2]
+    page.wait_for_selector(f"#compare .side:last-child:has-text('{other}')")
+    page.select_option("#item", index=10)
+    page.wait_for_selector("#what-if .verdict:has-text('11 of 15')")
+    slider = page.locator("#what-if input[type=range]").first
+    slider.focus()
+    slider.press("Home")
+    page.wait_for_selector("#what-if .verdict:has-text('would rank')")
+    check(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.emulate_media(media="print")
+    assert page.is_visible("#best") and not page.is_visible("button[name=star] >> nth=0")
+
+
+def test_without_script_a_result_is_looked_at_by_forms(
+    new_page: Callable[..., Any], server: Server, tmp_path: Path
+) -> None:
+    create(new_page(), server, "still", tmp_path)
+    want_the_cheaper(server, "still", "me")
+    page = new_page(java_script_enabled=False)
+    page.goto(f"{person_link(server, 'still', 'me')}/result?whole=true")
+    best = page.inner_text("#best")
+    page.click("button[name=without] >> nth=0")
+    assert page.inner_text("#best") != best
+    page.select_option("#item", index=5)
+    page.click("text=Where would it rank?")
+    page.fill("#f0", "3")
+    page.click("text=Where would it rank?")
+    assert "would rank" in page.inner_text(".verdict") and "of 15" in page.inner_text(".verdict")
+
+
+def test_a_person_is_deleted_without_javascript(new_page: Callable[..., Any], server: Server) -> None:
+    """And every page on the way is usable by all, wide and narrow."""
+    study = create_study([[float(i), i % 3] for i in range(6)], "rights", storage=server.url)
+    study.respondent("Ann").tell((1, 2))
+    study.respondent("Bob")
+    page, phone = new_page(java_script_enabled=False), new_page(**PHONE)
+    page.goto(f"{server.address}/studies/rights")
+    page.get_by_role("link", name="Started").click()
+    assert page.locator("table.people tbody tr").count() == 1
+    page.get_by_role("link", name="Ann", exact=True).click()
+    number = page.url.rpartition("/")[2]
+    for path in ("", f"/people/{number}", f"/people/{number}/delete", "/remind"):
+        phone.goto(f"{server.address}/studies/rights{path}")
+        check(phone)
+        assert phone.evaluate(HIDDEN, "html") == 0
+    page.get_by_role("link", name="Delete this person").click()
+    page.get_by_role("button", name="Delete for good").click()
+    page.wait_for_url("**/studies/rights#people")
+    assert study.respondents() == {"Bob": 0}

@@ -248,23 +248,39 @@ def learn_people(
         kept = weights >= NEGLIGIBLE * weights.max()
         tried = [one for one, is_kept in zip(tried, kept, strict=True) if is_kept]
         weights = weights[kept] / weights[kept].sum()
-    parts: list[Tastes] = []
-    shares: list[float] = []
-    blocks, main, reached = answers.blocks(), float(weights.max()), TRYING
+    fits, gains, blocks, main, reached = [], [], answers.blocks(), float(weights.max()), TRYING
     for (kind, caution), weight in zip(tried, weights.tolist(), strict=True):
         coordinates, phi = _of_kind(answers, kind)
         start = answers.start(phi, coordinates.blocks, caution, answers.first_effect)
-        # Groups are those of the kind with the most weight; kinds with far less hardly change the average.
         begin, reached = reached, reached + (1 - TRYING) * weight
+        # Kinds with far less weight hardly change the average.
+        looked_for = groups if weight >= WITH_GROUPS * main else 1
         with stepping(advance, begin, reached):
-            fit = fit_groups(phi, blocks, start, groups if weight >= WITH_GROUPS * main else 1, n_jobs)
+            fit, gain = fit_groups(phi, blocks, start, looked_for, n_jobs)
+        fits.append((coordinates, phi, fit))
+        gains.append(gain)
+    weights = _with_groups(weights, np.array(gains))
+    parts: list[Tastes] = []
+    shares: list[float] = []
+    for (coordinates, phi, fit), weight in zip(fits, weights.tolist(), strict=True):
         sized = [SizedFit(fit if everybody is None else everybody(coordinates, fit), 1.0)]
         # A sample is taken of very many people only, who tell how much they differ.
-        if weight >= WITH_SIZES * main and everybody is None:
+        if weight >= WITH_SIZES * weights.max() and everybody is None:
             sized = with_sizes(fit, phi)
         parts += [Tastes(coordinates, one.fit) for one in sized]
         shares += [weight * one.share for one in sized]
     return PeopleAverage(tuple(parts), np.array(shares), trial, told)
+
+
+def _with_groups(weights: Vector, gains: Vector) -> Vector:
+    """Weights of kinds once groups were looked for in some: those share what they had by what groups gain.
+
+    So another kind may have the most weight, and the groups that are told are the likeliest.
+    """
+    looked, changed = weights >= WITH_GROUPS * weights.max(), weights.copy()
+    shares = softmax(np.log(weights[looked]) + gains[looked] / TEMPERATURE)
+    changed[looked] = weights[looked].sum() * shares
+    return changed
 
 
 def candidates(answers: PeopleAnswers, kinds: tuple[str, ...]) -> list[Candidate]:

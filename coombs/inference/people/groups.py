@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -36,13 +36,20 @@ DECIDED_SHARE = 8
 """where all are more: one of so many."""
 
 
+class GroupedFit(NamedTuple):
+    """A fit with groups, and what they are worth: log evidence above one group's less their price, or 0."""
+
+    fit: PopulationFit
+    gain: float
+
+
 def fit_groups(
     coordinates: Matrix,
     blocks: tuple[AnswerBlock, ...],
     start: PopulationPrior,
     groups: int | str,
     n_jobs: int = 1,
-) -> PopulationFit:
+) -> GroupedFit:
     """A fit with so many groups; "auto" adds one while that is worth its parameters (Schwarz, 1978).
 
     Some of very many people tell where the groups are, and how many; all of them, what they are like.
@@ -50,12 +57,19 @@ def fit_groups(
     n = _count(blocks)
     some = n if groups == 1 else max(DECIDED, n // DECIDED_SHARE)
     used = blocks if n <= some else some_people(blocks, some)
-    best = fit_population(coordinates, used, start, n_jobs=n_jobs)
+    best = one = fit_population(coordinates, used, start, n_jobs=n_jobs)
     if groups == "auto":
-        best = _while_worth_it(best, coordinates, n_jobs)
+        best = _while_worth_it(one, coordinates, n_jobs)
     elif groups != 1:
-        best = _finished(_begun(best, coordinates, int(groups), n_jobs), best, coordinates, n_jobs)
-    return best if n <= some else fit_population(coordinates, blocks, best.prior, n_jobs=n_jobs)
+        best = _finished(_begun(one, coordinates, int(groups), n_jobs), one, coordinates, n_jobs)
+    gain = best.log_evidence - one.log_evidence - (len(best.prior.shares) - 1) * _price(one)
+    fit = best if n <= some else fit_population(coordinates, blocks, best.prior, n_jobs=n_jobs)
+    return GroupedFit(fit, max(gain, 0.0))
+
+
+def _price(fit: PopulationFit) -> float:
+    """What a group more must gain: it has a mean and a share."""
+    return float((len(fit.prior.root) + 1) / 2 * np.log(max(_count(fit.blocks), 2)))
 
 
 def _count(blocks: tuple[AnswerBlock, ...]) -> int:
@@ -65,9 +79,7 @@ def _count(blocks: tuple[AnswerBlock, ...]) -> int:
 def _while_worth_it(fit: PopulationFit, coordinates: Matrix, n_jobs: int) -> PopulationFit:
     """With as many groups as are worth their parameters."""
     n, some = _count(fit.blocks), _screened(fit.blocks)
-    # A group more has a mean and a share.
-    price = (len(fit.prior.root) + 1) / 2 * np.log(max(n, 2))
-    best, share = fit, _count(some) / n
+    best, share, price = fit, _count(some) / n, _price(fit)
     rough = _roughly(coordinates, some, fit.prior, n_jobs)
     for count in range(2, MOST_GROUPS + 1):
         if n < 5 * count:

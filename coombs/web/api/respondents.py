@@ -7,43 +7,50 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from coombs.storage import AnsweredError
 from coombs.study import Answer, Respondent
+from coombs.study.participation import tell_at_link, undo_at_link
 from coombs.web.api.bounded_json import BoundedRoute
+from coombs.web.api.paging import After, Limit, after_number, point_to_next
 from coombs.web.api.schemas import AnswerIn, AnswerOut, ProgressOut, TurnOut, UndoIn
 from coombs.web.learning.learning_queue import PATIENCE, PATIENCE_AT_FIRST
 from coombs.web.proxies import root_of
-from coombs.web.routing import cache_of, fitted_result, next_turn, slowly
+from coombs.web.result_access import fitted_result
+from coombs.web.routing import cache_of, item_at, next_turn, slowly
 
 Token = Annotated[str, Path(description="What the respondent's link holds: whoever has it answers as them")]
+NOT_NOW: dict[str, Any] = {"description": "Consent or fields are missing, or the study is not open"}
 
 router = APIRouter(prefix="/api/respondents/{token}", tags=["respondent"], route_class=BoundedRoute)
 
 
-@router.get("/question")
+@router.get("/question", responses={403: NOT_NOW})
 def question(request: Request, token: Token) -> TurnOut:
     """The question that waits for an answer, or a new one."""
     return _turn(request, cache_of(request).respondent(token), PATIENCE_AT_FIRST)
 
 
-@router.post("/tell", response_model=TurnOut, responses={409: {"description": "It has another answer"}})
+@router.post(
+    "/tell", response_model=TurnOut, responses={403: NOT_NOW, 409: {"description": "It has another answer"}}
+)
 def tell(request: Request, token: Token, answer: AnswerIn) -> TurnOut | JSONResponse:
     """Keep an answer: when this returns it is stored. The reply has the next question."""
     respondent = cache_of(request).respondent(token)
     try:
-        respondent.tell(answer.question, answer.choice)
+        ends = {name: item_at(respondent, getattr(answer, name)) for name in ("best", "worst")}
+        tell_at_link(respondent, answer.question, answer.choice, **ends)
     except AnsweredError as error:
         return JSONResponse({"detail": str(error), **_turn(request, respondent).model_dump()}, 409)
     return _turn(request, respondent)
 
 
-@router.post("/undo")
+@router.post("/undo", responses={403: NOT_NOW})
 def undo(request: Request, token: Token, which: UndoIn) -> TurnOut:
     """Take back an answer; its question comes again."""
     respondent = cache_of(request).respondent(token)
-    respondent.undo(which.answer)
+    undo_at_link(respondent, which.answer)
     return _turn(request, respondent)
 
 
@@ -54,9 +61,16 @@ def progress(request: Request, token: Token) -> ProgressOut:
 
 
 @router.get("/history", response_model=list[AnswerOut])
-def history(request: Request, token: Token) -> Sequence[Answer]:
+def history(
+    request: Request, response: Response, token: Token, limit: Limit = None, after: After = ""
+) -> Sequence[Answer]:
     """The answers that stand, in their order."""
-    return cache_of(request).respondent(token).history()
+    last = after_number(after)
+    found = [one for one in cache_of(request).respondent(token).history() if one.id > last]
+    if limit is not None and len(found) > limit:
+        found = found[:limit]
+        point_to_next(request, response, limit, str(found[-1].id))
+    return found
 
 
 @router.get("/result")

@@ -10,8 +10,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from coombs.data import naming
 from coombs.data.catalogue import ColumnDecision
 from coombs.storage import Choice
+from coombs.storage.api_tokens import Rights
 from coombs.storage.timestamps import time_text
+from coombs.storage.webhooks import TOPICS, Topic
 from coombs.study import Respondent, StudyProgress
+from coombs.study.participation import Step
 from coombs.web.item_cards import Card, CardFeature
 from coombs.web.routing import ChosenBy, ShownTurn
 
@@ -28,7 +31,9 @@ class AnswerIn(_Body):
     """An answer: to tell the same again changes nothing, so it may be repeated."""
 
     question: int = Field(description="The question's id")
-    choice: Choice
+    choice: Choice | None = Field(None, description="Of a pair; of a set, skip alone")
+    best: int | None = Field(None, description="Of a set, the position of its best item")
+    worst: int | None = Field(None, description="Of a set, the position of its worst item")
 
 
 class UndoIn(_Body):
@@ -94,16 +99,17 @@ class ItemOut(BaseModel):
 
 
 class QuestionOut(BaseModel):
-    """Which of the two is preferred?"""
+    """Which of the two is preferred? Or, of more than two items: which is the best, which the worst?"""
 
     id: int
     chosen: ChosenBy = Field(
         description="How it was chosen: adaptive, by what was learned; random, as the study asks for; probe "
         "(at random on purpose, as a test); confirmation (its answer is foreseeable); check (asked again); "
-        "learning (at random, as the model is still learning from the answers)"
+        "learning (at random, as the model is still learning from the answers); fixed, by the study's plan"
     )
-    left: ItemOut
-    right: ItemOut
+    left: ItemOut | None = Field(description="Of a pair; null for a set")
+    right: ItemOut | None = Field(description="Of a pair; null for a set")
+    items: list[ItemOut] = Field(description="All of them, in the order in which they are to be shown")
 
 
 class ProgressOut(BaseModel):
@@ -118,6 +124,8 @@ class ProgressOut(BaseModel):
     fraction: float = Field(description="Of the way to the goal, from 0 to 1")
     far: float = Field(description="Deprecated: the former name of fraction")
     reached: bool
+    n_answered: int = Field(0, description="Questions that have an answer, skips counted")
+    n_questions: int | None = Field(None, description="That everybody gets, if that is fixed")
 
     @classmethod
     def of(cls, progress: StudyProgress) -> ProgressOut:
@@ -131,17 +139,23 @@ class TurnOut(BaseModel):
     question: QuestionOut | None
     progress: ProgressOut
     n_others: int = Field(0, description="People with whose answers the questions are chosen")
+    step: Step = Field("questions", description="questions, after (fields are left) or finished")
 
     @classmethod
     def of(cls, turn: ShownTurn, respondent: Respondent, root: str = "") -> TurnOut:
         """What a person would see; `root` is the path that the page is below."""
         question = None
         if turn.question is not None and turn.cards is not None:
-            left, right = (ItemOut.of(card, respondent, root) for card in turn.cards)
+            items = [ItemOut.of(card, respondent, root) for card in turn.cards]
+            left, right = (None, None) if turn.question.is_set else items
             assert turn.chosen is not None
-            question = QuestionOut(id=turn.question.id, chosen=turn.chosen, left=left, right=right)
+            question = QuestionOut(
+                id=turn.question.id, chosen=turn.chosen, left=left, right=right, items=items
+            )
         progress = ProgressOut.of(turn.progress)
-        return cls(question=question, progress=progress, n_others=turn.n_others)
+        if not turn.shows_result:
+            progress.top = []
+        return cls(question=question, progress=progress, n_others=turn.n_others, step=turn.step)
 
 
 class AnswerOut(BaseModel):
@@ -160,6 +174,70 @@ class AnswerOut(BaseModel):
     rating: float | None
 
 
+class PersonAnswerOut(AnswerOut):
+    """An answer that stands, and whose it is."""
+
+    respondent: str
+
+
+class TokenIn(_Body):
+    """A token to make for a program."""
+
+    name: str = Field(description="What it is for; each is there once")
+    rights: Rights
+
+
+class TokenOut(BaseModel):
+    """What is known of a token."""
+
+    name: str
+    rights: Rights
+    created: Time
+
+
+class NewTokenOut(BaseModel):
+    """A new token, which is shown this once."""
+
+    name: str
+    rights: Rights
+    token: str
+
+
+class WebhookIn(_Body):
+    """An address to tell what happens."""
+
+    address: str = Field(description="https://...; http only on this machine")
+    topics: list[Topic] = Field(list(TOPICS), description="What it is told of")
+
+
+class WebhookOut(BaseModel):
+    """An address that is told what happens."""
+
+    id: int
+    address: str
+    topics: list[str]
+    created: Time
+
+
+class NewWebhookOut(WebhookOut):
+    """A new address, and the secret by which its messages are signed, which is shown this once."""
+
+    secret: str
+
+
+class DeliveryOut(BaseModel):
+    """A message to an address, and what came of it."""
+
+    id: int
+    webhook_id: int
+    topic: str
+    created: Time
+    tries: int
+    next_try: Time | None
+    delivered: Time | None
+    problem: str | None
+
+
 class StudySummaryOut(BaseModel):
     """A study in a list."""
 
@@ -171,11 +249,11 @@ class StudySummaryOut(BaseModel):
 
 
 class PersonOut(BaseModel):
-    """A respondent, their secret, and where they answer."""
+    """A respondent, their secret, and where they answer; none of both for who may only read."""
 
     name: str
-    token: str
-    link: str
+    token: str | None
+    link: str | None
     n_answers: int
 
 

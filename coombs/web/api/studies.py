@@ -5,27 +5,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Depends, Path
+from fastapi.security import HTTPBearer
 from starlette.requests import Request
+from starlette.responses import Response
 
-from coombs.storage import StudySummary
+from coombs.storage import RespondentRecord, StudySummary
 from coombs.study import Study, create_study
-from coombs.web.api.bounded_json import BoundedRoute
+from coombs.web.api.idempotency import IdempotentRoute
+from coombs.web.api.paging import After, Limit, after_number, point_to_next
 from coombs.web.api.schemas import GroupOut, PeopleIn, PersonOut, StudyIn, StudyOut, StudySummaryOut
 from coombs.web.item_cards import LINK, PICTURE
+from coombs.web.owner_access import visitor_of
 from coombs.web.proxies import site_of
 from coombs.web.routing import cache_of, group_state, study_called
 from coombs.web.uploads import people_names, read_upload, study_name
 
 Name = Annotated[str, Path(description="The study's name; ~2F stands for a slash in it, ~7E for ~")]
+BEARER = Depends(
+    HTTPBearer(
+        scheme_name="token",
+        description="The owner's token, or one of a study: 'answer' may make people, 'read' may read, 'own' "
+        "may do all in its study.",
+        auto_error=False,
+    )
+)
+"""For the reference: the middleware looks at the token."""
 
-router = APIRouter(prefix="/api/studies", tags=["owner"], route_class=BoundedRoute)
+router = APIRouter(prefix="/api/studies", tags=["owner"], route_class=IdempotentRoute, dependencies=[BEARER])
 
 
 @router.get("", response_model=list[StudySummaryOut])
-def studies(request: Request) -> Sequence[StudySummary]:
-    """All studies."""
-    return cache_of(request).storage.studies()
+def studies(
+    request: Request, response: Response, limit: Limit = None, after: After = ""
+) -> Sequence[StudySummary]:
+    """All studies, by name."""
+    found = [one for one in cache_of(request).storage.studies() if one.name > after]
+    if limit is not None and len(found) > limit:
+        found = found[:limit]
+        point_to_next(request, response, limit, found[-1].name)
+    return found
 
 
 @router.post("", status_code=201)
@@ -67,9 +86,17 @@ def people(request: Request, name: Name) -> GroupOut:
 
 
 @router.get("/{name}/respondents")
-def respondents(request: Request, name: Name) -> list[PersonOut]:
-    """Everybody's link, and how much they answered."""
-    return _people(request, cache_of(request).study(study_called(name)))
+def respondents(
+    request: Request, response: Response, name: Name, limit: Limit = None, after: After = ""
+) -> list[PersonOut]:
+    """Everybody's link, and how much they answered; who may only read sees no links."""
+    study = cache_of(request).study(study_called(name))
+    most = None if limit is None else limit + 1
+    found = study.storage.respondents(study.record.id, after=after_number(after), most=most)
+    if limit is not None and len(found) > limit:
+        found = found[:limit]
+        point_to_next(request, response, limit, str(found[-1][0].id))
+    return people_out(request, found)
 
 
 @router.post("/{name}/respondents", status_code=201)
@@ -79,7 +106,8 @@ def add_respondents(request: Request, name: Name, new: PeopleIn) -> list[PersonO
     wanted = people_names("\n".join(" ".join(one.split()) for one in new.names))
     for one in wanted:
         study.respondent(one)
-    return [person for person in _people(request, study) if person.name in wanted]
+    found = study.storage.respondents(study.record.id)
+    return people_out(request, [(one, n) for one, n in found if one.name in set(wanted)])
 
 
 def _about(request: Request, study: Study) -> StudyOut:
@@ -89,15 +117,22 @@ def _about(request: Request, study: Study) -> StudyOut:
         features=study.catalogue.columns,
         columns=list(study.catalogue.decisions),
         wishes=list(study.settings.wishes),
-        respondents=_people(request, study),
+        respondents=people_out(request, study.storage.respondents(study.record.id)),
         shared_prior=study.settings.shared_prior,
         n_others=study.priors.n_others,
     )
 
 
-def _people(request: Request, study: Study) -> list[PersonOut]:
-    base = f"{site_of(request.scope)}/a"
+def people_out(request: Request, found: Sequence[tuple[RespondentRecord, int]]) -> list[PersonOut]:
+    """People as the API shows them; of who may only read, and of revoked links, without links."""
+    base, sees = f"{site_of(request.scope)}/a", visitor_of(request.scope).sees_links
+    shown = [(one, n, sees and not one.is_revoked) for one, n in found]
     return [
-        PersonOut(name=one.name, token=one.token, link=f"{base}/{one.token}", n_answers=n)
-        for one, n in study.storage.respondents(study.record.id)
+        PersonOut(
+            name=one.name,
+            token=one.token if has_link else None,
+            link=f"{base}/{one.token}" if has_link else None,
+            n_answers=n,
+        )
+        for one, n, has_link in shown
     ]

@@ -46,10 +46,10 @@ class GroupState:
 
 @dataclass
 class _Kept:
-    """Of a study: the result, up to which event, and what is being worked on."""
+    """Of a study: the result, of which state of its answers, and what is being worked on."""
 
     result: GroupResult | None = None
-    version: int = -1
+    version: tuple[int, int] = (0, -1)
     problem: str = ""
     fraction: float = 0.0
     future: Future[None] | None = None
@@ -71,12 +71,15 @@ class GroupLearner:
 
     def state(self, study: Study, patience: float = 0.0) -> GroupState:
         """Of a study, after waiting at most so many seconds for what is being worked on."""
-        version = study.storage.last_event(study.record.id)
+        version = study.storage.state(study.record.id)
         with self._lock:
             kept = self._kept.setdefault(study.record.id, _Kept())
             self._kept.move_to_end(study.record.id)
             while len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)
+            if kept.version[0] != version[0]:
+                # Somebody in it may have been deleted, or has no name any more.
+                kept.result = None
             if kept.version != version and kept.future is None:
                 kept.fraction = 0.0
                 kept.future = self._threads.submit(self._learn, study, kept)
@@ -88,7 +91,7 @@ class GroupLearner:
 
     def _learn(self, study: Study, kept: _Kept) -> None:
         """In the thread: whatever comes of it, the next look begins anew only where answers changed."""
-        version, result, problem = study.storage.last_event(study.record.id), None, ""
+        version, result, problem = study.storage.state(study.record.id), None, ""
         try:
             data = everybody_answers(study)
             if data is None or len({*data.answer_users.tolist()}) < LEAST_PEOPLE:  # type: ignore[union-attr]

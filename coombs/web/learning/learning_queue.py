@@ -91,6 +91,20 @@ class LearningQueue:
             with self._lock:
                 self._refreshed.discard(study.record.id)
 
+    @property
+    def length(self) -> int:
+        """People whose answers wait to be learned from."""
+        return len(self._queued)
+
+    @property
+    def restarts(self) -> int:
+        """How often worker processes were replaced."""
+        return self._workers.restarts if self._workers is not None else 0
+
+    def check_workers(self) -> bool:
+        """Whether the worker processes live, or there are none by design; dead ones are replaced."""
+        return self._workers is None or self._workers.check()
+
     def close(self) -> None:
         """Drop what is queued and end the processes; what comes later starts anew."""
         with self._lock:

@@ -46,6 +46,7 @@ class WorkerPool:
         self._lock = threading.Lock()
         self._ending = threading.Lock()
         self._closed = False
+        self.restarts = 0
 
     def learn(self, task: UpdateTask) -> ModelUpdate:
         """As `online_model.learn`."""
@@ -84,8 +85,17 @@ class WorkerPool:
             return
         self._discard(pool)
         if not self._closed:
+            self.restarts += 1
             logging.getLogger("coombs.web").warning("Worker processes did not answer and are replaced.")
             self._started()
+
+    def check(self) -> bool:
+        """Whether all processes live; where one does not, others are started."""
+        pool = self._pool
+        if pool is None or pool.is_alive:
+            return True
+        self._replace(pool)
+        return False
 
     def _discard(self, pool: WatchedPool) -> None:
         """Kill the processes of a pool."""
@@ -127,6 +137,12 @@ class WatchedPool:
         self.end_processes()
         if self._on_hang is not None:
             self._on_hang(self)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether no process has died; one that hangs is found by its heartbeat."""
+        processes = list((self._executor._processes or {}).values())
+        return not self._executor._broken and all(one.is_alive() for one in processes)
 
     def end_processes(self) -> None:
         """Kill the processes: all that waits for them is told that they broke."""

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from coombs.data.frame_files import write_frame
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.render.people_text import feature_words
 from coombs.study import Study
 from coombs.web.group_result import GroupResult
@@ -52,7 +53,7 @@ def differences_page(request: Request, name: str, group: int = 0) -> Response:
     state = group_state(request, study, PATIENCE)
     result = state.result
     if result is not None and group and group not in [one.number for one in result.groups if one.people]:
-        raise HTTPException(404, "There is no such group now; open the page without it.")
+        raise HTTPException(404, Translatable("There is no such group now; open the page without it."))
     shown = {} if result is None or not result.has_pattern else _shown(result, group)
     tokens = study.links()
     return render(

@@ -49,7 +49,7 @@ def model_json(fitted: FittedResult) -> str:
 
 def report_html(fitted: FittedResult) -> bytes:
     """The report, which needs matplotlib."""
-    name, who = fitted.respondent.study.name, fitted.respondent.name
+    name, who = fitted.respondent.study.title, fitted.respondent.name
     wants = "what you want" if who == ME else f"what {who} wants"
     answers = "your answers" if who == ME else f"the answers of {who}"
     title = f"{name}: {wants if fitted.result.has_pattern else answers}"

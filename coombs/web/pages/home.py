@@ -6,14 +6,16 @@ from functools import cache
 from importlib.resources import files as package_files
 from typing import Annotated
 
-from fastapi import APIRouter, File, Form, UploadFile
+from fastapi import APIRouter, Depends, File, Form, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.study import create_study
-from coombs.web.column_choices import LABELS, MARKS, chosen_roles
+from coombs.web.column_choices import LABELS, MARKS, chosen_roles, column_choices
+from coombs.web.declared_form import DeclaredForm
 from coombs.web.drafts import Drafts
 from coombs.web.errors import described, too_many
 from coombs.web.owner_access import OwnerAccess
@@ -24,6 +26,8 @@ from coombs.web.uploads import NAMES_FILE, ColumnRoles, Upload, names_table, stu
 
 FIRST_ROWS = 6
 """Rows of an upload that are shown."""
+NOTHING = DeclaredForm()
+"""What is declared before anybody declares anything."""
 
 router = APIRouter(include_in_schema=False)
 
@@ -66,7 +70,9 @@ def upload(
             draft = drafts.add(names_table(names), NAMES_FILE)
         elif file is None or not file.filename:
             raise InputError(
-                "No file was chosen; choose a CSV, Excel, JSON or Parquet file, or take an example."
+                Translatable(
+                    "No file was chosen; choose a CSV, Excel, JSON or Parquet file, or take an example."
+                )
             )
         else:
             draft = drafts.add(file.file.read(), file.filename)
@@ -90,7 +96,7 @@ def submit_columns(
     role: Annotated[list[str] | None, Form()] = None,
     levels: Annotated[list[str] | None, Form()] = None,
     numbered: Annotated[bool, Form()] = False,
-    wishes: Annotated[str, Form()] = "",
+    declared: Annotated[DeclaredForm, Depends()] = NOTHING,
     create: Annotated[str, Form()] = "",
 ) -> Response:
     """Check the choices again, or make the study; `role` and `levels` are in the order of the columns."""
@@ -98,15 +104,15 @@ def submit_columns(
     try:
         roles = chosen_roles(draft, role or (), levels or (), numbered)
     except InputError as error:
-        return _preview(request, draft, draft.guess(), name, *described(error), wishes=wishes)
+        return _preview(request, draft, draft.guess(), name, *described(error), declared=declared)
     if not create:
-        return _preview(request, draft, roles, name, wishes=wishes)
+        return _preview(request, draft, roles, name, declared=declared)
     try:
         called, storage = study_name(name), cache_of(request).storage
-        declared = [line.strip() for line in wishes.splitlines() if line.strip()]
-        create_study(draft.catalogue(roles), called, storage=storage, load_if_exists=False, wishes=declared)
+        wishes = declared.texts(column_choices(draft, roles))
+        create_study(draft.catalogue(roles), called, storage=storage, load_if_exists=False, wishes=wishes)
     except InputError as error:
-        return _preview(request, draft, roles, name, *described(error), wishes=wishes)
+        return _preview(request, draft, roles, name, *described(error), declared=declared)
     return go_to(request, study_path(called))
 
 
@@ -117,8 +123,9 @@ def _preview(
     name: str,
     status: int = 200,
     problem: str = "",
-    wishes: str = "",
+    declared: DeclaredForm = NOTHING,
 ) -> Response:
+    found = review(draft, roles)
     return render(
         request,
         "preview.html",
@@ -126,12 +133,13 @@ def _preview(
         upload=draft,
         rows=draft.texts(FIRST_ROWS),
         roles=roles,
-        review=review(draft, roles),
+        review=found,
+        declared=declared.rows(found.columns),
         labels=LABELS,
         marks=MARKS,
         has_repeats=roles.names is not None and bool(draft.repeated(roles.names)),
         name=name,
-        wishes=wishes,
+        wishes=declared.lines,
         problem=problem,
     )
 
@@ -151,7 +159,9 @@ async def login(
     visitor, path = owner.shown(request, token), own_path(to)
     if visitor.is_owner:
         return await owner.begin(request, go_to(request, path))
-    status, wrong = (429, too_many(visitor)) if visitor.wait else (401, "That is not the token.")
+    status, wrong = (
+        (429, too_many(visitor)) if visitor.wait else (401, Translatable("That is not the token."))
+    )
     return render(request, "login.html", status, wrong=wrong, to=path)
 
 
@@ -166,5 +176,5 @@ def _upload(request: Request, number: str) -> Upload:
     drafts: Drafts = request.app.state.drafts
     draft = drafts.get(number)
     if draft is None:
-        raise HTTPException(404, "This upload is no longer here; choose the file again.")
+        raise HTTPException(404, Translatable("This upload is no longer here; choose the file again."))
     return draft

@@ -13,6 +13,7 @@ from coombs.data.tables import FloatArray
 from coombs.insights.columns import axis_ticks
 from coombs.insights.level_sets import level_sets_data
 from coombs.insights.maps import LevelSets
+from coombs.language import NumberText, Translatable
 from coombs.render.captions import map_text
 
 if TYPE_CHECKING:
@@ -71,7 +72,9 @@ class MapAxis(NamedTuple):
         step = float(power * min((1, 2, 2.5, 5, 10), key=lambda m: abs(m * power - raw)))
         marks = np.arange(np.ceil(self.low / step), np.floor(self.high / step) + 1) * step
         decimals = max(0, -int(np.floor(np.log10(step) + 1e-9)) + (step / power == 2.5))
-        return [(self.at(mark), f"{mark + 0.0:,.{decimals}f}".replace(",", " ")) for mark in marks]
+        return [
+            (self.at(mark), NumberText(f"{mark + 0.0:,.{decimals}f}".replace(",", " "))) for mark in marks
+        ]
 
 
 class DotLabel(NamedTuple):
@@ -129,7 +132,7 @@ def level_map(
     dots, band = _dots(data, across, down), _band(data, across, down)
     ticks = across.ticks(data.columns[0]), down.ticks(data.columns[1])
     more = max(0.0, LETTER * max((len(text) for _, text in ticks[1]), default=0) - ROOM)
-    sentence = map_text(data, "stronger the line", "cross")
+    sentence = map_text(data, Translatable("stronger the line"), Translatable("cross"))
     return LevelMap(*data.features, data.axis_names, more, lines, dots, ideal, band, *ticks, sentence)
 
 

@@ -9,17 +9,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.study import Study, delete_study
 from coombs.study.answer_files import add_table
 from coombs.web.learning.group_learning import LEAST_PEOPLE
 from coombs.web.pages.downloads import written
 from coombs.web.pages.rendering import download, go_to, render
+from coombs.web.people_view import PeopleView
 from coombs.web.proxies import site_of
 from coombs.web.routing import cache_of, study_called, study_path
 from coombs.web.uploads import people_names, read_table
 
 router = APIRouter(prefix="/studies", include_in_schema=False)
-EXPORTS = {"answers.csv": ("csv", "text/csv"), "study.jsonl": ("jsonl", "application/jsonl")}
+EXPORTS = {
+    "tables.zip": ("zip", "application/zip"),
+    "answers.csv": ("csv", "text/csv"),
+    "study.jsonl": ("jsonl", "application/jsonl"),
+}
+"""Files of a study: their endings and types."""
 
 
 def _study(request: Request, name: str) -> Study:
@@ -28,21 +35,26 @@ def _study(request: Request, name: str) -> Study:
 
 @router.get("/{name}")
 def study_page(request: Request, name: str) -> Response:
-    """Who answered how much, and everybody's link."""
+    """How far everybody is, and everybody's link."""
     return _page(request, _study(request, name))
 
 
 def _page(
     request: Request, study: Study, status: int = 200, problem: str = "", typed: str = "", refused: str = ""
 ) -> Response:
-    people = study.storage.respondents(study.record.id)
+    asked = request.query_params
+    study.presentations.refresh()
+    view = PeopleView.of(study.monitor(), asked.get("show", ""), asked.get("sort", ""), asked.get("page", ""))
     return render(
         request,
         "study.html",
         status,
         study=study,
-        people=people,
-        has_group=sum(n > 0 for _, n in people) >= LEAST_PEOPLE,
+        view=view,
+        tokens=study.links(),
+        kept=study.retention,
+        log=study.log(),
+        has_group=sum(one.n_answers > 0 for one in view.monitor.people) >= LEAST_PEOPLE,
         n_others=study.priors.n_others,
         base=site_of(request.scope),
         problem=problem,
@@ -87,7 +99,7 @@ def export(request: Request, name: str, file: str) -> Response:
     """All answers, or all there is."""
     study = _study(request, name)
     if file not in EXPORTS:
-        raise InputError(f"There is no export {file!r}; there are {' and '.join(EXPORTS)}.")
+        raise InputError(f"There is no export {file!r}; there are {', '.join(EXPORTS)}.")
     ending, kind = EXPORTS[file]
     return download(written(ending, study.export), f"{study.name}-{file}", kind)
 
@@ -103,7 +115,9 @@ def delete(request: Request, name: str, confirm: Annotated[str, Form()] = "") ->
     """Delete it, once its name was typed."""
     cache, study = cache_of(request), _study(request, name)
     if " ".join(confirm.split()) != " ".join(study.name.split()):
-        return _delete_page(request, study, 422, "That is not the study's name, so nothing was deleted.")
+        return _delete_page(
+            request, study, 422, Translatable("That is not the study's name, so nothing was deleted.")
+        )
     delete_study(study.name, storage=cache.storage)
     cache.forget(study)
     request.app.state.groups.forget(study)

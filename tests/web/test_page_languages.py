@@ -1,0 +1,178 @@
+"""A browser that asks for another language gets it on every page of a person's way, and no English."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("httpx2")
+
+from fastapi.testclient import TestClient
+
+from coombs import create_study, web
+from coombs.language import FORMS, Language, language
+from coombs.storage import open_storage
+from coombs.study import PersonField, Presentation, Study
+from coombs.web.pages import rendering
+
+HOUSES = "Haus,Preis,Fläche,Lage,Balkon\n" + "\n".join(
+    f"Haus {k},{1.25 + 7 * k % 10},{60.5 + 3 * k % 11},{('Meer', 'Dorf')[k % 3 > 0]},{('no', 'yes')[k % 2]}"
+    for k in range(10)
+)
+OWN = Presentation(
+    title="Umfrage",
+    introduction="Hallo.",
+    consent="Einverstanden?",
+    instructions="Klick.",
+    thank_you="Fertig.",
+    fields=(
+        PersonField("Alter", "choice", ("jung", "alt"), required=True),
+        PersonField("Jahre", "number", asked="after"),
+    ),
+)
+ENGLISH_WORDS = re.compile(
+    r"\b(the|is|are|were|you|your|answers?|questions?|and|this|that|what|which|of|with|not|more|better|back)\b",
+    re.IGNORECASE,
+)
+"""No German or Spanish text has any of these."""
+SAID = ("aria-label", "aria-valuetext", "title", "placeholder", "alt")
+"""Attributes that people read or hear, beside those in `data-` with words in them."""
+
+
+class Reader(HTMLParser):
+    """Every text that people read or hear, but for what is said to be English."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.english: list[str] = []
+        self.open: list[tuple[str, bool]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag not in ("meta", "link", "input", "img", "br"):
+            self.open.append((tag, given.get("lang") == "en"))
+        for name, value in given.items():
+            self.texts += [value] if name in SAID or (" " in value and "data-" in name) else []
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """What has no end in SVG."""
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open and self.open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if data.strip() and not any(tag in ("script", "style") for tag, _ in self.open):
+            is_english = any(english for _, english in self.open)
+            (self.english if is_english else self.texts).append(" ".join(data.split()))
+
+
+def english_in(page: str, spoken: Language) -> list[str]:
+    """Texts of a page that are the catalogue's English, or have English words in them."""
+    reader = Reader()
+    reader.feed(page)
+    forms = {
+        form
+        for english, said in spoken.texts.items()
+        for form, own in zip(english.split(FORMS), said.split(FORMS), strict=True)
+        if form != own and len(re.sub(r"{\w+}|\W", "", form)) > 3
+    }
+    whole = re.compile("|".join(re.sub(r"\\{\w+\\}", ".+", re.escape(form)) for form in forms))
+    return [text for text in reader.texts if whole.fullmatch(text) or ENGLISH_WORDS.search(text)]
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    path = tmp_path / "houses.csv"
+    path.write_text(HOUSES)
+    storage = open_storage(f"sqlite:///{tmp_path / 'web.db'}")
+    return create_study(path, "Umfrage", storage=storage, metric="none")
+
+
+@pytest.fixture
+def client(study: Study) -> Iterator[TestClient]:
+    known: Any = {"base_url": "http://127.0.0.1", "client": ("192.0.2.7", 5)}
+    with TestClient(web.create_app(study.storage), **known) as made:
+        made.headers["Origin"] = "http://127.0.0.1"
+        yield made
+
+
+def way(client: TestClient, study: Study, n_answers: int) -> Iterator[str]:
+    """Each page of somebody who takes part and likes cheap houses."""
+    at = f"/a/{study.respondent('Ute').record.token}"
+    yield client.get(at).text
+    yield client.post(f"{at}/consent", data={}).text
+    yield client.post(f"{at}/consent", data={"agree": "yes"}).text
+    yield client.post(f"{at}/fields", data={"asked": "before"}).text
+    yield client.post(f"{at}/fields", data={"asked": "before", "field Alter": "alt"}).text
+    page = client.get(f"{at}?begin=yes").text
+    for _ in range(n_answers):
+        yield page
+        (number,) = re.findall(r'name="question" value="(\d+)"', page)
+        cheap = [float(one.replace(",", ".")) for one in re.findall(r"<dd>([\d.,]+)", page)]
+        choice = "left" if cheap[0] < cheap[len(cheap) // 2] else "right"
+        page = client.post(f"{at}/tell", data={"question": number, "choice": choice}).text
+    yield client.post(f"{at}/undo", headers={"X-Part": "question"}).text
+    yield client.get(f"{at}/answers").text
+    yield client.get(f"{at}/result?whole=true").text
+    yield client.post(f"{at}/finish").text
+    yield client.post(f"{at}/fields", data={"asked": "after", "field Jahre": "9"}).text
+    yield client.get("/a/nobody").text
+
+
+@pytest.mark.parametrize("code", ["de", pytest.param("es", marks=pytest.mark.slow)])
+def test_no_english_is_on_any_page_of_a_person(client: TestClient, study: Study, code: str) -> None:
+    study.present(OWN)
+    client.headers["Accept-Language"] = f"{code}-XX,en;q=0.5"
+    pages = list(way(client, study, 20))
+    for page in pages:
+        if page.startswith("<!DOCTYPE"):
+            assert f'<html lang="{code}" dir="ltr">' in page
+        assert english_in(page, language(code)) == []
+    for part in ("Why this one", "Your taste on a map", "What you trade for what"):
+        assert any(language(code).text(part) in page for page in pages), part
+
+
+def test_numbers_on_a_card_have_the_decimal_sign_of_the_language(client: TestClient, study: Study) -> None:
+    at = f"/a/{study.respondent('Ute').record.token}"
+    for code, sign in (("de", ","), ("en", "."), ("es", ",")):
+        page = client.get(at, headers={"Accept-Language": code}).text
+        assert re.search(rf"<dd>\d+{re.escape(sign)}25\b", page)
+    api = at.replace("/a/", "/api/respondents/")
+    question = client.get(f"{api}/question", headers={"Accept-Language": "de"})
+    assert ",25" not in question.text
+
+
+def test_the_owners_choice_comes_before_the_browsers(client: TestClient, study: Study) -> None:
+    study.present(language="es")
+    page = client.get(f"/a/{study.respondent('Ute').record.token}", headers={"Accept-Language": "de"}).text
+    assert '<html lang="es"' in page and language("es").text("I prefer this") in page
+
+
+def test_a_mistake_of_a_table_is_marked_as_english_on_a_german_page(tmp_path: Path) -> None:
+    known: Any = {"base_url": "http://127.0.0.1", "client": ("127.0.0.1", 5)}
+    with TestClient(web.create_app(f"sqlite:///{tmp_path / 'web.db'}"), **known) as owner:
+        owner.headers.update({"Origin": "http://127.0.0.1", "Accept-Language": "de"})
+        page = owner.post("/drafts", data={"names": "\n"}).text
+    reader = Reader()
+    reader.feed(page)
+    assert reader.english and english_in(page, language("de")) == []
+
+
+def test_from_right_to_left_the_left_card_stays_on_the_left(
+    client: TestClient, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is no such language yet: one is made up. The rest of the page goes by its direction."""
+    monkeypatch.setattr(rendering, "best_language", lambda _: Language("ar"))
+    page = client.get(f"/a/{study.respondent('Ute').record.token}").text
+    assert '<html lang="ar" dir="rtl">' in page and page.index('value="left"') < page.index('value="right"')
+    css = client.get("/static/coombs.css").text
+    assert re.search(r'\[dir="rtl"\] :is\(\.pair,[^{]*{ direction: ltr; }', css)
+    assert not re.search(r"(margin|padding)-(left|right)", css)
