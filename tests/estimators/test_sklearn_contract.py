@@ -689,15 +689,12 @@ def test_scikit_learns_checks(
     run(check, estimator, request)
 
 
-# Their rows of noise keep the chains of IdealPoint apart, which it says.
-@pytest.mark.filterwarnings("ignore:The sampler's chains did not come together")
 @parametrize_with_checks(
     [
         SingleStepOfRows(),
         AlternatingOfRows(tolerance=0.1),
         EuclideanSingleStepOfRows(),
         EuclideanCompassOfRows(),
-        IdealPointOfRows(metric="identity", item_effects=False),
     ],
     expected_failed_checks=expected(CANNOT_BE_ASKED, IDEAL_POINT_CANNOT_BE_ASKED),
     **STRICT,
@@ -709,16 +706,17 @@ def test_scikit_learns_checks_with_rows_as_questions(
     run(check, estimator, request)
 
 
+# Their rows of noise keep the chains of IdealPoint apart, which it says.
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The sampler's chains did not come together")
 @parametrize_with_checks(
-    [IdealPointOfRows(item_effects=False)],
+    [IdealPointOfRows(metric="identity", item_effects=False), IdealPointOfRows(item_effects=False)],
     expected_failed_checks=expected(CANNOT_BE_ASKED, IDEAL_POINT_CANNOT_BE_ASKED),
     **STRICT,
 )
 @pytest.mark.long
-def test_scikit_learns_checks_with_rows_as_questions_to_the_average(
+def test_scikit_learns_checks_with_rows_as_questions_to_ideal_point(
     estimator: Any, check: Callable[[Any], None], request: pytest.FixtureRequest
 ) -> None:
-    """The same of the kinds that are averaged by default."""
+    """The same of IdealPoint: of one kind, and of those that are averaged by default."""
     run(check, estimator, request)
