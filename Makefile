@@ -12,8 +12,9 @@ test: .venv/installed-dev
 	$(BIN)/python -m pytest
 
 # What `make test` leaves out: slow tests, and those that need Chromium. Many of them wait for others.
+# SLOW='tests/web tests/study' runs those of some folders.
 test-slow: .venv/installed-dev
-	$(BIN)/python -m pytest -n 3 -m '(slow or browser) and not long'
+	$(BIN)/python -m pytest -n 3 -m '(slow or browser) and not long' $(SLOW)
 
 test-all: .venv/installed-dev
 	$(BIN)/python -m pytest -m ''
