@@ -36,6 +36,7 @@ class ItemChanges:
     retired : that are not asked about any more
     restored : that are asked about again
     unchanged : that a table has as they were
+    notes : sentences about columns that were left out
 
     Examples
     --------
@@ -49,6 +50,7 @@ class ItemChanges:
     retired: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def is_nothing(self) -> bool:
@@ -112,18 +114,19 @@ class StoredItems:
 
     def restore(self, names: Sequence[Any]) -> ItemsAfter:
         """With some that were retired: of each, the latest version."""
-        gone = {item.name: i for i, item in enumerate(self.items) if item.retired is not None}
-        gone |= {self.catalogue.names[i]: i for i in gone.values()}
-        chosen = [self._find(name, gone, "is retired") for name in names]
+        gone = {self.catalogue.names[i]: i for i in sorted(self.catalogue.retired)}
+        # Of several versions, the name alone means the latest.
+        known = gone | {self.items[i].name: i for i in gone.values()}
+        chosen = [self._find(name, known, "is retired", list(gone)) for name in names]
         items = list(self.items)
         for i in chosen:
             items[i] = replace(items[i], retired=None)
         return self._after(items, ItemChanges(restored=_called(self.items, chosen)))
 
-    def _find(self, name: Any, among: Mapping[str, int], what: str) -> int:
-        text = naming.text(name)
+    def _find(self, name: Any, among: Mapping[str, int], what: str, listed: Sequence[str] = ()) -> int:
+        text, called = naming.text(name), listed or list(among)
         if text not in among:
-            known = ", ".join(map(repr, list(among)[:5])) + ", ..." * (len(among) > 5)
+            known = ", ".join(map(repr, called[:5])) + ", ..." * (len(called) > 5)
             raise InputError(
                 f"No item called {text!r} {what}; {f'these are: {known}' if known else 'none is'}."
             )
@@ -151,7 +154,8 @@ class StoredItems:
             or dict(row.details) != dict(self.items[row.base].details)
             for row, other in zip(rows, differing(self.catalogue.table, made), strict=True)
         ]
-        return self._with(rows, is_new, grown(self.catalogue.table, made.only(is_new)), at)
+        after = self._with(rows, is_new, grown(self.catalogue.table, made.only(is_new)), at)
+        return after._replace(changes=replace(after.changes, notes=self._notes(table)))
 
     def _labels(self, rows: Sequence[Row]) -> list[str]:
         """What messages and marks of gaps call the rows: no two alike."""
@@ -224,24 +228,32 @@ class StoredItems:
             return [naming.plain(cell) for cell in found.tolist()]
 
     def _name_cells(self, table: NamedColumns) -> Any:
-        """The column that is none of the study's is that of the names; so is an index."""
-        more = [name for name in table.columns if name not in self._columns]
-        if table.index is None and more:
-            headers = [name for name in more if name.strip().lower() in NAME_HEADERS]
-            called = (headers or more)[0]
-            if len(more) == 1 or headers:
-                more.remove(called)
-                if not more:
-                    return table.columns[called]
-        if more:
-            raise InputError(
-                f"The study has no column {more[0]!r}; it has {', '.join(self._columns) or 'names alone'}. "
-                "Leave the others out: what a study is about stays."
-            )
-        return table.index
+        """The column of the names: the index, or one that the study does not have."""
+        called = self._name_column(table)
+        return table.index if called is None else table.columns[called]
+
+    def _name_column(self, table: NamedColumns) -> str | None:
+        """What it is called: where items are named in it, by its header, or the only one that there is."""
+        more = self._unknown(table)
+        if table.index is not None or not more:
+            return None
+        known = {item.name for item in self.items}
+        named = [name for name in more if known & {naming.text(cell) for cell in table.columns[name]}]
+        headers = [name for name in more if name.strip().lower() in NAME_HEADERS]
+        return next(iter([*named, *headers, *(more if len(more) == 1 else [])]), None)
+
+    def _unknown(self, table: NamedColumns) -> list[str]:
+        return [name for name in table.columns if name not in self.columns]
+
+    def _notes(self, table: NamedColumns) -> tuple[str, ...]:
+        """What is not taken from a table."""
+        out = [name for name in self._unknown(table) if name != self._name_column(table)]
+        told = f"The study has no column {' and none '.join(map(repr, out))}: left out."
+        return (told,) if out else ()
 
     @property
-    def _columns(self) -> list[str]:
+    def columns(self) -> list[str]:
+        """Those that are learned from, and those that are shown."""
         return [*encoding_of(self.catalogue.table).table_names, *self._shown]
 
     @property

@@ -138,7 +138,7 @@ class StudyItems(PresentedStudy):
         """Add the rows of a table whose names are new, and change those items whose cells are others.
 
         Items that are not in the table stay as they are. A row that is named as a retired item brings it
-        back. Columns that the table lacks stay as they are; those that the study lacks are refused.
+        back. Columns that the table lacks stay as they are; those that the study lacks are left out.
 
         Parameters
         ----------
@@ -207,8 +207,16 @@ class StudyItems(PresentedStudy):
         >>> [(one.name, one.version) for one in study.items()]
         [('tea', 1), ('cola light', 2)]
         """
-        columns = {str(key): _column([cell]) for key, cell in (cells or {}).items()}
-        table = NamedColumns(columns, "pandas", index=_column([name]))
+        given = cells or {}
+        is_typed = any(isinstance(cell, str) for cell in given.values())
+        columns = {
+            str(key): _column([naming.text(cell) if is_typed else cell]) for key, cell in given.items()
+        }
+        known = self._planned_items.columns
+        if strange := [key for key in columns if key not in known]:
+            raise InputError(f"The study has no column {strange[0]!r}; it has {', '.join(known)}.")
+        # What somebody typed is read as a file is.
+        table = NamedColumns(columns, "csv" if is_typed else "pandas", index=_column([name]))
         called = None if rename is None else naming.text(rename).strip()
         if called == "":
             raise InputError("The new name is blank; give one.")

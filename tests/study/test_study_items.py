@@ -300,3 +300,11 @@ def test_a_check_finds_items_that_cannot_be(tmp_path: Path) -> None:
     study.storage.database.change("UPDATE items SET retired = NULL")
     study.storage.close_all()
     assert "same name" in str(check_storage(url))
+
+
+def test_a_column_that_the_study_has_not_is_left_out_and_that_is_said() -> None:
+    study = a_study(0)
+    table = FLATS.assign(garden="yes").rename_axis("flat").reset_index()
+    told = study.update_items(table)
+    assert told.unchanged == tuple("ABCDEFGH")
+    assert told.notes == ("The study has no column 'garden': left out.",)
