@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,9 +27,9 @@ FLATS = pd.DataFrame(
 )
 
 
-def a_study(n_answers: int = 6, storage: str = "memory:", **settings: object) -> Study:
+def a_study(n_answers: int = 6, storage: str = "memory:", **settings: Any) -> Study:
     """Somebody who likes what is cheap."""
-    study = create_study(FLATS, storage=storage, roles={"town": "category"}, seed=3, **settings)  # type: ignore[arg-type]
+    study = create_study(FLATS, storage=storage, roles={"town": "category"}, seed=3, **settings)
     answer(study, n_answers)
     return study
 
@@ -224,7 +225,7 @@ def test_an_answer_to_a_question_on_the_screen_is_kept_though_its_item_was_retir
 
 
 def test_planned_questions_follow_changes_and_are_skipped_once_an_item_is_retired() -> None:
-    plan = {"fixed": (("A", "B"), ("C", "D"), ("E", "F")), "attention": ((0, "G", "H"),)}
+    plan: dict[str, Any] = {"fixed": (("A", "B"), ("C", "D"), ("E", "F")), "attention": ((0, "G", "H"),)}
     study = a_study(2, strategy="fixed", **plan)
     study.change_item("A", rename="Ann's")
     study.retire_items(["D"])

@@ -25,7 +25,7 @@ router = APIRouter(
 )
 
 
-class ItemOut(BaseModel):
+class ItemVersionOut(BaseModel):
     """A version of an item."""
 
     position: int = Field(description="Its number among all versions of all items, which stays")
@@ -77,7 +77,7 @@ def items(
     retired: bool = False,
     limit: Limit = None,
     after: After = "",
-) -> list[ItemOut]:
+) -> list[ItemVersionOut]:
     """The items that are asked about; `retired` adds those that were retired or replaced."""
     last = after_number(after) - 1 if after else -1
     found = [one for one in _study(request, name).items(retired=retired) if one.position > last]
@@ -118,9 +118,9 @@ def _study(request: Request, name: str) -> Study:
     return cache_of(request).study(study_called(name))
 
 
-def _item(one: ItemVersion) -> ItemOut:
+def _item(one: ItemVersion) -> ItemVersionOut:
     cells: dict[str, Any] = {name: None if cell == NOT_KNOWN else cell for name, cell in one.cells.items()}
-    return ItemOut(
+    return ItemVersionOut(
         position=one.position,
         name=one.name,
         version=one.version,
