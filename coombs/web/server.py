@@ -115,13 +115,8 @@ def serve(
     made = new_token() if given is None and is_open else None
     _check(workers, storage, log, made)
     place = open_storage(storage)
-    asked: dict[str, Any] = {
-        "strategy": strategy,
-        "top": top,
-        "certainty": certainty,
-        "most_questions": questions,
-    }
-    asked |= {"shared_prior": shared_prior, **(asking or {})}
+    asked: dict[str, Any] = {"strategy": strategy, "top": top, "certainty": certainty}
+    asked |= {"most_questions": questions, "shared_prior": shared_prior, **(asking or {})}
     path = _first_page(items, features, wishes, asked, name, place)
     settings: dict[str, Any] = {
         "token": given or made,
