@@ -61,7 +61,7 @@ def join(request: Request, open_token: str, told: Annotated[dict[str, str], Depe
     arrivals: Arrivals = request.app.state.arrivals
     address = request.client.host if request.client else ""
     if wait := arrivals.wait(address):
-        response = problem(request, 429, TOO_MANY)
+        response = problem(request, 429, TOO_MANY, language_of(request, study))
         response.headers["Retry-After"] = str(wait)
         return response
     arrivals.note(address)
