@@ -95,19 +95,22 @@ def problem(request: Request, status: int, sentence: str, spoken: Language | Non
         response: Response = JSONResponse({"detail": sentence}, status)
     else:
         told = {"number": status, "title": TITLES.get(status, OTHER_TITLE), "sentence": sentence}
-        response = render(request, "error.html", status, **told, language=spoken or _spoken(request))
+        response = render(request, "error.html", status, **told, language=spoken or _spoken(request, status))
     if status == 503:
         response.headers["Retry-After"] = str(RETRY_AFTER)
     return response
 
 
-def _spoken(request: Request) -> Language:
+def _spoken(request: Request, status: int) -> Language:
     """The language of the study whose people the request is from, or else the browser's."""
     cache: StudyCache | None = getattr(request.app.state, "cache", None)
     found = re.match(r"/a/([^/]+)", path_of(request.scope))
     person = cache.at_hand(found[1]) if cache is not None and found else None
-    is_owner = visitor_of(request.scope).is_owner
-    fixed = "" if person is None or is_owner else person.study.presentations.at_hand.language
+    if person is None or visitor_of(request.scope).is_owner:
+        return browser_language(request)
+    versions = person.study.presentations
+    # With an error of the storage's, nothing is read from it.
+    fixed = (versions.at_hand if status >= 500 else versions.current).language
     return language(fixed) if fixed else browser_language(request)
 
 
