@@ -74,19 +74,20 @@ RETENTION_EVERY = 1800.0
 """Seconds between two looks for people's data that is no longer to be kept."""
 ABOUT = "Ask and tell: which of two things does a person prefer? See docs/page.md."
 ROUTERS = (
+    # Each is asked in turn whether a request is its own, so that the busiest come first.
+    respondents.router,
+    answering.router,
     home.router,
     study_page.router,
     study_settings.router,
     people_page.router,
     programs_page.router,
     differences.router,
-    answering.router,
     answer_review.router,
     taking_part.router,
     joining.router,
     result_page.router,
     api_reference.router,
-    respondents.router,
     participation_api.router,
     studies.router,
     settings_api.router,
