@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 import coombs
-from coombs.storage import Storage, open_storage
+from coombs.storage import Storage, StorageUnavailableError, open_storage
 from coombs.study import apply_retention
 from coombs.web import errors, operations
 from coombs.web.access import Policy
@@ -226,6 +226,9 @@ async def _deliver(webhooks: WebhookDelivery) -> None:
         await asyncio.sleep(DELIVERED)
         try:
             await anyio.to_thread.run_sync(webhooks.deliver, abandon_on_cancel=True, limiter=limiter)
+        except StorageUnavailableError:
+            # Whoever asks for a page is told and the log says why, which need not be said every second.
+            continue
         except Exception:
             logging.getLogger("coombs.web").exception("Sending messages to webhooks failed.")
 
