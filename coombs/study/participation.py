@@ -108,6 +108,18 @@ def undo_at_link(respondent: Respondent, answer: int | None = None) -> Answer | 
     """Take back an answer by a person's link; who was through with all is so no more."""
     check_open(respondent)
     check_step(respondent)
+    return take_back(respondent, answer)
+
+
+def change_at_link(respondent: Respondent, answer: int, choice: str | None, **ends: Any) -> Answer:
+    """Put another answer in the place of one by a person's link; `ends` are a set's best and worst."""
+    check_open(respondent)
+    check_step(respondent)
+    return respondent.change(answer, choice, **ends)
+
+
+def take_back(respondent: Respondent, answer: int | None = None) -> Answer | None:
+    """Undo an answer, by default the last; who was through with all is so no more."""
     undone = respondent.undo(answer)
     if undone is not None and respondent.record.finished is not None:
         storage, number = respondent.study.storage, respondent.record.id
