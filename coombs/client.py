@@ -172,9 +172,12 @@ class ClientPerson:
         found: dict[str, Any] = self.client.call("GET", f"/api/respondents/{self._secret()}")
         return found
 
-    def agree(self) -> dict[str, Any]:
-        """Keep that they agree to the consent text, and return what comes next, as `where`."""
-        found: dict[str, Any] = self._call("POST", "consent", {"agree": True})
+    def agree(self, version: int | None = None) -> dict[str, Any]:
+        """Keep that they agree to the consent text, and return what comes next, as `where`.
+
+        `version` is that of the texts that they saw, as `where` has it (default: the latest).
+        """
+        found: dict[str, Any] = self._call("POST", "consent", {"agree": True, "version": version})
         return found
 
     def fill_in(self, fields: Mapping[str, str]) -> dict[str, Any]:
