@@ -11,6 +11,7 @@ import numpy as np
 
 from coombs.data.catalogue import Catalogue
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.storage.records import AnyQuestion, Item, QuestionRecord
 from coombs.study.history import History
 from coombs.study.item_versions import latest_versions, origins
@@ -71,7 +72,9 @@ class QuestionPlan:
         def position(name: str, setting: str) -> int:
             if name not in place:
                 raise InputError(
-                    f"{setting} names {name!r}, which is no item of the study; give its items' names."
+                    "{where} names {name}, which is no item of the study; give its items' names.",
+                    where=setting,
+                    name=repr(name),
                 )
             return latest[place[name]]
 
@@ -177,9 +180,13 @@ def balanced_sets(n_items: int, size: int, count: int, seed: int) -> list[tuple[
     if not count:
         return []
     if count > math.comb(n_items, size):
-        what = "pairs" if size == 2 else f"sets of {size}"
+        what = Translatable("pairs") if size == 2 else Translatable("sets of {size}", size=size)
         raise InputError(
-            f"fixed is {count}, and {n_items} items have {math.comb(n_items, size)} {what}; ask fewer."
+            "fixed is {count}, and {n_items} items have {total} {what}; ask fewer.",
+            count=count,
+            n_items=n_items,
+            total=math.comb(n_items, size),
+            what=what,
         )
     rng = np.random.default_rng([seed, FIXED_STREAM])
     designs = [_design(n_items, size, count, rng) for _ in range(TRIED_DESIGNS)]
