@@ -300,7 +300,7 @@ class PopulationPrior:
         )
 
     def change(self, other: PopulationPrior) -> float:
-        """By how much means and deviations differ, by the deviation of what a coordinate adds to utilities."""
+        """By how much means and deviations differ, by that of what a coordinate adds to utilities."""
         size = np.sqrt((self.root**2).sum() / len(self.root) + (self.means**2).mean()) + 1e-3
         before, after = self.covariance, other.covariance
         # Of covariances in units of deviations: unlike the roots', it does not hang on the weights' order.
