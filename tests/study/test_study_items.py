@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coombs import create_study, import_study, load_study
+from coombs import Population, create_study, import_study, load_study
 from coombs.data.tables import InputError
 from coombs.storage import open_storage
 from coombs.study import ItemChanges, Study, check_storage
+from coombs.study.everybody import everybody_answers
 
 FLATS = pd.DataFrame(
     {
@@ -309,3 +310,22 @@ def test_a_column_that_the_study_has_not_is_left_out_and_that_is_said() -> None:
     told = study.update_items(table)
     assert told.unchanged == tuple("ABCDEFGH")
     assert told.notes == ("The study has no column 'garden': left out.",)
+
+
+def test_a_group_ranks_the_items_of_now_and_learns_from_all() -> None:
+    study = create_study(FLATS[["rent", "size"]], storage="memory:")
+    for who in ("Ann", "Bob", "Cem"):
+        for pair in (("E", "A"), ("A", "B"), ("B", "C"), ("E", "D"), ("G", "H"), ("F", "D")):
+            study.respondent(who).tell(pair)
+    study.retire_items(["E"])
+    data = everybody_answers(study)
+    assert data is not None
+    population = Population(metric="none").fit(data)
+    before = population.utilities()
+    population._rank_only(study.catalogue.current)
+    assert np.array_equal(population.utilities(), before[:, study.catalogue.current])
+    assert sorted(population.consensus()["item"]) == list("ABCDFGH")
+    frame = population.to_frame(ranks=True)
+    assert [name for name in frame if name.startswith("rank")] == [f"rank: {name}" for name in "ABCDFGH"]
+    assert "E" not in frame["best"].tolist()
+    assert population.explain().n_items == 7
