@@ -9,7 +9,14 @@ import pytest
 
 
 def some_slow(values: Iterable[Any], fast: Collection[Any]) -> list[Any]:
-    """The values, for `parametrize` or `params`; those not among the fast ones are marked slow."""
+    """The values, for `parametrize` or `params`; those not among the fast ones are marked slow.
+
+    A tuple is the values of several parameters.
+    """
     values = list(values)
     assert all(one in values for one in fast)
-    return [one if one in fast else pytest.param(one, marks=pytest.mark.slow) for one in values]
+    return [one if one in fast else _slow(one) for one in values]
+
+
+def _slow(value: Any) -> Any:
+    return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow)
