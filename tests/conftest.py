@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
+from effort import few_draws, new_databases_at_once
 from hypothesis import HealthCheck, settings
 
 # Before numpy is imported; the workers, and the programs that tests start, inherit it.
@@ -17,24 +19,37 @@ settings.register_profile(
 )
 settings.load_profile("everywhere")
 
+FEW_DRAWS = ("cli", "study", "terminal", "web")
+"""Folders of tests of what is shown, stored and sent, in which few draws will do for most."""
+ALL_VERSIONS = ("storage", "faults")
+"""Folders of tests in which databases are made as users' are."""
 
-@pytest.fixture(scope="module")
-def few_draws() -> Iterator[None]:
-    """Fits with few draws, for tests that any draws will do for; none of them warns of it."""
-    from coombs.estimators import ideal_point
-    from coombs.inference import infer, left_out
-    from coombs.inference.sampler import Effort
 
-    few, few_of_each = (Effort(chains=32, warm_up=2, least=8, most=8) for _ in range(2))
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("WHOLE", "EXTENDED", "QUICK", "REFRESH"):
-            patch.setattr(infer, name, few)
-        patch.setattr(infer, "SHARED", few_of_each)
-        patch.setattr(ideal_point, "WHOLE", few)
-        patch.setattr(ideal_point, "SHARED", few_of_each)
-        patch.setattr(infer, "LARGEST_RHAT", float("inf"))
-        patch.setattr(left_out, "CHAINS", 16)
+@pytest.fixture(scope="module", name="few_draws")
+def _few_draws() -> Iterator[None]:
+    """For modules, and for fixtures of modules, that any draws will do for."""
+    with few_draws():
         yield
+
+
+@pytest.fixture(autouse=True)
+def _soon(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Pages and studies are soon there in `make test`; the slow tests take everything as users have it."""
+    folder, is_slow = request.path.parent.name, request.node.get_closest_marker("slow") is not None
+    with ExitStack() as stack:
+        if folder in FEW_DRAWS and not is_slow:
+            stack.enter_context(few_draws())
+        if folder not in ALL_VERSIONS and not is_slow:
+            stack.enter_context(new_databases_at_once())
+        yield
+
+
+@pytest.fixture
+def still_throttle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits that do not end: the first is of a second, which requests may take on a busy machine."""
+    from coombs.web import owner_access, throttle
+
+    monkeypatch.setattr(owner_access, "Throttle", lambda: throttle.Throttle(lambda: 0.0))
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
