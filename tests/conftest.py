@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -10,12 +11,20 @@ import pytest
 from effort import few_draws, new_databases_at_once
 from hypothesis import HealthCheck, settings
 
+# What is compiled is kept, for the workers and for the programs that tests start.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # Before numpy is imported; the workers, and the programs that tests start, inherit it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Hypothesis fails slow examples by default, which a busy machine has. The examples are the same everywhere.
 settings.register_profile(
-    "everywhere", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "everywhere",
+    deadline=None,
+    derandomize=True,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("everywhere")
 

@@ -1121,7 +1121,12 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize(("metric", "penalty", "loss"), PROGRAMS)
+@pytest.mark.parametrize(
+    ("metric", "penalty", "loss"),
+    some_slow(
+        PROGRAMS, fast=[one for one in PROGRAMS if one[0] in ("none", "full") and one[2] != "squared_hinge"]
+    ),
+)
 def test_every_convex_program_chooses_its_strength(metric: str, penalty: str, loss: str) -> None:
     """And ends in an optimum."""
     truth = make_preferences(30, 2, 60, noise=0.1, random_state=0)

@@ -156,6 +156,7 @@ def test_units_of_the_features_do_not_matter():
     np.testing.assert_allclose(1000 * one.person(3).ideal_point_ - 7, other.person(3).ideal_point_, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_ideal_points_are_found_in_the_units_of_the_table():
     """People with ideals about (3, 0.5) on scales of 0 to 6 and 0 to 1."""
     rng = np.random.default_rng(0)

@@ -31,6 +31,7 @@ from coombs import (
 from coombs.simulate import make_preferences
 
 pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 Kind: TypeAlias = type[Any]
 

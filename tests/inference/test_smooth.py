@@ -307,10 +307,8 @@ def exact_left_out(answers: Answers) -> FloatArray:
     return result
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [((2, 20, 10), (3, 24, 12)), pytest.param(((3, 40, 20), (4, 50, 30)) * 3, marks=pytest.mark.slow)],
-)
+@pytest.mark.parametrize("sizes", [((2, 20, 10), (3, 24, 12)), ((3, 40, 20), (4, 50, 30)) * 3])
+@pytest.mark.slow
 @pytest.mark.long
 def test_answers_left_out_are_predicted_as_by_fits_without_them(sizes: tuple[tuple[int, int, int]]) -> None:
     """Each nearly (sizes and relevances are averaged over, a fit takes the best), on average no better."""
