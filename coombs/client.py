@@ -172,9 +172,12 @@ class ClientPerson:
         found: dict[str, Any] = self.client.call("GET", f"/api/respondents/{self._secret()}")
         return found
 
-    def agree(self) -> dict[str, Any]:
-        """Keep that they agree to the consent text, and return what comes next, as `where`."""
-        found: dict[str, Any] = self._call("POST", "consent", {"agree": True})
+    def agree(self, version: int | None = None) -> dict[str, Any]:
+        """Keep that they agree to the consent text, and return what comes next, as `where`.
+
+        `version` is that of the texts that they saw, as `where` has it (default: the latest).
+        """
+        found: dict[str, Any] = self._call("POST", "consent", {"agree": True, "version": version})
         return found
 
     def fill_in(self, fields: Mapping[str, str]) -> dict[str, Any]:
@@ -200,13 +203,20 @@ class ClientPerson:
         Of two items it is "left", "right", "tie" or "skip"; of more, the positions of the best and the worst.
         """
         number = question if isinstance(question, int) else question.id
-        said = {"choice": choice, "best": best, "worst": worst}
-        told = {name: value for name, value in said.items() if value is not None}
-        return ClientTurn._of(self._call("POST", "tell", {"question": number, **told}))
+        told = _given(question=number, choice=choice, best=best, worst=worst)
+        return ClientTurn._of(self._call("POST", "tell", told))
 
     def undo(self, answer: int) -> ClientTurn:
         """Take back an answer by its id, and return its question, which comes again."""
         return ClientTurn._of(self._call("POST", "undo", {"answer": answer}, is_repeatable=False))
+
+    def change(
+        self, answer: int, choice: str | None = None, *, best: int | None = None, worst: int | None = None
+    ) -> dict[str, Any]:
+        """Put another answer in the place of one by its id, and return the new one, as `history` has it."""
+        told = _given(answer=answer, choice=choice, best=best, worst=worst)
+        found: dict[str, Any] = self._call("POST", "change", told, is_repeatable=False)
+        return found
 
     def history(self) -> list[dict[str, Any]]:
         """Return the answers that stand, in their order."""
@@ -396,6 +406,11 @@ class _Urllib:
         except Exception as error:
             # Of http.client, where a reply was cut off.
             raise OSError(str(error)) from error
+
+
+def _given(**said: Any) -> dict[str, Any]:
+    """What is said, without what is not."""
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def _lower(headers: Any) -> dict[str, str]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 DIGITS = 4
 """Digits of a number as people write it."""
+CENTS = 2
+"""Decimals that are always kept."""
 SHORT_DIGITS = 2
 """Digits of a size that is known roughly."""
 MOST_DECIMALS = 4
@@ -108,12 +110,22 @@ def number(value: float, spread: float) -> str:
 
 
 def plain(value: float) -> str:
-    """A number as people write it: four digits, or all before the point; as 335594, 12.75, 0.0286."""
+    """A number as people write it: as 335594, 12.75, 0.0286; four digits, or all before the point.
+
+    Two decimals, as prices have them, are kept: 1299.99.
+    """
     if not 1e-5 <= abs(value) < 1e12:
         return NumberText(f"{value:.{DIGITS}g}")
     decimals = max(0, DIGITS - 1 - math.floor(math.log10(abs(value))))
+    if has_cents(value):
+        decimals = max(decimals, CENTS)
     text = f"{value:.{decimals}f}"
     return NumberText(text.rstrip("0").rstrip(".") if "." in text else text)
+
+
+def has_cents(value: float) -> bool:
+    """Whether a number has two decimals at most."""
+    return float(f"{value:.{CENTS}f}") == value
 
 
 def short(size: float) -> str:

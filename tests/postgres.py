@@ -81,11 +81,11 @@ def _run_by_nobody(package: Any) -> Any:
     return server
 
 
-def restart_command() -> list[str]:
-    """What stops the server at once, as a power cut would, and starts it again."""
+def command(action: str) -> list[str]:
+    """What stops the server at once, as by a power cut ("stop"), and also starts it ("restart")."""
     server = _server()
     user = getattr(server, "system_user", None)
-    call = [str(server.bin_path / "pg_ctl"), "restart", "-D", str(server.pgdata), "-m", "immediate", "-w"]
+    call = [str(server.bin_path / "pg_ctl"), action, "-D", str(server.pgdata), "-m", "immediate", "-w"]
     nowhere = "stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL"
     code = f"import subprocess; subprocess.run({call!r}, check=True, cwd='/', user={user!r}, {nowhere})"
     return [sys.executable, "-c", code]

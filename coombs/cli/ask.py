@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from coombs.cli.asking_options import ASKING, asking_settings, planned_options
+from coombs.cli.asking_options import ASKING, asking_settings, planned_options, set_size_option
 from coombs.cli.options import (
     argument,
     certainty_option,
@@ -30,7 +30,8 @@ GIVEN = ("strategy", "top", "certainty", "seed", "wishes", "shared_prior")
     'answer "A or B?" here, question after question',
     "coombs ask shop/items.csv --questions 30",
     "Keys: left, right, down (or a, b, t) for A, B, can't say; s skips, u undoes, q quits, "
-    "? helps. In a pipe: one of left, right, tie, skip, undo, quit a line.",
+    "? helps. In a pipe: one of left, right, tie, skip, undo, quit a line. Of a set (--set-size): the number "
+    "of the best item, then that of the worst.",
 )
 @argument("items", "CSV, Excel, JSON or Parquet file, one row per item; text columns are shown")
 @click.option("--name", metavar="STUDY", help="name of the study (default: the file's)")
@@ -40,6 +41,7 @@ GIVEN = ("strategy", "top", "certainty", "seed", "wishes", "shared_prior")
 @wish_option
 @shared_prior_option
 @strategy_option
+@set_size_option
 @planned_options
 @top_option
 @certainty_option

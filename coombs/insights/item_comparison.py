@@ -19,7 +19,7 @@ from coombs.insights.columns import cells_of, range_of, table_columns
 from coombs.insights.curves import thinned
 from coombs.insights.statements import CONSTANT, HARDLY, NOT_KNOWN
 from coombs.language import Translatable
-from coombs.words import chance, listed, with_unit
+from coombs.words import chance, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -220,7 +220,7 @@ def _reasons(
         score = posterior.scores(rows)
         gain = (score[:, 0] - score[:, 1] + score[:, 2] - score[:, 3]) / 2
         about = range_of(one, items, is_varied=True)
-        texts = [with_unit(about.item_text(cell[k]), about.unit) for cell in cells]
+        texts = [about.item_quantity(cell[k]) for cell in cells]
         likely = float((gain > 0).mean())
         found.append(Reason(one.name, (texts[0], texts[1]), float(gain.mean()), likely, one.name in known))
     return tuple(sorted(found, key=lambda one: -abs(one.gain)))

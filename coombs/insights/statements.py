@@ -13,7 +13,7 @@ from coombs.insights.exchange import GOES_WITH as GOES_WITH
 from coombs.insights.exchange import WORTH as WORTH
 from coombs.insights.exchange import TradeOff as TradeOff
 from coombs.language import NumberText, Translatable
-from coombs.words import listed, ordinal, percent, plain, weighted_sum, within
+from coombs.words import has_cents, listed, ordinal, percent, plain, weighted_sum, with_unit, within
 
 MORE: str = Translatable("more is better")
 LESS: str = Translatable("less is better")
@@ -104,8 +104,12 @@ class FeatureRange:
         """An item's own value."""
         if isinstance(value, str):
             return value
-        is_whole = self.role in (NUMBER, LOG) and self.whole and value == round(value)
-        return f"{value:.0f}" if is_whole else self.text(value)
+        is_short = self.role in (NUMBER, LOG) and has_cents(value)
+        return plain(value) if is_short else self.text(value)
+
+    def item_quantity(self, value: float | str) -> str:
+        """An item's own value with its unit; what is not known has none."""
+        return value if isinstance(value, str) else with_unit(self.item_text(value), self.unit)
 
     def word(self, said: str) -> str:
         """What is said of more and less of it, as it is said of what has no more and less."""

@@ -157,6 +157,6 @@ def _changes(model: Model, table: ItemTable, position: int, changed: FloatArray)
     for one, was, will in zip(table_columns(model), before, after, strict=True):
         if was != will and not one.column.gaps_of:
             about = range_of(one, table.matrix, is_varied=True)
-            was_text, will_text = (with_unit(about.item_text(cell), about.unit) for cell in (was, will))
+            was_text, will_text = map(about.item_quantity, (was, will))
             found.append(ChangedCell(one.name, was_text, will_text))
     return tuple(found)

@@ -73,6 +73,8 @@ class Database(ABC):
     """Starts a transaction that writes."""
     for_update: ClassVar[str]
     """Ends a SELECT whose rows no other transaction may lock before this one is over."""
+    has_returning: ClassVar[bool] = True
+    """Whether an INSERT can return what it added."""
     has_rules: ClassVar[bool]
     """Whether `layout` tells the rules of a table, not its columns alone."""
 
@@ -164,10 +166,12 @@ class Database(ABC):
         The respondent must be locked, so that no other transaction takes the same number.
         """
         select = f"SELECT COALESCE(MAX(id), 0) + 1 FROM {table} WHERE respondent_id = ?"
+        into, marks = f"INSERT INTO {table} (id, {columns})", _marks(values)
+        if self.has_returning:
+            insert = f"{into} VALUES (({select}), {marks}) RETURNING id"
+            return int(self.rows(insert, values[0], *values)[0][0])
         number = int(self.rows(select, values[0])[0][0])
-        self.change(
-            f"INSERT INTO {table} (id, {columns}) VALUES ({_marks((number, *values))})", number, *values
-        )
+        self.change(f"{into} VALUES (?, {marks})", number, *values)
         return number
 
     def insert_each(self, table: str, columns: str, rows: Sequence[Row]) -> None:

@@ -92,6 +92,7 @@ class SqliteDatabase(Database):
     # Taking the write lock at once is waited for; taking it after a read could fail at once.
     begin = "BEGIN IMMEDIATE"
     for_update = ""
+    has_returning = sqlite3.sqlite_version_info >= (3, 35)
     has_rules = True
 
     def __init__(self, path: str) -> None:

@@ -199,7 +199,7 @@ class Storage(SetStorage):
         told = int(left), int(right), validation.choice(choice), validation.weight(weight)
         row = respondent_id, question_id, *told, utc(at)
         with self.database.transaction():
-            self._lock(respondent_id, left, right)
+            is_told = self._lock(respondent_id, left, right)
             standing = (
                 None if question_id is None else self._standing(respondent_id, question_id, left, right)
             )
@@ -207,7 +207,8 @@ class Storage(SetStorage):
                 validation.check_repeat(standing, *told)
                 return standing
             number = self.database.insert("events", rows.ANSWER, row)
-            note(self.database, respondent_id, "answer", number)
+            if is_told:
+                note(self.database, respondent_id, "answer", number)
         self.database.tally.add("answers")
         return AnswerRecord(number, *row)
 
@@ -291,11 +292,15 @@ class Storage(SetStorage):
         """
         return self.database.batch()
 
-    def _lock(self, respondent_id: int, left: int, right: int) -> None:
-        """Be alone with a respondent, so that ids rise in the order of commits; refuse what is no pair."""
+    def _lock(self, respondent_id: int, left: int, right: int) -> bool:
+        """Be alone with a respondent, so that ids rise in the order of commits; refuse what is no pair.
+
+        The same read tells whether the study has webhooks.
+        """
         found = self.database.rows(
             "SELECT (SELECT COUNT(*) FROM items WHERE items.study_id = respondents.study_id"
-            " AND position IN (?, ?))"
+            " AND position IN (?, ?)),"
+            " (SELECT COUNT(*) FROM webhooks WHERE webhooks.study_id = respondents.study_id)"
             f" FROM respondents WHERE id = ? {self.database.for_update}",
             left,
             right,
@@ -307,6 +312,7 @@ class Storage(SetStorage):
             raise InputError(
                 f"{left} and {right} are not two items of the study; give two different positions."
             )
+        return bool(found[0][1])
 
     def _page(
         self, table: str, columns: str, respondent_id: int, after: int, latest: int | None

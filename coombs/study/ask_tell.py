@@ -139,17 +139,20 @@ class AskTell(ABC):
         """
 
     @abstractmethod
-    def change(self, answer: Answer | int, choice: str) -> Answer:
-        """Say something else about a pair: take the answer back and keep another, both or neither.
+    def change(
+        self, answer: Answer | int, choice: str | None = None, *, best: Any = None, worst: Any = None
+    ) -> Answer:
+        """Say something else about a pair or a set: take the answer back and keep another, both or neither.
 
         Parameters
         ----------
-        answer : an Answer of `history` about two items, or its id
-        choice : "left", "right", "tie" or "skip"
+        answer : an Answer of `history` about two items, or the best and worst of several; or its id
+        choice : "left", "right", "tie" or "skip"; of a question about a set, "skip" alone
+        best, worst : of a set, two of its items by name or position
 
         Returns
         -------
-        Answer that stands now; the same where it was that choice already
+        Answer that stands now; the same where it said that already
 
         Examples
         --------
@@ -159,6 +162,11 @@ class AskTell(ABC):
         'tie'
         >>> len(study.history())
         1
+        >>> sets = create_study([[0.0], [1.0], [2.0], [3.0]], storage="memory:", set_size=3)
+        >>> first, second, third = (question := sets.ask()).names
+        >>> told = sets.tell(question, best=first, worst=second)
+        >>> sets.change(told, best=third, worst=second).winner == third
+        True
         """
 
     @abstractmethod

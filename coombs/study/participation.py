@@ -12,7 +12,7 @@ from coombs.storage.records import RespondentRecord, new_token
 from coombs.study.person_fields import PersonField
 from coombs.study.presentation import Presentation
 from coombs.study.respondent import Respondent
-from coombs.study.study import Study
+from coombs.study.study import ME, Study
 from coombs.study.study_records import Answer
 
 Step: TypeAlias = Literal["not open yet", "closed", "consent", "before", "questions", "after", "finished"]
@@ -108,6 +108,18 @@ def undo_at_link(respondent: Respondent, answer: int | None = None) -> Answer | 
     """Take back an answer by a person's link; who was through with all is so no more."""
     check_open(respondent)
     check_step(respondent)
+    return take_back(respondent, answer)
+
+
+def change_at_link(respondent: Respondent, answer: int, choice: str | None, **ends: Any) -> Answer:
+    """Put another answer in the place of one by a person's link; `ends` are a set's best and worst."""
+    check_open(respondent)
+    check_step(respondent)
+    return respondent.change(answer, choice, **ends)
+
+
+def take_back(respondent: Respondent, answer: int | None = None) -> Answer | None:
+    """Undo an answer, by default the last; who was through with all is so no more."""
     undone = respondent.undo(answer)
     if undone is not None and respondent.record.finished is not None:
         storage, number = respondent.study.storage, respondent.record.id
@@ -127,14 +139,29 @@ def missing(fields: Sequence[PersonField], record: RespondentRecord) -> tuple[Pe
     return tuple(one for one in fields if one.label not in record.fields)
 
 
-def agree(respondent: Respondent, has_agreed: bool, language: str | None = None) -> None:
-    """Keep that the person agreed to the consent text of now."""
+def agree(
+    respondent: Respondent, has_agreed: bool, language: str | None = None, version: int | None = None
+) -> None:
+    """Keep that the person agreed to the consent text of the version that they saw, by default that of now.
+
+    Where the text has changed since, they are asked again.
+    """
     check_step(respondent, "consent", *ANSWERING, "before")
     if not has_agreed:
         raise InputError("Please tick that you agree; without that nothing is asked and nothing is stored.")
     if needs_consent(respondent):
-        version = respondent.study.presentations.latest
-        respondent.record = respondent.study.storage.set_consent(respondent.record.id, version, language)
+        seen = seen_version(respondent.study, version)
+        respondent.record = respondent.study.storage.set_consent(respondent.record.id, seen, language)
+
+
+def seen_version(study: Study, version: int | None) -> int:
+    """The version of the texts that somebody saw; the latest where it is not said."""
+    versions = study.presentations
+    if version is None:
+        return versions.latest
+    if not 1 <= version <= versions.latest:
+        raise InputError(f"There is no version {version} of the texts; open the page again.")
+    return version
 
 
 def fill_in(respondent: Respondent, said: Mapping[str, Any], is_complete: bool = False) -> None:
@@ -177,10 +204,10 @@ def arrive(study: Study, pid: str | None = None, told: Mapping[str, str] | None 
                 )
             return storage.set_fields(anew.id, told) if told else anew
         numbered = (f"Person {n}" for n in count(storage.n_respondents(number) + 1))
-        # A name may be somebody else's, whose link is not given away.
+        # A name may be somebody else's, whose link is not given away; the owner's own is nobody else's.
         people = (
             storage.add_respondent(number, name, token, source=OPEN_LINK, external_id=pid, fields=told)
-            for name in chain([] if pid is None else [pid], numbered)
+            for name in chain([] if pid in (None, ME) else [pid], numbered)
         )
         return next(one for one in people if one.token == token)
 

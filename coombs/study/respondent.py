@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from coombs.data import naming, tables
+from coombs.data import tables
 from coombs.data.comparisons import Comparisons
 from coombs.data.tables import InputError
 from coombs.language import Translatable
-from coombs.storage.judgement import Judgement
-from coombs.storage.records import AnswerRecord, AnyAnswer, AnyQuestion, Choice
+from coombs.storage.records import AnswerRecord, AnyAnswer, AnyQuestion, JudgementRecord
 from coombs.study.history import unordered
 from coombs.study.judgements import comparisons_of, keep, told_in
 from coombs.study.online_model import Snapshot
@@ -23,6 +22,7 @@ from coombs.study.question_choice import NewQuestion, new_question, planned_ques
 from coombs.study.respondent_model import RespondentModel
 from coombs.study.response_style import ResponseStyle
 from coombs.study.result import Result
+from coombs.study.set_answers import BEST_WORST, Said, is_said_by, said_of_pair, said_of_set, store_said
 from coombs.study.study_records import Answer, Question, StudyProgress, answer_of, question_of
 
 EVIDENT = 1.5
@@ -195,48 +195,16 @@ class Respondent(RespondentModel):
     ) -> Answer:
         with self._lock:
             positions, number = self._about(question)
-            record: AnyAnswer
             if number is not None and len(positions) > 2:
-                record = self._tell_set(number, positions, choice, (best, worst), weight)
+                said = said_of_set(self.study.catalogue, number, positions, choice, (best, worst))
             else:
-                said = _pair_choice(number, choice, best, worst)
-                left, right = positions
-                record = self._storage.add_answer(
-                    self.record.id, left, right, said, question_id=number, weight=weight
-                )
+                said = said_of_pair(number, choice, best, worst)
+            about = self._storage, self.record.id, positions
+            record = store_said(*about, said, question=number, weight=weight)
             self._history.is_stale = True
             if number is not None and number not in self._history.questions:
                 self._history.sync()
             return self._answer(record)
-
-    def _tell_set(
-        self, number: int, items: tuple[int, ...], choice: str | None, ends: tuple[Any, Any], weight: float
-    ) -> AnyAnswer:
-        """Keep the best and the worst of a set, or that it was skipped."""
-        if choice == "skip" and ends == (None, None):
-            return self._storage.add_skip(self.record.id, number, weight=weight)
-        if choice is not None or None in ends:
-            raise InputError(
-                f"Question {number} is about a set of items; give its best and worst, or say skip."
-            )
-        best, worst = (self._member(one, items) for one in ends)
-        if best == worst:
-            raise InputError(f"{ends[0]!r} cannot be both the best and the worst; give two different items.")
-        rest = tuple(one for one in items if one not in (best, worst))
-        said = Judgement("best-worst", ((best,), rest, (worst,)) if rest else ((best,), (worst,)))
-        return self._storage.add_judgement(self.record.id, said, question_id=number, weight=weight)
-
-    def _member(self, item: Any, items: tuple[int, ...]) -> int:
-        """The position of an item of a set, by its name or, where none is called so, by its position."""
-        names = [naming.text(self.study.catalogue.labels[one]) for one in items]
-        if (name := naming.text(item)) in names:
-            return items[names.index(name)]
-        is_position = isinstance(item, Integral) and not self.study.catalogue.table.number_names
-        if is_position and int(item) in items:
-            return int(item)
-        raise InputError(
-            f"{item!r} is none of the items of the question; it must be one of {', '.join(names)}."
-        )
 
     def add(self, answers: Comparisons) -> int:
         told = told_in(answers, self.study.catalogue.table, self.name)
@@ -259,22 +227,35 @@ class Respondent(RespondentModel):
             self._history.is_stale = True
             return self._answer(record)
 
-    def change(self, answer: Answer | int, choice: str) -> Answer:
+    def change(
+        self, answer: Answer | int, choice: str | None = None, *, best: Any = None, worst: Any = None
+    ) -> Answer:
         with self._lock:
             self._history.sync()
             record = self._answer_record(answer)
-            if not isinstance(record, AnswerRecord):
-                raise InputError(f"Answer {record.id} is not about a pair; undo it, and answer again.")
-            if choice != record.choice:
-                pair, said = (record.left, record.right), cast("Choice", choice)
-                number, weight = record.question_id, record.weight
+            number, items, said = record.question_id, *self._instead(record, choice, (best, worst))
+            if not is_said_by(record, said):
+                about = self._storage, self.record.id, items
                 with self._storage.database.transaction():
                     self._storage.add_undo(self.record.id, record.id)
-                    record = self._storage.add_answer(
-                        self.record.id, *pair, said, question_id=number, weight=weight
-                    )
+                    record = store_said(*about, said, question=number, weight=record.weight)
                 self._history.is_stale = True
             return self._answer(record)
+
+    def _instead(
+        self, record: AnyAnswer, choice: str | None, ends: tuple[Any, Any]
+    ) -> tuple[tuple[int, ...], Said]:
+        """The items of an answer, and what is said of them in its place."""
+        if isinstance(record, AnswerRecord):
+            if choice is None and ends == (None, None):
+                raise InputError(f"Answer {record.id} has no new choice; say left, right, tie or skip.")
+            return (record.left, record.right), said_of_pair(record.question_id, choice, *ends)
+        if isinstance(record, JudgementRecord) and record.judgement.shape != BEST_WORST:
+            raise InputError(
+                f"Answer {record.id} is a {record.judgement.shape}; undo it, and add another in its place."
+            )
+        items = self._answer(record).positions
+        return items, said_of_set(self.study.catalogue, record.question_id, items, choice, ends)
 
     def history(self) -> tuple[Answer, ...]:
         with self._lock:
@@ -403,12 +384,3 @@ class Respondent(RespondentModel):
     def _answer(self, record: AnyAnswer) -> Answer:
         asked = None if record.question_id is None else self._history.questions.get(record.question_id)
         return answer_of(record, self.name, self.study.catalogue.labels, asked)
-
-
-def _pair_choice(number: int | None, choice: str | None, best: Any, worst: Any) -> Choice:
-    """What is said of a pair: without a question, by default that the first is preferred."""
-    if best is not None or worst is not None:
-        raise InputError("A pair has no best and worst; say left, right, tie or skip.")
-    if choice is None and number is not None:
-        raise InputError(f"Question {number} has no choice; say left, right, tie or skip.")
-    return cast("Choice", "left" if choice is None else choice)

@@ -44,6 +44,11 @@ class RespondentModel(AskTell):
         """What the respondent is called."""
         return self.record.name
 
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """What the answers that were read last say; None before any was."""
+        return self._snapshot
+
     @cached_property
     def _seed(self) -> tuple[int, int]:
         """The study's and the person's own, which is stored: it stays whatever they are called later."""

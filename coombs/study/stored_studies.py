@@ -75,8 +75,7 @@ def create_study(
         outside them are left out of the study. Those of a study that exists stay
     prior : a fitted `Population` over the same features: what is known of anybody before their first answer.
         It is kept with the study; whoever was asked before stays with what they were asked with
-    shared_prior, set_size, fixed, repeats, attention : see `Settings`
-    shared_prior, questions, most_questions : see `Settings`
+    shared_prior, set_size, fixed, repeats, attention, questions, most_questions : see `Settings`
     presentation : what people see, a `Presentation`; of a study that exists it is a new version
 
     Returns
@@ -93,14 +92,13 @@ def create_study(
     goods = catalogue(items, features, roles)
     if texts := wish_texts(wishes):
         goods, given["wishes"] = _keeping(goods, texts)
-    # Without features all that can be learned is which items are better: the best ones first.
-    chosen = Settings(**({} if goods.features else {"strategy": "best"}) | given)
+    chosen = _settings(goods, given)
     check_name(name, "study")
     QuestionPlan.of(chosen, goods)
     check_presentation(presentation)
-    known = None if prior is None else given_prior(prior, goods.table)
-    if known is not None and chosen.wishes:
+    if prior is not None and chosen.wishes:
         raise InputError("A prior does not know of wishes; leave out one of the two.")
+    known = None if prior is None else given_prior(prior, goods.table)
     place = open_storage(storage)
     try:
         made = Study(place, store_study(place, name, goods, asdict(chosen)), goods, chosen)
@@ -115,6 +113,12 @@ def create_study(
     if presentation is not None:
         made.present(presentation)
     return made
+
+
+def _settings(goods: Catalogue, given: Mapping[str, Any]) -> Settings:
+    """The settings of a new study."""
+    # Without features all that can be learned is which items are better: the best ones first.
+    return Settings(**({} if goods.features else {"strategy": "best"}) | dict(given))
 
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,11 +8,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Literal, NamedTuple, NoReturn, TextIO, TypeAlias
+from typing import Literal, NamedTuple, NoReturn, TextIO, TypeAlias, get_args
 
 from coombs.terminal_text import terminal_safe
 
-Action: TypeAlias = Literal["left", "right", "tie", "skip", "undo", "quit", "help", "continue", "redraw"]
+Place: TypeAlias = Literal["1", "2", "3", "4", "5"]
+"""The number of an item of a set."""
+Action: TypeAlias = (
+    Literal["left", "right", "tie", "skip", "undo", "quit", "help", "continue", "redraw"] | Place
+)
+PLACES: tuple[Place, ...] = get_args(Place)
 
 
 class UnknownInput(NamedTuple):
@@ -22,8 +27,9 @@ class UnknownInput(NamedTuple):
 
 
 _LETTERS: dict[str, Action] = {
-    **dict.fromkeys("a1", "left"),
-    **dict.fromkeys("b2", "right"),
+    **{place: place for place in PLACES},
+    **dict.fromkeys("a", "left"),
+    **dict.fromkeys("b", "right"),
     **dict.fromkeys("t=", "tie"),
     **dict.fromkeys("s", "skip"),
     **dict.fromkeys("u", "undo"),
@@ -64,7 +70,9 @@ class LineReader:
 
     def _unknown(self, number: int, text: str) -> UnknownInput:
         said = terminal_safe(text[:40])
-        return UnknownInput(f"Line {number} is {said!r}; it must be left, right, tie, skip, undo or quit.")
+        return UnknownInput(
+            f"Line {number} is {said!r}; it must be left, right, tie, skip, undo, quit or an item's number."
+        )
 
 
 class KeyReader:

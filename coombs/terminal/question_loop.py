@@ -12,20 +12,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
+from coombs.data import naming
 from coombs.data.catalogue import Catalogue, catalogue
-from coombs.data.tables import InputError
 from coombs.render import text
 from coombs.storage import AnsweredError, Storage, StudyExistsError, open_storage
 from coombs.study import Progress, Question, Respondent, Settings, Study, create_study
+from coombs.study.participation import NotNowError, finish, take_back
 from coombs.study.study import ME
 from coombs.terminal.display import Display, Draw, alternate_screen, size, write_screen
-from coombs.terminal.keys import Action, KeyReader, LineReader, UnknownInput, single_keys
+from coombs.terminal.keys import PLACES, Action, KeyReader, LineReader, UnknownInput, single_keys
 from coombs.terminal.page import come_back, summary
 from coombs.terminal.screen import help_screen, pause_screen, question_screen
 from coombs.words import count
 
 Reader: TypeAlias = KeyReader | LineReader
 Show: TypeAlias = Callable[[Draw], Display]
+SIDES = {"1": "left", "2": "right"}
+"""What the number of an item of a pair says."""
+CHOICES = ("left", "right", "tie", "skip")
+"""What can be said of a pair."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +76,6 @@ def ask(plan: Plan) -> None:
     items, _ = catalogue(plan.items, plan.features), Settings(**plan.settings)
     with closing(open_storage(plan.storage)) as storage:
         study, is_new = _open_study(plan, items, storage)
-        if min(study.settings.set_size, study.n_items) > 2:
-            raise InputError(
-                f"The study {study.name!r} asks for the best and the worst of sets, which no terminal shows; "
-                "answer on the page of coombs serve."
-            )
         respondent = study.respondent(plan.respondent)
         with suppress(KeyboardInterrupt), _terminal(sys.stdin, screen) as (reader, show):
             QuestionLoop(respondent, plan, reader, show, _welcome(respondent, is_new)).run()
@@ -135,23 +135,64 @@ class QuestionLoop:
             if is_sure and not self.past_goal and not ends:
                 going = self._pause(f"The goal is reached: {progress}.", progress)
             elif (question := self.respondent.current()) is None:
-                asked = "All questions of this study are answered." if ends else "Every pair has been asked."
-                going = self._pause(asked, progress, more=False)
+                going = self._pause(self._ended(), progress, more=False)
             else:
                 going = self._question(question, progress)
 
+    def _ended(self) -> str:
+        """Why no question is left; of a study that has an end it is stored that the person is through."""
+        if not self.respondent.study.settings.ends:
+            return "Every pair has been asked."
+        try:
+            finish(self.respondent)
+        except NotNowError as error:
+            return f"All questions of this study are answered. {error}"
+        return "All questions of this study are answered."
+
     def _question(self, question: Question, progress: Progress) -> bool:
-        items = self.respondent.study.catalogue
-        action = self._next_action(
-            lambda display: question_screen(question, items, progress, display, self.notice)
-        )
+        """A pair, or a set; whether more is to be asked."""
+        if question.is_set:
+            return self._set_question(question, progress)
+        action = self._next_action(self._drawn(question, progress))
+        choice = SIDES.get(action, action)
         if action == "undo":
             self._undo()
-        elif action == "continue":
-            self.notice = "This question waits for an answer; ? shows how to give one."
+        elif choice in CHOICES:
+            self._tell(question, choice)
         elif action != "quit":
-            self._tell(question, action)
+            self.notice = "This question waits for an answer; ? shows how to give one."
         return action != "quit"
+
+    def _set_question(self, question: Question, progress: Progress) -> bool:
+        """The best of a set, then its worst; an undo between the two takes the best back."""
+        best: int | None = None
+        while True:
+            action = self._next_action(self._drawn(question, progress, best), is_set=True)
+            place = PLACES.index(action) if action in PLACES[: len(question.names)] else None
+            if action == "quit":
+                return False
+            if action == "skip":
+                self._tell(question, "skip")
+                return True
+            if action == "undo" and best is None:
+                self._undo()
+                return True
+            if action == "undo":
+                best = None
+            elif place is None:
+                self.notice = f"Say the number of {'the best' if best is None else 'the worst'} item."
+            elif best is None:
+                best, self.notice = place, f"{naming.text(question.names[place])} is the best."
+            elif place == best:
+                self.notice = "That is the best already; the worst is another one. Undo takes the best back."
+            else:
+                self._tell(question, best=question.names[best], worst=question.names[place])
+                return True
+
+    def _drawn(self, question: Question, progress: Progress, best: int | None = None) -> Draw:
+        """What draws a question; of a set, with what is known to be its best."""
+        items = self.respondent.study.catalogue
+        return lambda display: question_screen(question, items, progress, display, self.notice, best)
 
     def _pause(self, sentence: str, progress: Progress, more: bool = True) -> bool:
         """Without a question; whether there are more of them."""
@@ -167,7 +208,7 @@ class QuestionLoop:
             self.notice = "There is no question here to answer."
         return action != "quit"
 
-    def _next_action(self, draw: Draw) -> Action:
+    def _next_action(self, draw: Draw, is_set: bool = False) -> Action:
         """The next action other than one about the screen itself."""
         while True:
             self.show(draw)
@@ -177,15 +218,15 @@ class QuestionLoop:
             elif action == "help":
                 self.notice = ""
                 # In a window the help is in the way of the question, until the next key.
-                if self.show(help_screen).full_screen:
+                if self.show(partial(help_screen, is_set=is_set)).full_screen:
                     self.reader.read()
             elif action != "redraw":
                 self.notice = ""
                 return action
 
-    def _tell(self, question: Question, choice: Action) -> None:
+    def _tell(self, question: Question, choice: str | None = None, **ends: Any) -> None:
         try:
-            answer = self.respondent.tell(question, choice)
+            answer = self.respondent.tell(question, choice, **ends)
         except AnsweredError as error:
             # Somebody answered in another window.
             self.notice = str(error)
@@ -194,7 +235,7 @@ class QuestionLoop:
 
     def _undo(self) -> None:
         try:
-            answer = self.respondent.undo()
+            answer = take_back(self.respondent)
         except AnsweredError as error:
             self.notice = str(error)
         else:

@@ -1,4 +1,4 @@
-"""A question as it is shown: two items side by side, or one above the other where there is no room."""
+"""A question as it is shown: its items side by side, or one above the other where there is no room."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from coombs.words import count
 
 NARROW = 60
 """Columns below which items stand one above the other."""
+NARROW_COLUMN = 16
+"""Columns for each of several items, below which the same happens."""
 LEAST_LINES = 4
 """Lines of items side by side, below which the progress goes, and all but a line of the notice."""
-LEAST_STACKED_LINES = 7
-"""The same of items one above the other."""
+LEAST_STACKED_LINES = 3
+"""The same of each item where they stand one above the other."""
 WIDEST = 100
 """Columns above which nothing gets wider."""
 PROGRESS_WIDTH = 24
@@ -35,7 +37,9 @@ MOST_LINES = 3
 LONGEST_DETAIL = 2_000
 """Characters of a text about an item that are looked at; more help nobody."""
 COLOURS = (CYAN, MAGENTA)
-"""Of A and of B."""
+"""Of A and of B, and in turn of the items of a set."""
+SIDES = ("A ← ", "B → ")
+"""What stands before the names of two items."""
 KEYS = (
     ("←", "A"),
     ("→", "B"),
@@ -47,6 +51,8 @@ KEYS = (
 )
 LAST_KEYS = (("u", "undo"), ("q", "finish"))
 """Where there is no question left."""
+SET_KEYS = (("s", "skip"), ("u", "undo"), ("q", "quit"), ("?", "help"))
+"""Of a set, beside the numbers of its items."""
 PAUSE_KEYS = (("c", "go on"), *LAST_KEYS)
 """Where the goal is reached."""
 LONG_KEYS = (
@@ -58,10 +64,14 @@ LONG_KEYS = (
     ("q Esc", "quit; every answer is stored at once"),
     ("?", "this help"),
 )
+LONG_SET_KEYS = (("1 2 ...", "the best item, then the worst"), *LONG_KEYS[3:])
 WORDS = "left, right, tie, skip, undo or quit?"
 LAST_WORDS = "undo or quit?"
 PAUSE_WORDS = "continue, undo or quit?"
 LONG_WORDS = "One of left, right, tie, skip, undo and quit, or its letter: a, b, t, s, u or q."
+LONG_SET_WORDS = (
+    "The number of the best item, then that of the worst; or skip, undo or quit, or its letter: s, u or q."
+)
 
 
 class Widths(NamedTuple):
@@ -74,31 +84,56 @@ class Widths(NamedTuple):
 
 
 def question_screen(
-    question: Question, items: Catalogue, progress: StudyProgress, display: Display, notice: str = ""
+    question: Question,
+    items: Catalogue,
+    progress: StudyProgress,
+    display: Display,
+    notice: str = "",
+    best: int | None = None,
 ) -> list[str]:
-    """The lines of a question: none wider than the terminal, and no more than it has."""
+    """The lines of a question: none wider than the terminal, and no more than it has.
+
+    Of a set the best is asked for first, and once it is known (its place, from 0 on) the worst.
+    """
     display = display._replace(width=min(display.width, WIDEST))
     head = [*progress_lines(progress, display), *notice_lines(notice, display), ""]
-    foot = ["", *keys_lines(KEYS, WORDS, display)]
-    least = LEAST_LINES if display.width >= NARROW else LEAST_STACKED_LINES
+    keys, words = _set_keys(question, best) if question.is_set else (KEYS, WORDS)
+    foot = ["", *keys_lines(keys, words, display)]
+    n_items = len(question.positions)
+    is_narrow = display.width < max(NARROW, NARROW_COLUMN * n_items)
+    least = (LEAST_STACKED_LINES + 1) * n_items - 1 if is_narrow else LEAST_LINES
     if display.height - len(head) - len(foot) < least:
         head = notice_lines(notice, display)[:1]
-    names = terminal_safe(naming.text(question.left)), terminal_safe(naming.text(question.right))
-    left, right = question.positions
-    shown, room = printable_rows(items, (left, right)), display.height - len(head) - len(foot)
-    if display.width >= NARROW:
-        body = _side_by_side(names, shown, display, room)
+    titles = _titles(question, best)
+    shown, room = printable_rows(items, question.positions), display.height - len(head) - len(foot)
+    if is_narrow:
+        each = (room - n_items + 1) // n_items
+        blocks = [_alone(side, title, shown, display, each) for side, title in enumerate(titles)]
+        body = [line for block in blocks for line in (*block, "")][:-1]
     else:
-        upper, lower = (_alone(side, names[side], shown, display, (room - 1) // 2) for side in (0, 1))
-        body = [*upper, "", *lower]
+        body = _side_by_side(titles, shown, display, room)
     return [*head, *body, *foot][: display.height]
 
 
-def printable_rows(items: Catalogue, positions: tuple[int, int]) -> list[ComparisonRow]:
-    """What is known of two items, safe to print, without details that both lack."""
+def _titles(question: Question, best: int | None) -> list[str]:
+    """The items' names after their keys; the best is marked."""
+    names = [terminal_safe(naming.text(name)) for name in question.names or (question.left, question.right)]
+    if not question.is_set:
+        return [side + name for side, name in zip(SIDES, names, strict=True)]
+    return [f"{place + 1} {'+ ' if place == best else ''}{name}" for place, name in enumerate(names)]
+
+
+def _set_keys(question: Question, best: int | None) -> tuple[Sequence[tuple[str, str]], str]:
+    """Which end of a set is asked for: by keys, and by words."""
+    asked, numbers = "the best" if best is None else "the worst", f"1-{len(question.positions)}"
+    return [(numbers, asked), *SET_KEYS], f"{asked} ({numbers}), skip, undo or quit?"
+
+
+def printable_rows(items: Catalogue, positions: Sequence[int]) -> list[ComparisonRow]:
+    """What is known of some items, safe to print, without details that all lack."""
     rows = []
-    for label, (left, right), shares in comparison_rows(items, positions):
-        texts = terminal_safe(left[:LONGEST_DETAIL]), terminal_safe(right[:LONGEST_DETAIL])
+    for label, cells_of_row, shares in comparison_rows(items, positions):
+        texts = tuple(terminal_safe(cell[:LONGEST_DETAIL]) for cell in cells_of_row)
         if shares is not None or any(texts):
             rows.append(ComparisonRow(terminal_safe(label), texts, shares))
     return rows
@@ -126,15 +161,17 @@ def pause_screen(
     return [*head, *told, *top[:room], *foot]
 
 
-def help_screen(display: Display) -> list[str]:
+def help_screen(display: Display, is_set: bool = False) -> list[str]:
     """All keys; in a pipe, the words."""
     if not display.full_screen:
-        return wrap(LONG_WORDS, display.width)
-    width = max(len(key) for key, _ in LONG_KEYS)
-    lines = [(display.symbols(key.ljust(width)), meaning) for key, meaning in LONG_KEYS]
+        return wrap(LONG_SET_WORDS if is_set else LONG_WORDS, display.width)
+    keys = LONG_SET_KEYS if is_set else LONG_KEYS
+    width = max(len(key) for key, _ in keys)
+    lines = [(display.symbols(key.ljust(width)), meaning) for key, meaning in keys]
     room = display.width - width - 2
+    asked = "Which do you like best, which least?" if is_set else "Which of the two do you prefer?"
     return [
-        *wrap("Which of the two do you prefer?", display.width),
+        *wrap(asked, display.width),
         "",
         *(f"{display.style(key, BOLD)}  {cut(meaning, room, display.ellipsis)}" for key, meaning in lines),
         "",
@@ -174,23 +211,24 @@ def keys_lines(keys: Sequence[tuple[str, str]], words: str, display: Display) ->
 
 
 def _side_by_side(
-    names: tuple[str, str], shown: Sequence[ComparisonRow], display: Display, room: int
+    titles: Sequence[str], shown: Sequence[ComparisonRow], display: Display, room: int
 ) -> list[str]:
-    """A column of labels, and one of each item below its name."""
-    widths = _widths(shown, 2, display)
+    """A column of labels, and one of each item below its title."""
+    sides = range(len(titles))
+    widths = _widths(shown, len(titles), display)
     margin = " " * (widths.label + 4)
-    titles = [_title(side, names[side], widths.column, display) for side in (0, 1)]
-    rule = display.style(display.symbols("─" * widths.column), DIM)
-    blocks = [_block(row, (0, 1), widths, display) for row in shown]
-    top = (margin + "  ".join(titles)).rstrip()
-    return [top, *[f"{margin}{rule}  {rule}"] * bool(shown), *_fitting(shown, blocks, room - 2)]
+    tops = [_title(side, titles[side], widths.column, display) for side in sides]
+    rules = "  ".join([display.style(display.symbols("─" * widths.column), DIM)] * len(titles))
+    blocks = [_block(row, sides, widths, display) for row in shown]
+    top = (margin + "  ".join(tops)).rstrip()
+    return [top, *[margin + rules] * bool(shown), *_fitting(shown, blocks, room - 2)]
 
 
-def _alone(side: int, name: str, shown: Sequence[ComparisonRow], display: Display, room: int) -> list[str]:
-    """One item below its name."""
+def _alone(side: int, title: str, shown: Sequence[ComparisonRow], display: Display, room: int) -> list[str]:
+    """One item below its title."""
     widths = _widths(shown, 1, display)
     blocks = [_block(row, (side,), widths, display) for row in shown]
-    return [_title(side, name, display.width, display).rstrip(), *_fitting(shown, blocks, room - 1)]
+    return [_title(side, title, display.width, display).rstrip(), *_fitting(shown, blocks, room - 1)]
 
 
 def _widths(shown: Sequence[ComparisonRow], n: int, display: Display) -> Widths:
@@ -203,9 +241,13 @@ def _widths(shown: Sequence[ComparisonRow], n: int, display: Display) -> Widths:
     return Widths(label, column, number, scale if scale >= SHORTEST_SCALE else 0)
 
 
-def _title(side: int, name: str, width: int, display: Display) -> str:
-    title = cut(display.symbols(("A ← ", "B → ")[side]) + name, width, display.ellipsis)
-    return display.style(pad(title, width), BOLD, COLOURS[side])
+def _title(side: int, title: str, width: int, display: Display) -> str:
+    shown = cut(display.symbols(title), width, display.ellipsis)
+    return display.style(pad(shown, width), BOLD, _colour(side))
+
+
+def _colour(side: int) -> int:
+    return COLOURS[side % len(COLOURS)]
 
 
 def _block(row: ComparisonRow, sides: Sequence[int], widths: Widths, display: Display) -> list[str]:
@@ -234,7 +276,7 @@ def _cell(row: ComparisonRow, side: int, widths: Widths, display: Display) -> li
     parts = [
         display.style(number, BOLD if row.differs else DIM),
         "  ",
-        display.style(display.symbols("━" * filled), COLOURS[side] if row.differs else DIM),
+        display.style(display.symbols("━" * filled), _colour(side) if row.differs else DIM),
         display.style(display.symbols("·" * (widths.scale - filled)), DIM),
         " " * (widths.column - widths.number - 2 - widths.scale),
     ]

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 import coombs
-from coombs.storage import Storage, open_storage
+from coombs.storage import Storage, StorageUnavailableError, open_storage
 from coombs.study import apply_retention
 from coombs.web import errors, operations
 from coombs.web.access import Policy
@@ -74,19 +74,20 @@ RETENTION_EVERY = 1800.0
 """Seconds between two looks for people's data that is no longer to be kept."""
 ABOUT = "Ask and tell: which of two things does a person prefer? See docs/page.md."
 ROUTERS = (
+    # Each is asked in turn whether a request is its own, so that the busiest come first.
+    respondents.router,
+    answering.router,
     home.router,
     study_page.router,
     study_settings.router,
     people_page.router,
     programs_page.router,
     differences.router,
-    answering.router,
     answer_review.router,
     taking_part.router,
     joining.router,
     result_page.router,
     api_reference.router,
-    respondents.router,
     participation_api.router,
     studies.router,
     settings_api.router,
@@ -225,6 +226,9 @@ async def _deliver(webhooks: WebhookDelivery) -> None:
         await asyncio.sleep(DELIVERED)
         try:
             await anyio.to_thread.run_sync(webhooks.deliver, abandon_on_cancel=True, limiter=limiter)
+        except StorageUnavailableError:
+            # Whoever asks for a page is told and the log says why, which need not be said every second.
+            continue
         except Exception:
             logging.getLogger("coombs.web").exception("Sending messages to webhooks failed.")
 

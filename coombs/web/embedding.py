@@ -74,15 +74,19 @@ def checked_origin(origin: str) -> str:
     'https://shop.example'
     """
     text = origin.strip()
+    wrong = InputError(
+        f"The origin {origin!r} cannot be used; give one as https://shop.example, without a path (http "
+        "only of this machine: localhost, 127.0.0.1)."
+    )
     try:
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        host, port = "", None
+        raise wrong from None
     is_safe = bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and host in LOCAL))
     is_plain = text.isascii() and all(letter.isalnum() or letter in ".-:[]" for letter in parts.netloc)
     if not is_safe or not is_plain or parts.path not in ("", "/") or parts.query or parts.fragment:
-        raise InputError(f"The origin {origin!r} is none; give one as https://shop.example, without a path.")
+        raise wrong
     named = f"[{host}]" if ":" in host else host
     usual = 443 if parts.scheme == "https" else 80
     return f"{parts.scheme}://{named}{'' if port in (None, usual) else f':{port}'}"

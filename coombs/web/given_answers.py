@@ -11,6 +11,7 @@ from coombs import questions
 from coombs.inference.population_belief import PopulationBelief
 from coombs.study import Answer, Respondent
 from coombs.study.online_model import Snapshot
+from coombs.study.set_answers import BEST_WORST
 from coombs.study.study_records import ATTENTION, REPEAT
 from coombs.web.fitted_result import FittedResult
 
@@ -28,6 +29,17 @@ class GivenAnswer(NamedTuple):
     def is_pair(self) -> bool:
         """Whether it is about two items, so that another choice can take its place."""
         return self.answer.shape == "pair" and len(self.answer.positions) == 2
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it names the best and the worst of several, or passes over them."""
+        return self.answer.shape == BEST_WORST
+
+    @property
+    def ends(self) -> dict[int, str]:
+        """Positions of the best and the worst of a set, and which is which."""
+        told = self.answer
+        return {told.positions[0]: "best", told.positions[-1]: "worst"} if self.is_set and told.places else {}
 
     @property
     def is_surprising(self) -> bool:

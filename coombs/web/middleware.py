@@ -23,6 +23,8 @@ LARGEST_FORM = 2**18
 """Bytes of any other request."""
 LARGEST_ANSWER = 2**14
 """Bytes of a request of whoever is not known to be the owner."""
+LARGEST_FIELDS = 2**16
+"""Bytes of what somebody says of themselves: several texts, of which a form writes a letter in up to 12."""
 UPLOADS = ("/drafts", "/api/studies")
 """Paths that take a file."""
 
@@ -124,7 +126,7 @@ class SafetyMiddleware:
 def _largest(path: str) -> int:
     """Bytes that a request for a path may have."""
     if is_public(path):
-        return LARGEST_ANSWER
+        return LARGEST_FIELDS if path.endswith("/fields") else LARGEST_ANSWER
     return LARGEST_UPLOAD if path in UPLOADS or path.endswith("/answers") else LARGEST_FORM
 
 

@@ -22,7 +22,7 @@ def latest_snapshot(request: Request, respondent: Respondent) -> Snapshot | None
     """What the live model says of the answers; None where it takes longer than anybody should wait."""
     queue: LearningQueue = request.app.state.queue
     queue.update(respondent, PATIENCE_FOR_RESULT)
-    return respondent._snapshot
+    return respondent.snapshot
 
 
 def whose_result(request: Request, token: str) -> Respondent:

@@ -110,6 +110,11 @@ def is_through(request: Request, respondent: Respondent, asked_to_stop: bool = T
     return (ends or has_ending) and next_turn(request, respondent).question is None
 
 
+def ends_of(respondent: Respondent, best: int | None, worst: int | None) -> dict[str, Any]:
+    """The best and the worst of a set by their names, as `tell` and `change` take them."""
+    return {"best": item_at(respondent, best), "worst": item_at(respondent, worst)}
+
+
 def item_at(respondent: Respondent, position: int | None) -> Any:
     """What an item is called that a form or a program names by its position; None stays."""
     if position is None:

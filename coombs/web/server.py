@@ -115,35 +115,22 @@ def serve(
     made = new_token() if given is None and is_open else None
     _check(workers, storage, log, made)
     place = open_storage(storage)
-    asked: dict[str, Any] = {
-        "strategy": strategy,
-        "top": top,
-        "certainty": certainty,
-        "most_questions": questions,
-    }
-    asked |= {"shared_prior": shared_prior, **(asking or {})}
+    asked: dict[str, Any] = {"strategy": strategy, "top": top, "certainty": certainty}
+    asked |= {"most_questions": questions, "shared_prior": shared_prior, **(asking or {})}
     path = _first_page(items, features, wishes, asked, name, place)
-    settings: dict[str, Any] = {
-        "token": given or made,
-        "allowed_hosts": [*_names(host), *allowed_hosts],
-        "pictures": None if items is None else Path(items).resolve().parent,
-        "processes": _n_learners(workers),
-        "root_path": root_path,
-        "proxies": proxies,
-        "metrics_from": metrics_from,
-        "webhook_networks": webhook_networks,
-        "embed_origins": embed_origins,
-    }
+    settings: dict[str, Any] = {"token": given or made, "allowed_hosts": [*_names(host), *allowed_hosts]}
+    settings |= {"processes": _n_learners(workers)}
+    settings |= {"pictures": None if items is None else Path(items).resolve().parent}
+    settings |= {"root_path": root_path, "proxies": proxies, "metrics_from": metrics_from}
+    settings |= {"webhook_networks": webhook_networks, "embed_origins": embed_origins}
     run = RunSettings(storage, settings, log == "json", access_log)
     # What is wrong with the settings is said before the page is.
     app = create_app(place, **settings)
     with _listening(host, port) as listener:
         address = f"{_address(host, listener.getsockname()[1])}{checked_root(root_path)}"
-        # Whoever opens the page now is answered in a moment: the socket listens already.
         _announce(address, path, made, is_memory(storage), run.json_log)
         if open_browser:
-            # Not with the token, which everybody on this machine would see in the list of processes.
-            webbrowser.open(f"{address}{path}")
+            _open_page(f"{address}{path}")
         _serve_by(workers, run, app, listener)
 
 
@@ -209,6 +196,12 @@ def _announce(address: str, path: str, made: str | None, is_kept_in_memory: bool
     kept = "answers are kept until then" if is_kept_in_memory else "every answer is stored"
     first = [f"The first question is at {address}{path}"] if path != "/" else []
     print(f"coombs is at {owner}", *first, f"Press Ctrl+C to stop; {kept}.", sep="\n", file=sys.stderr)
+
+
+def _open_page(address: str) -> None:
+    """Open the page, which is answered in a moment: the socket listens already."""
+    # Not with the token, which everybody on this machine would see in the list of processes.
+    webbrowser.open(address)
 
 
 def _config(app: FastAPI, run: RunSettings) -> uvicorn.Config:

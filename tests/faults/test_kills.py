@@ -79,6 +79,6 @@ def test_a_file_that_goes_and_comes_back_loses_nothing(tmp_path: Path) -> None:
 def test_a_database_server_that_restarts_loses_nothing_and_shows_nothing_of_itself() -> None:
     """PostgreSQL is stopped as by a power cut, under load; until it is back every reply is 503."""
     url = postgres.fresh_url()
-    command = json.dumps(postgres.restart_command())
+    command = json.dumps(postgres.command("restart"))
     result = counted(script("fault_server.py", "restart", url, size(3, 60), 3, command))
     assert set(result["statuses"]) <= {"200", "503"} and result["statuses"]["503"] > 0

@@ -73,15 +73,17 @@ def test_names_alone_have_no_reasons():
 
 def test_a_blank_cell_is_a_reason_of_its_column():
     rng = np.random.default_rng(1)
-    frame = pd.DataFrame({"rent": rng.normal(0, 1, 12), "size": rng.normal(0, 1, 12)})
-    frame.loc[3, "size"] = np.nan
+    sizes = [f"{size}.99 m" for size in range(1295, 1307)]
+    frame = pd.DataFrame({"rent": rng.normal(0, 1, 12), "size": sizes})
+    frame.loc[3, "size"] = None
     pairs = np.array([rng.choice(12, 2, replace=False) for _ in range(40)])
     est = IdealPoint(frame, metric="none").fit(
         pairs, np.where(frame["rent"].to_numpy()[pairs] @ [1, -1] > 0, 1, -1)
     )
     found = est.compare(3, 4)
     assert [reason.feature for reason in found.reasons if reason.feature == "size"] == ["size"]
-    assert "not known" in next(reason.values for reason in found.reasons if reason.feature == "size")
+    values = next(reason.values for reason in found.reasons if reason.feature == "size")
+    assert values == ("not known", "1299.99 m")
 
 
 @pytest.mark.parametrize(

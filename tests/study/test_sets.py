@@ -66,6 +66,41 @@ def test_the_same_said_again_is_stored_once_and_another_answer_refused() -> None
     assert len(study.history()) == 1
 
 
+def test_another_best_and_worst_takes_the_place_of_an_answer() -> None:
+    study = new_study()
+    question = study.ask()
+    assert question is not None
+    one, two, three, _ = question.names
+    told = study.tell(question, best=one, worst=two)
+    assert study.change(told, best=one, worst=two) == told
+    changed = study.change(told, best=three, worst=one)
+    assert [(a.winner, a.worst, a.question) for a in study.history()] == [(three, one, question.id)]
+    skipped = study.change(changed, "skip")
+    assert skipped.choice == "skip" and study.change(skipped, best=one, worst=two).winner == one
+    (standing,) = study.history()
+    for wrong in (
+        {"choice": "left"},
+        {"best": one},
+        {"best": one, "worst": one},
+        {"best": "x", "worst": one},
+    ):
+        with pytest.raises(InputError):
+            study.change(standing, **wrong)  # type: ignore[arg-type]
+    assert study.history() == (standing,)
+
+
+def test_a_best_and_worst_that_nobody_asked_for_can_be_changed_and_a_ranking_cannot() -> None:
+    study = new_study(2)
+    study.add(Comparisons.from_best_worst(ITEMS, [[0, 1, 2]], [0], [1]))
+    study.add(Comparisons.from_rankings(ITEMS, [[3, 4, 5]]))
+    first, second = study.history()
+    assert study.change(first, best=2, worst=0).winner == "2"
+    with pytest.raises(InputError, match="is a ranking"):
+        study.change(second, best=3, worst=4)
+    with pytest.raises(InputError, match="best and worst"):
+        study.change(study.history()[-1], "skip")
+
+
 def test_what_was_undone_or_skipped_is_not_learned_from() -> None:
     study = new_study()
     question = study.ask()

@@ -28,10 +28,11 @@ from coombs.data.catalogue import Catalogue
 from coombs.data.tables import ItemTable
 from coombs.render import text
 from coombs.render.blocks import Points, Section, TableBlock
-from coombs.study import Question, StudyProgress, create_study, load_study
-from coombs.terminal.display import Display
+from coombs.study import Question, Study, StudyProgress, create_study, load_study
+from coombs.terminal.display import Display, Draw
 from coombs.terminal.keys import KeyReader, LineReader, UnknownInput, single_keys
 from coombs.terminal.page import come_back
+from coombs.terminal.question_loop import Plan, QuestionLoop
 from coombs.terminal.screen import help_screen, pause_screen, printable_rows, question_screen
 from coombs.terminal_text import cells, cut, pad, terminal_safe, wrap
 from coombs.words import numbers
@@ -227,14 +228,15 @@ def keys(*given: str | None) -> KeyReader:
 @pytest.mark.parametrize(
     ("pressed", "meaning"),
     [
-        *((key, "left") for key in ("\x1b[D", "\x1bOD", "\x1b[1;5D", "a", "A", "1")),
-        *((key, "right") for key in ("\x1b[C", "\x1bOC", "b", "2")),
+        *((key, "left") for key in ("\x1b[D", "\x1bOD", "\x1b[1;5D", "a", "A")),
+        *((key, "right") for key in ("\x1b[C", "\x1bOC", "b")),
         *((key, "tie") for key in ("\x1b[B", "t", "=")),
         *((key, "skip") for key in ("s", " ")),
         *((key, "undo") for key in ("u", "\x7f", "\x08", "\x1a")),
         *((key, "quit") for key in ("q", "\x1b", "\x03", "\x04")),
         ("?", "help"),
         ("c", "continue"),
+        *((key, key) for key in "12345"),
     ],
 )
 def test_keys_mean_what_the_help_says(pressed: str, meaning: str) -> None:
@@ -343,6 +345,68 @@ def test_a_study_of_a_fixed_number_says_when_all_are_answered(
     shown = capsys.readouterr().out
     assert "All questions of this study are answered." in shown and "Every pair" not in shown
     assert len(load_study("flats").history()) == 2
+
+
+def loop(study: Study, lines: str) -> str:
+    """What is shown to "me", who says some lines."""
+    shown: list[str] = []
+
+    def show(draw: Draw) -> Display:
+        shown.extend(draw(Display()))
+        return Display()
+
+    plan = Plan("flats.csv", None, "memory:", "me", None, {}, None, False, ())
+    QuestionLoop(study.respondent(), plan, LineReader(io.StringIO(lines)), show).run()
+    return " ".join(" ".join(shown).split())
+
+
+def test_whoever_answered_all_of_a_study_is_done_until_an_answer_is_taken_back() -> None:
+    study = create_study([[0.0], [1.0], [2.0]], storage="memory:", questions=1)
+    assert "All questions of this study are answered." in loop(study, "skip\n")
+    (person,) = study.monitor().people
+    assert person.status == "done" and person.finished is not None
+    loop(study, "undo\nquit\n")
+    assert study.monitor().people[0].status == "started"
+    study.present(consent="I agree.")
+    assert "are answered. Consent comes before" in loop(study, "skip\n")
+    assert study.monitor().people[0].finished is None
+
+
+def test_of_a_set_the_best_is_asked_for_and_then_the_worst() -> None:
+    """An item is not both; the best can be taken back; a pair amid the sets is answered as any."""
+    items = [[float(k), float(k % 3)] for k in range(8)]
+    study = create_study(items, storage="memory:", set_size=4, metric="identity", attention=((1, "3", "4"),))
+    question = study.ask()
+    assert question is not None
+    shown = loop(study, "2\nundo\n1\n1\n5\nleft\n3\n2\nskip\nundo\nquit\n")
+    assert "the best (1-4), skip" in shown and "the worst (1-4), skip" in shown
+    assert "That is the best already" in shown and "Say the number of the worst" in shown
+    first, check = study.history()
+    assert (first.winner, first.worst) == (question.names[0], question.names[2])
+    assert (check.purpose, check.choice) == ("attention", "right")
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+@pytest.mark.parametrize("width", [30, 79, 140])
+def test_every_item_of_a_set_is_shown_with_its_number(n: int, width: int) -> None:
+    items = Catalogue(
+        ItemTable(
+            np.arange(2.0 * n).reshape(n, 2),
+            np.array([f"item {k}" for k in range(n)], dtype=object),
+            np.array(["rent", "size"], dtype=object),
+            False,
+        ),
+        ({},) * n,
+    )
+    names = tuple(items.names)
+    question = Question(1, "me", None, None, tuple(range(n)), "random", None, datetime.now(UTC), names)
+    for best in (None, 1):
+        lines = question_screen(question, items, FOUND, WINDOW._replace(width=width, height=40), "", best)
+        text = "\n".join(map(plain, lines))
+        marks = ["+ " * (k == best) for k in range(n)]
+        assert all(f"{k + 1} {marks[k]}item {k}" in text for k in range(n))
+        assert ("the worst" if best is not None else "the best") in text and len(lines) <= 40
+        assert all(cells(plain(line)) <= width for line in lines)
 
 
 @pytest.mark.slow

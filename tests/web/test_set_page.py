@@ -39,6 +39,34 @@ def client(study: Study) -> Iterator[TestClient]:
         yield made
 
 
+def test_the_page_and_a_program_change_the_best_and_the_worst(client: TestClient, study: Study) -> None:
+    person = study.respondent("Ann")
+    question = person.ask()
+    assert question is not None
+    one, two, three, _ = question.positions
+    told, home = person.tell(question, best=one, worst=two), f"/a/{person.record.token}/answers"
+    page = client.get(home).text
+    assert re.findall(r'name="best" value="(\d+)" required checked', page) == [str(one)]
+    form = {"answer": told.id, "best": three, "worst": three}
+    refused = client.post(home, data=form)
+    assert "another one as the worst" in client.get(refused.headers["location"]).text
+    assert client.post(home, data={**form, "worst": one}).status_code == 303
+    (changed,) = person.history()
+    assert (changed.positions[0], changed.positions[-1]) == (three, one)
+    api = f"/api/respondents/{person.record.token}/change"
+    reply = client.post(api, json={"answer": changed.id, "best": one, "worst": two})
+    assert reply.status_code == 200 and person.history()[0].id == reply.json()["id"]
+    assert client.post(api, json={"answer": changed.id, "choice": "skip"}).status_code == 422
+    # The page's button that skips sends what is picked, too.
+    skip = {"answer": reply.json()["id"], "best": one, "worst": two, "choice": "skip"}
+    assert client.post(home, data=skip).status_code == 303 and person.history()[0].choice == "skip"
+    study.close()
+    assert (
+        client.post(api, json={"answer": person.history()[0].id, "best": one, "worst": two}).status_code
+        == 403
+    )
+
+
 def test_a_form_without_script_stores_the_best_and_the_worst(client: TestClient, study: Study) -> None:
     url = f"/a/{study.links()['Ann']}"
     page = client.get(url).text

@@ -189,6 +189,42 @@ def test_consent_is_asked_again_only_where_its_text_changed(
     assert record_of(study, "Ann").consent_version == 3 and "Which do you prefer?" in other.get(at).text
 
 
+@pytest.mark.parametrize("way", ["link", "open link", "API"])
+def test_consent_is_to_the_text_that_was_seen(client: TestClient, study: Study, way: str) -> None:
+    """Who reads one text, and agrees after it was changed, agreed to the first, and is asked again."""
+    study.present(consent="One")
+    token = study.respondent("Ann").record.token
+    at = f"/join/{study.switch_open_link()}" if way == "open link" else f"/a/{token}"
+    (seen,) = re.findall(r'name="consent version" value="(\d+)"', client.get(at).text)
+    study.present(consent="Two")
+    form = {"agree": "yes", "consent version": seen}
+    if way == "API":
+        given = {"agree": True, "version": int(seen)}
+        assert client.post(f"/api/respondents/{token}/consent", json=given).json()["step"] == "consent"
+    else:
+        page = follow(client, client.post(at if way == "open link" else f"{at}/consent", data=form))
+        assert "Two" in page and "I have read this" in page
+    person = record_of(study, "Person 2" if way == "open link" else "Ann")
+    assert (person.consent_version, study.presentations.latest) == (1, 2)
+    unknown = client.post(f"/a/{person.token}/consent", data={**form, "consent version": "9"})
+    assert unknown.status_code == 422 and "no version 9" in unknown.text
+
+
+def test_nobody_who_comes_by_the_open_link_is_the_owners_own_person(client: TestClient, study: Study) -> None:
+    """The owner who answers is called "me", and so may an id from elsewhere be."""
+    client.post(f"/join/{study.switch_open_link()}", data={"pid": "me"})
+    (person,) = (one for one, _ in study.storage.respondents(study.record.id))
+    assert (person.name, person.external_id) == ("Person 1", "me")
+
+
+def test_long_answers_about_oneself_are_taken_in_any_script(client: TestClient, study: Study) -> None:
+    study.present(fields=[{"label": "Why"}, {"label": "Why not"}])
+    at, long = f"/a/{study.respondent('Ann').record.token}", "\u5b57" * 1000
+    said = {"asked": "before", "field Why": long, "field Why not": long}
+    follow(client, client.post(f"{at}/fields", data=said))
+    assert record_of(study, "Ann").fields == {"Why": long, "Why not": long}
+
+
 def test_a_study_that_is_closed_or_not_open_says_so(client: TestClient, study: Study) -> None:
     person = study.respondent("Ann")
     at, api = f"/a/{person.record.token}", f"/api/respondents/{person.record.token}"

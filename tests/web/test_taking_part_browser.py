@@ -57,6 +57,15 @@ def made(server: Server, name: str, **texts: Any) -> str:
     return f"{server.address}/join/{study.switch_open_link()}"
 
 
+def test_a_long_title_fits_on_a_phone(new_page: Callable[..., Any], tmp_path: Path) -> None:
+    """Of whoever is not the owner, the top of the page has the title."""
+    title = "How should our town spend its money on trams, buses and bicycles in the years to come?"
+    with Server(f"sqlite:///{tmp_path / 'web.db'}", token="a token of the owner") as server:
+        page = new_page(**PHONE)
+        page.goto(made(server, "long", title=title))
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["viewport"]["width"]
+
+
 def test_the_whole_way_by_keyboard_on_a_phone(
     new_page: Callable[..., Any], server: Server, elsewhere: str
 ) -> None:

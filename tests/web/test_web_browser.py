@@ -18,6 +18,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import postgres
 import pytest
 
 from coombs import web
@@ -470,6 +471,33 @@ def test_an_answer_outlives_a_server_that_is_killed_and_started_again(
             line.wait_for(state="hidden")
             assert answers(page) == len(ann.history()) == count
     assert page.evaluate("document.querySelectorAll('.chosen').length") == 0
+
+
+@pytest.mark.slow
+def test_an_answer_outlives_a_database_server_that_is_stopped_and_started_again(
+    new_page: Callable[..., Any],
+) -> None:
+    """Of the database nothing is shown; the answer stays on the screen, and is stored once it is back."""
+    url = postgres.fresh_url()
+    study = create_study([[float(i), i * 3 % 8.0] for i in range(8)], "stopped", storage=url)
+    page, ann = new_page(), study.respondent("Ann")
+    with Server(url) as server:
+        page.goto(f"{server.address}/a/{ann.record.token}")
+        after(page, lambda: page.keyboard.press("ArrowLeft"))
+        before, line = question(page), page.locator("#trouble")
+        subprocess.run(postgres.command("stop"), check=True)
+        try:
+            page.keyboard.press("ArrowRight")
+            line.wait_for(state="visible")
+            told = line.inner_text()
+        finally:
+            subprocess.run(postgres.command("restart"), check=True)
+        assert "this answer is not stored yet" in told and "postgres" not in told.lower()
+        assert question(page) == before
+        page.wait_for_function(f"before => document.querySelector('{QUESTION}').value != before", arg=before)
+        line.wait_for(state="hidden")
+        assert answers(page) == len(ann.history()) == 2
+    study.storage.close_all()
 
 
 def test_trouble_of_the_server_is_not_final_and_a_reply_of_something_else_is_none(

@@ -18,6 +18,7 @@ from urllib.request import HTTPCookieProcessor, Request, build_opener
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from coombs import load_study
 from tests.web.test_web_browser import PHONE, Server, browser, new_page
@@ -28,6 +29,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.long]
 
 SHOTS = os.environ.get("COOMBS_SCREENSHOTS")
 """The folder for pictures, if any are wanted."""
+TALLEST = 1800
+"""Pixels of a picture's height, at most."""
 N_PEOPLE = 30
 """People who come by the open link."""
 N_QUESTIONS = 20
@@ -81,7 +84,12 @@ def shot(page: Any, name: str) -> None:
     assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
     if SHOTS:
         Path(SHOTS).mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=Path(SHOTS) / f"{name}.png", full_page=True)
+        path = Path(SHOTS) / f"{name}.png"
+        width = page.viewport_size["width"]
+        height = min(page.evaluate("document.documentElement.scrollHeight"), TALLEST)
+        page.screenshot(path=path, full_page=True, clip={"x": 0, "y": 0, "width": width, "height": height})
+        # A page has few colours: a palette is a third of the bytes.
+        Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 class Visitor:
@@ -164,6 +172,12 @@ def by_keyboard(page: Any, server: Server, join: str, rng: np.random.Generator) 
         page.wait_for_function(NEXT, arg=asked)
     page.wait_for_selector("text=Thank you")
     shot(page, "thanks")
+    page.get_by_role("link", name="See your result").click()
+    page.wait_for_selector("text=Take it with you")
+    shot(page, "result")
+    page.get_by_role("link", name="Answers", exact=True).first.click()
+    page.wait_for_url("**/answers*")
+    shot(page, "answers")
 
 
 def on_a_phone(page: Any, server: Server, join: str, rng: np.random.Generator) -> None:
@@ -199,7 +213,7 @@ def test_from_the_table_to_the_two_camps(new_page: Any, tmp_path: Path) -> None:
             Visitor(server, join).take_part(None if number == 7 else number % 2, rng)
         study = load_study("flats", storage=server.url)
         assert len(study.respondents()) == N_PEOPLE and set(study.respondents().values()) == {N_QUESTIONS}
-        watch(owner, server)
+        watch(owner, server, join)
         take_away(owner, server, tmp_path)
         owner.goto(f"{server.address}/studies/flats/differences")
         owner.wait_for_selector("#groups", timeout=300_000)
@@ -208,7 +222,7 @@ def test_from_the_table_to_the_two_camps(new_page: Any, tmp_path: Path) -> None:
         assert "Best for" in owner.inner_text("main")
 
 
-def watch(page: Any, server: Server) -> None:
+def watch(page: Any, server: Server, join: str) -> None:
     """The owner sees who always took the left one, deletes them, and closes the study."""
     page.goto(f"{server.address}/studies/flats?show=flagged#people")
     shot(page, "people")
@@ -224,6 +238,13 @@ def watch(page: Any, server: Server) -> None:
     page.goto(f"{server.address}/studies/flats/settings")
     page.get_by_role("button", name="Close now").click()
     page.wait_for_selector("text=The study is closed")
+    # The browser itself complains of a page that is refused.
+    late = page.context.browser.new_page()
+    late.goto(server.address + join)
+    shot(late, "closed")
+    late.close()
+    page.goto(f"{server.address}/studies/flats/programs")
+    shot(page, "programs")
 
 
 def take_away(page: Any, server: Server, tmp_path: Path) -> None:

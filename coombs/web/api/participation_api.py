@@ -34,6 +34,7 @@ class ConsentIn(BaseModel):
 
     agree: Literal[True]
     language: str | None = Field(None, max_length=20, description="The code of the language that they read")
+    version: int | None = Field(None, description="Of the texts that they saw; by default the latest")
 
 
 class FieldsIn(BaseModel):
@@ -63,6 +64,7 @@ class ParticipationOut(BaseModel):
     """What comes next for a person, and the texts of the study."""
 
     step: Step
+    version: int = Field(description="Of the texts, to be sent with consent; 0 where there are none")
     title: str
     introduction: str
     consent: str
@@ -81,6 +83,7 @@ class ParticipationOut(BaseModel):
         asked = {"before": shown.before, "after": shown.after}.get(step, ())
         return cls(
             step=step,
+            version=respondent.study.presentations.latest,
             title=respondent.study.title,
             introduction=shown.introduction,
             consent=shown.consent,
@@ -102,9 +105,12 @@ def participation(request: Request, token: Token) -> ParticipationOut:
 
 @router.post("/consent", responses={403: NOT_NOW})
 def give_consent(request: Request, token: Token, given: ConsentIn) -> ParticipationOut:
-    """Keep that a person agrees to the consent text of now, with the time and its version."""
+    """Keep that a person agrees to the consent text, with the time and its version.
+
+    Where the text has changed since that version, `step` is `consent` again.
+    """
     respondent = cache_of(request).respondent(token)
-    agree(respondent, given.agree, given.language)
+    agree(respondent, given.agree, given.language, given.version)
     return ParticipationOut.of(respondent)
 
 

@@ -11,14 +11,14 @@ from starlette.responses import JSONResponse, Response
 
 from coombs.storage import AnsweredError
 from coombs.study import Answer, Respondent
-from coombs.study.participation import tell_at_link, undo_at_link
+from coombs.study.participation import change_at_link, tell_at_link, undo_at_link
 from coombs.web.api.bounded_json import BoundedRoute
 from coombs.web.api.paging import After, Limit, after_number, point_to_next
-from coombs.web.api.schemas import AnswerIn, AnswerOut, ProgressOut, TurnOut, UndoIn
+from coombs.web.api.schemas import AnswerIn, AnswerOut, ChangeIn, ProgressOut, TurnOut, UndoIn
 from coombs.web.learning.learning_queue import PATIENCE, PATIENCE_AT_FIRST
 from coombs.web.proxies import root_of
 from coombs.web.result_access import fitted_result
-from coombs.web.routing import cache_of, item_at, next_turn, slowly
+from coombs.web.routing import cache_of, ends_of, next_turn, slowly
 
 Token = Annotated[str, Path(description="What the respondent's link holds: whoever has it answers as them")]
 NOT_NOW: dict[str, Any] = {"description": "Consent or fields are missing, or the study is not open"}
@@ -39,7 +39,7 @@ def tell(request: Request, token: Token, answer: AnswerIn) -> TurnOut | JSONResp
     """Keep an answer: when this returns it is stored. The reply has the next question."""
     respondent = cache_of(request).respondent(token)
     try:
-        ends = {name: item_at(respondent, getattr(answer, name)) for name in ("best", "worst")}
+        ends = ends_of(respondent, answer.best, answer.worst)
         tell_at_link(respondent, answer.question, answer.choice, **ends)
     except AnsweredError as error:
         return JSONResponse({"detail": str(error), **_turn(request, respondent).model_dump()}, 409)
@@ -52,6 +52,17 @@ def undo(request: Request, token: Token, which: UndoIn) -> TurnOut:
     respondent = cache_of(request).respondent(token)
     undo_at_link(respondent, which.answer)
     return _turn(request, respondent)
+
+
+@router.post("/change", response_model=AnswerOut, responses={403: NOT_NOW})
+def change(request: Request, token: Token, instead: ChangeIn) -> Answer:
+    """Put another answer in the place of one: both are stored before the reply, or neither.
+
+    The new answer has an id of its own. The same again is refused, as the former answer stands no more.
+    """
+    respondent = cache_of(request).respondent(token)
+    ends = ends_of(respondent, instead.best, instead.worst)
+    return change_at_link(respondent, instead.answer, instead.choice, **ends)
 
 
 @router.get("/progress")

@@ -36,6 +36,15 @@ class AnswerIn(_Body):
     worst: int | None = Field(None, description="Of a set, the position of its worst item")
 
 
+class ChangeIn(_Body):
+    """Another answer about the same items, in the place of one that stands."""
+
+    answer: int = Field(description="Its id, as `history` has it")
+    choice: Choice | None = Field(None, description="Of a pair; of a set, skip alone")
+    best: int | None = Field(None, description="Of a set, the position of its best item")
+    worst: int | None = Field(None, description="Of a set, the position of its worst item")
+
+
 class UndoIn(_Body):
     """The answer to take back."""
 

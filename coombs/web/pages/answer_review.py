@@ -8,11 +8,11 @@ from fastapi import APIRouter, Form
 from starlette.requests import Request
 from starlette.responses import Response
 
-from coombs.study.participation import check_open, check_step
+from coombs.study.participation import change_at_link
 from coombs.web.given_answers import given_answers
 from coombs.web.pages.rendering import go_to, render
 from coombs.web.result_access import latest_snapshot, whose_result
-from coombs.web.routing import cache_of
+from coombs.web.routing import cache_of, ends_of
 
 A_PAGE = 40
 """Answers on a page."""
@@ -22,7 +22,12 @@ router = APIRouter(prefix="/a/{token}/answers", include_in_schema=False)
 
 @router.get("")
 def answers_page(
-    request: Request, token: str, order: str = "", page: int = 1, changed: int | None = None
+    request: Request,
+    token: str,
+    order: str = "",
+    page: int = 1,
+    changed: int | None = None,
+    both: bool = False,
 ) -> Response:
     """The answers, surprising ones first, or the latest first (`order=time`)."""
     cache, respondent = cache_of(request), whose_result(request, token)
@@ -36,7 +41,8 @@ def answers_page(
     page = min(max(page, 1), last)
     cards = cache.cards(respondent)
     shown = [
-        (one, cards.pair(*one.answer.positions) if one.is_pair else None)
+        # By position, so that the cards of a set stay where they are when another is the best.
+        (one, cards.of(one.answer.positions if one.is_pair else sorted(one.answer.positions)))
         for one in told[(page - 1) * A_PAGE : page * A_PAGE]
     ]
     return render(
@@ -51,6 +57,7 @@ def answers_page(
         page=page,
         last=last,
         changed=next((one.answer for one in told if one.answer.id == changed), None),
+        is_one_both=both,
     )
 
 
@@ -59,12 +66,17 @@ def change_answer(
     request: Request,
     token: str,
     answer: Annotated[int, Form()],
-    choice: Annotated[str, Form()],
+    choice: Annotated[str | None, Form()] = None,
+    best: Annotated[int | None, Form()] = None,
+    worst: Annotated[int | None, Form()] = None,
     order: Annotated[str, Form()] = "",
 ) -> Response:
-    """Put another choice in the place of an answer, both stored before the reply, or neither."""
-    respondent = whose_result(request, token)
-    check_open(respondent)
-    check_step(respondent)
-    found = respondent.change(answer, choice)
-    return go_to(request, f"/a/{token}/answers?changed={found.id}{'&order=time' if order == 'time' else ''}")
+    """Put another answer in the place of one, both stored before the reply, or neither."""
+    respondent, home = whose_result(request, token), f"/a/{token}/answers"
+    by_time = "&order=time" if order == "time" else ""
+    if best is not None and best == worst:
+        return go_to(request, f"{home}?both=true{by_time}#answer-{answer}")
+    # The best and the worst are sent with the button that skips, too.
+    ends = {} if choice is not None else ends_of(respondent, best, worst)
+    found = change_at_link(respondent, answer, choice, **ends)
+    return go_to(request, f"{home}?changed={found.id}{by_time}")

@@ -19,7 +19,7 @@ from coombs.web.item_cards import is_image_file
 from coombs.web.learning.learning_queue import PATIENCE_AT_FIRST
 from coombs.web.pages.rendering import go_to, render_to_person
 from coombs.web.pages.taking_part import page_before, turn_page
-from coombs.web.routing import ShownTurn, cache_of, item_at, next_turn
+from coombs.web.routing import ShownTurn, cache_of, ends_of, next_turn
 
 ONE_OF_EACH = Translatable("Choose one item as the best, and another one as the worst.")
 """What is said to whoever chose one item as both."""
@@ -53,8 +53,7 @@ def tell(
     if best is not None and best == worst:
         return _next(request, respondent, ONE_OF_EACH, stay=True)
     try:
-        ends = {"best": item_at(respondent, best), "worst": item_at(respondent, worst)}
-        tell_at_link(respondent, question, choice, **ends)
+        tell_at_link(respondent, question, choice, **ends_of(respondent, best, worst))
     except AnsweredError:
         notice = Translatable(
             "That question was answered already, perhaps in another window; this is the next one."

@@ -14,12 +14,13 @@ from coombs.data.tables import InputError
 from coombs.language import Translatable
 from coombs.storage import RespondentRecord
 from coombs.study import Study
-from coombs.study.participation import IdTakenError, arrive
+from coombs.study.participation import IdTakenError, arrive, seen_version
 from coombs.study.person_fields import LONGEST_ANSWER
 from coombs.study.presentation import ID_PARAMETERS, Presentation, participant_id
 from coombs.web.arrivals import Arrivals
 from coombs.web.errors import problem
 from coombs.web.pages.rendering import go_to, language_of, render_to_people
+from coombs.web.pages.taking_part import SeenVersion
 from coombs.web.proxies import root_of
 from coombs.web.routing import cache_of
 
@@ -46,7 +47,12 @@ def join_page(request: Request, open_token: str) -> Response:
 
 
 @router.post("")
-def join(request: Request, open_token: str, told: Annotated[dict[str, str], Depends(form_texts)]) -> Response:
+def join(
+    request: Request,
+    open_token: str,
+    told: Annotated[dict[str, str], Depends(form_texts)],
+    version: SeenVersion = None,
+) -> Response:
     """Make a person, and send the browser to their own link."""
     study = _study(request, open_token)
     shown = study.presentation
@@ -58,10 +64,11 @@ def join(request: Request, open_token: str, told: Annotated[dict[str, str], Depe
         return _page(request, study, open_token, told)
     if shown.consent and told.get("agree") != "yes":
         return _page(request, study, open_token, told, 422, wrong=True)
+    seen = seen_version(study, version)
     arrivals: Arrivals = request.app.state.arrivals
     address = request.client.host if request.client else ""
     if wait := arrivals.wait(address):
-        response = problem(request, 429, TOO_MANY)
+        response = problem(request, 429, TOO_MANY, language_of(request, study))
         response.headers["Retry-After"] = str(wait)
         return response
     arrivals.note(address)
@@ -71,7 +78,7 @@ def join(request: Request, open_token: str, told: Annotated[dict[str, str], Depe
         return _page(request, study, open_token, told, 409, step="taken")
     language = language_of(request, study).code
     if shown.consent:
-        study.storage.set_consent(made.id, study.presentations.latest, language)
+        study.storage.set_consent(made.id, seen, language)
     else:
         study.storage.restore_respondent(made.id, {"language": language})
     return _with_cookie(request, go_to(request, f"/a/{made.token}"), made, pid)

@@ -31,6 +31,10 @@ REFUSED: dict[Step, int] = {"closed": 403, "not open yet": 403}
 """The status of pages that say why nothing can be done."""
 
 
+SeenVersion = Annotated[int | None, Form(alias="consent version")]
+"""The version of the texts whose consent somebody saw."""
+
+
 async def typed_fields(request: Request) -> dict[str, str]:
     """What was typed into the fields about people, by their labels."""
     form = await request.form()
@@ -85,14 +89,19 @@ def _page(request: Request, respondent: Respondent, step: str, status: int = 200
 
 
 @router.post("/consent")
-def consent(request: Request, token: str, agreed: Annotated[str, Form(alias="agree")] = "") -> Response:
-    """Keep that a person agrees."""
+def consent(
+    request: Request,
+    token: str,
+    agreed: Annotated[str, Form(alias="agree")] = "",
+    version: SeenVersion = None,
+) -> Response:
+    """Keep that a person agrees to what they saw."""
     respondent = cache_of(request).respondent(token)
     step = step_of(respondent)
     if step == "consent":
         if agreed != "yes":
             return step_page(request, respondent, step, 422, wrong=True)
-        agree(respondent, True, language_of(request, respondent.study).code)
+        agree(respondent, True, language_of(request, respondent.study).code, version)
     return go_to(request, f"/a/{token}")
 
 
