@@ -38,9 +38,9 @@ def declare_wishes(study: Study, wishes: Sequence[str]) -> None:
     --------
     >>> from coombs import create_study
     >>> study = create_study([[0.0], [1.0], [2.0]], storage="memory:")
-    >>> declare_wishes(study, ["feature 0: less", "feature 0 <= 1"])
+    >>> declare_wishes(study, ["0: less", "0 <= 1"])
     >>> study.settings.wishes, study.n_items
-    (('feature 0: less', 'feature 0 <= 1'), 2)
+    (('0: less', '0 <= 1'), 2)
     """
     texts = wish_texts(wishes)
     with study.storage.batch():

@@ -37,27 +37,31 @@ def client(study: Study) -> Iterator[TestClient]:
         yield made
 
 
-def test_limits_and_directions_hold_from_the_first_question(client: TestClient, study: Study) -> None:
+def test_limits_and_directions_hold_from_the_first_question(
+    client: TestClient, study: Study, tmp_path: Path
+) -> None:
     home = f"/a/{study.respondent().record.token}"
     page = client.get(f"{home}?wishes=ask").text
     assert "What is certain already?" in page and 'name="question"' not in page and page.count("<h1") == 1
     wrong = {"direction": ["", "", ""], "at_least": ["", "", ""], "at_most": ["cheap", "", ""]}
     refused = client.post(f"{home}/wishes", data=wrong)
-    assert refused.status_code == 422 and "must be a number" in refused.text and 'value="cheap"' in refused.text
+    assert (
+        refused.status_code == 422 and "must be a number" in refused.text and 'value="cheap"' in refused.text
+    )
     form = {"direction": ["less", "", "yes"], "at_least": ["", "", ""], "at_most": ["1100", "", ""]}
     assert client.post(f"{home}/wishes", data=form).headers["location"].endswith(home)
     known = load_study("flats", storage=study.storage)
     assert known.settings.wishes == ("rent: less", "rent <= 1100", "balcony = yes")
     kept = {one.name for one in known.items()}
     assert kept == {
-        name for name, rent, _, has in (line.split(",") for line in FLATS.splitlines()[1:])
+        name
+        for name, rent, _, has in (line.split(",") for line in FLATS.splitlines()[1:])
         if int(rent) <= 1100 and has == "yes"
     }
     assert 'name="question"' in client.get(home).text
     assert set(known.respondent().ask().names) <= kept  # type: ignore[union-attr]
     # The same file again is the same study, whose wishes stay.
-    again = create_study(Path(str(study.storage.url).removeprefix("sqlite:///")).parent / "flats.csv", "flats",
-                         storage=study.storage)
+    again = create_study(tmp_path / "flats.csv", "flats", storage=study.storage)
     assert again.settings.wishes == known.settings.wishes and again.n_items == len(kept)
 
 

@@ -29,10 +29,11 @@ router = APIRouter(prefix="/a/{token}", include_in_schema=False)
 
 def wishes_page(request: Request, respondent: Respondent) -> Response | None:
     """The card for whoever runs the study and answers it themselves, where wishes can still be declared."""
-    is_own = visitor_of(request.scope).is_owner and respondent.name == ME
-    if not is_own or not may_declare(respondent.study):
+    goods, is_own = respondent.study.catalogue, visitor_of(request.scope).is_owner and respondent.name == ME
+    # The columns of an array have no names that wishes could begin with.
+    if not is_own or goods.table.features is None or not may_declare(respondent.study):
         return None
-    rows = NOTHING.rows(respondent.study.catalogue.decisions)
+    rows = NOTHING.rows(goods.decisions)
     return _page(request, respondent, NOTHING) if any(one.is_asked for one in rows) else None
 
 
