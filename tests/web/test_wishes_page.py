@@ -77,13 +77,12 @@ def test_the_card_is_skipped_and_comes_no_more_once_somebody_was_asked(
         declare_wishes(study, ["rent: less"])
 
 
-def test_only_the_owner_declares_and_only_for_themselves(study: Study) -> None:
+def test_only_the_owner_declares_and_only_for_themselves(client: TestClient, study: Study) -> None:
     ann, me = (f"/a/{study.respondent(name).record.token}" for name in ("Ann", "me"))
     form = {"direction": ["less", "", ""], "at_least": ["", "", ""], "at_most": ["", "", ""]}
-    for address, home in (("127.0.0.1", ann), ("192.0.2.7", me)):
-        known: Any = {"base_url": "http://127.0.0.1", "client": (address, 5)}
-        with TestClient(web.create_app(study.storage), follow_redirects=False, **known) as client:
-            client.headers["Origin"] = "http://127.0.0.1"
-            assert client.post(f"{home}/wishes", data=form).status_code == 403
-            assert "What is certain already?" not in client.get(f"{home}?wishes=ask").text
+    stranger: Any = TestClient(client.app, base_url="http://127.0.0.1", client=("192.0.2.7", 5))
+    stranger.headers["Origin"] = "http://127.0.0.1"
+    for who, home in ((client, ann), (stranger, me)):
+        assert who.post(f"{home}/wishes", data=form).status_code == 403
+        assert "What is certain already?" not in who.get(f"{home}?wishes=ask").text
     assert load_study("flats", storage=study.storage).settings.wishes == ()
