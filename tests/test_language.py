@@ -67,17 +67,20 @@ def shown_texts() -> set[str]:
 
 
 def texts_in_code() -> set[str]:
-    """Every English text that is made a `Translatable`."""
+    """Every English text that is made a `Translatable`, or is the pattern of an `InputError` with values."""
     found = set()
     for path in Path(coombs.__file__).parent.rglob("*.py"):
         source = path.read_text(encoding="utf-8")
-        for call in ast.walk(ast.parse(source)) if "Translatable(" in source else ():
-            if (
-                isinstance(call, ast.Call)
-                and isinstance(call.func, ast.Name)
-                and call.func.id == "Translatable"
-            ):
+        for call in (
+            ast.walk(ast.parse(source)) if "Translatable(" in source or "InputError(" in source else ()
+        ):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+                continue
+            if call.func.id == "Translatable" or (call.func.id == "InputError" and call.keywords):
                 (english,) = call.args
+                if isinstance(english, ast.Starred):
+                    # What InputError itself makes of its pattern.
+                    continue
                 assert isinstance(english, ast.Constant), (
                     f"{path.name}, line {call.lineno}: no text stands there"
                 )

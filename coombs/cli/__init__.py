@@ -28,6 +28,7 @@ from coombs.cli import (
     settings_command,
     simulate_command,
     token_command,
+    webhook_command,
 )
 from coombs.messages import message
 from coombs.terminal_text import terminal_safe
@@ -48,6 +49,7 @@ COMMANDS = (
     people_commands.respondent,
     people_commands.retention,
     token_command.token,
+    webhook_command.webhook,
     maintenance.backup,
     maintenance.check,
     maintenance.upgrade,

@@ -34,11 +34,12 @@ from coombs.data.files import NamedColumns
 from coombs.data.name_lists import header_note
 from coombs.data.profiles import is_described
 from coombs.data.tables import Columns, FloatArray, InputError, ItemTable, TableLike, Where
+from coombs.language import Translatable
 from coombs.words import decimals
 
 MOST_MARKED = 60
 """Items with gaps of which each has an effect of its own; of more, a column says that a cell is not known."""
-SHOWN = "shown, not learned from"
+SHOWN = Translatable("shown, not learned from")
 """What is said of a column that is text."""
 Details = tuple[Mapping[str, str], ...]
 
@@ -55,8 +56,11 @@ class ColumnDecision:
     @classmethod
     def of(cls, column: FeatureColumn, n: int) -> ColumnDecision:
         """Of a column that is learned from, of n items."""
-        gaps = f", {column.gaps} of {n} {NOT_KNOWN}" if column.gaps else ""
-        return cls(column.name, column.role, f"{column.what}{gaps}", column.levels)
+        what = column.what
+        if column.gaps:
+            values = {"what": what, "gaps": column.gaps, "total": n}
+            what = Translatable("{what}, {gaps} of {total} not known", **values)
+        return cls(column.name, column.role, what, column.levels)
 
 
 @dataclass(frozen=True)
@@ -197,7 +201,7 @@ def _notes(columns: Sequence[ItemColumn], features: Sequence[str] | None) -> Ite
 
 def _told(table: ItemTable, columns: Sequence[ItemColumn], source: NamedColumns) -> Iterator[str]:
     """What was done with each column, where it is not only that numbers are learned from."""
-    why = {name: f" ({one.phrase})" for name, one in source.readings.items() if "kept as text" in one.phrase}
+    why = {name: f" ({one.phrase})" for name, one in source.readings.items() if one.is_kept_as_text}
     details = [one.name for one in columns if one.role == "detail"]
     shown = [f"{name}: {SHOWN}{why.get(name, '')}" for name in details]
     if table.encoding is None and why.keys() & set(details):
@@ -212,10 +216,16 @@ def cautions(table: ItemTable) -> Iterator[str]:
     """What is good to know of columns as they are learned from: categories without a pattern, and gaps."""
     for one in () if table.encoding is None else table.encoding.columns:
         if one.role == CATEGORY and len(one.levels) == len(table.matrix) > 2:
-            yield f"All cells of {one.name} differ: as a category it tells no more than the names do."
+            yield Translatable(
+                "All cells of {column} differ: as a category it tells no more than the names do.",
+                column=one.name,
+            )
     if marked := 0 if table.encoding is None else len(table.encoding.marked):
-        some, them = ("item has", "it") if marked == 1 else ("items have", "them")
-        yield f"{marked} {some} a cell that is not known: only answers about {them} say what it is worth."
+        yield Translatable(
+            "{n} item has a cell that is not known: only answers about it say what it is worth."
+            "|{n} items have a cell that is not known: only answers about them say what it is worth.",
+            n=marked,
+        )
 
 
 def answers_note(table: NamedColumns) -> str | None:
@@ -229,7 +239,9 @@ def answers_note(table: NamedColumns) -> str | None:
         {"best", "worst"},
     )
     if table.file and (is_described(table) or any(map(names.issuperset, told))):
-        return f"{table.file} looks like answers, not like items: coombs fit learns from such a file."
+        return Translatable(
+            "{file} looks like answers, not like items: coombs fit learns from such a file.", file=table.file
+        )
     return None
 
 
@@ -245,7 +257,7 @@ def item_table(items: TableLike | NamedColumns, roles: Roles | None = None) -> I
         return tables.array_table(items)
     columns = item_columns(table, roles=roles)
     asked = {str(name) for name in roles or {}}
-    read = {name: one.phrase for name, one in table.readings.items() if "kept as text" in one.phrase}
+    read = {name: one.phrase for name, one in table.readings.items() if one.is_kept_as_text}
     passed = [
         f"{one.name} ({read.get(one.name, one.against)})"
         for one in columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from coombs.data.dates import Dates, UnclearDates, read_dates
 from coombs.data.quantities import MARKS, Mark, Quantity, may_be_number, plain_number, quantity
 from coombs.data.tables import Columns, FloatArray
 from coombs.data.units import CURRENCY, Factors, common_unit, is_known
+from coombs.language import Translatable
 
 UNKNOWN = frozenset({"", "n/a", "na", "?", "-", "–", "—", "null"})  # noqa: RUF001
 """Cells, in lower case, that say that something is not known, also in a column of words."""
@@ -54,13 +55,20 @@ _PRICE = re.compile(rf"{CURRENCY}|%")
 class Reading:
     """How a column was read, where its cells are not simply what they look like.
 
-    `unit` is that of all its numbers (`kg`, `€`, `%`), blank if they have none. `phrase` says to people what
-    was done or why nothing was: `in GB (1 TB is 1000); 3 cells not known (n/a, -)`.
+    `unit` is that of all its numbers (`kg`, `€`, `%`), blank if they have none. `phrases` say to people what
+    was done or why nothing was: `in GB (1 TB is 1000)`, `3 cells not known (n/a, -)`. `is_kept_as_text`: it
+    looks like something else.
     """
 
     unit: str = ""
-    phrase: str = ""
+    phrases: tuple[str, ...] = ()
     decimal_commas: bool = False
+    is_kept_as_text: bool = False
+
+    @property
+    def phrase(self) -> str:
+        """The phrases in a line."""
+        return "; ".join(self.phrases)
 
 
 class ReadColumn(NamedTuple):
@@ -152,10 +160,12 @@ class _TextColumn:
         """The column as words, and why, if it looks like something else."""
         if not reason and self.known and all(_CLOCK.fullmatch(cell.strip()) for cell in self.known):
             example = min(self.known).strip()
-            reason = f"kept as text: {example} may be hours and minutes, or minutes and seconds"
+            reason = Translatable(
+                "{example} may be hours and minutes, or minutes and seconds", example=example
+            )
         words = {cell: cell.strip() for cell, word in self.lower.items() if word not in UNKNOWN}
-        phrase = _joined(reason, self.not_known(UNKNOWN))
-        return ReadColumn(self.array(words), Reading(phrase=phrase) if phrase else None)
+        kept = Translatable("kept as text: {reason}", reason=reason) if reason else ""
+        return ReadColumn(self.array(words), _reading(kept, self.not_known(UNKNOWN), text=bool(reason)))
 
     def not_known(self, words: Collection[str]) -> str:
         """As: 3 cells not known (n/a, -); blank where all of these are."""
@@ -165,8 +175,10 @@ class _TextColumn:
             return ""
         times, shown = sum(gaps.values()), named[:_MOST_WORDS]
         if any(not cell.strip() for cell in gaps):
-            shown.append("blank")
-        return f"{times} cell{'s' if times > 1 else ''} not known ({', '.join(shown)})"
+            shown.append(Translatable("blank"))
+        return Translatable(
+            "{n} cell not known ({cells})|{n} cells not known ({cells})", n=times, cells=shown
+        )
 
 
 def read_columns(
@@ -242,7 +254,7 @@ def read_frame_column(column: NDArray[Any]) -> ReadColumn:
         values = [np.nan if cell is None else float(cell) for cell in known]
     except (OverflowError, TypeError, ValueError):
         return ReadColumn(column)
-    return ReadColumn(np.array(values), Reading(phrase=_TextColumn(words).not_known(UNKNOWN_NUMBERS)))
+    return ReadColumn(np.array(values), Reading(phrases=(_TextColumn(words).not_known(UNKNOWN_NUMBERS),)))
 
 
 def yes_no(column: NDArray[Any]) -> FloatArray | None:
@@ -316,8 +328,10 @@ def _read(text: _TextColumn, preferred: Mark, first: bool) -> ReadColumn:
     shared = common_unit(units)
     if all(map(is_known, units)):
         if shared is None:
-            two = " and ".join(sorted(units)[:2])
-            return text.words(f"kept as text: {two} do not convert into each other")
+            one, other = sorted(units)[:2]
+            return text.words(
+                Translatable("{one} and {other} do not convert into each other", one=one, other=other)
+            )
         if first and len(text.counts) == len(text.cells) and not any(map(_PRICE.match, units)):
             return text.words()
     elif shared is None or first or len(set(values.values())) == 1:
@@ -328,11 +342,10 @@ def _read(text: _TextColumn, preferred: Mark, first: bool) -> ReadColumn:
 def _times(text: _TextColumn, dates: Dates | UnclearDates) -> ReadColumn:
     """A column of dates, or of words if it is not clear which dates."""
     if isinstance(dates, UnclearDates):
-        return text.words(f"kept as text: {dates.reason}")
+        return text.words(dates.reason)
     times = text.array({cell: dates.values[cell.strip()] for cell in text.known})
-    phrase = _joined(dates.phrase, text.not_known(UNKNOWN_NUMBERS))
     unit = next(iter(dates.values.values())).dtype
-    return ReadColumn(times.astype(unit), Reading(phrase=phrase) if phrase else None)
+    return ReadColumn(times.astype(unit), _reading(dates.phrase, text.not_known(UNKNOWN_NUMBERS)))
 
 
 def _mixed(text: _TextColumn, values: dict[str, float], units: Counter[str], odd: list[str]) -> ReadColumn:
@@ -358,16 +371,30 @@ def _numbers(
     quantities = {cell: text.quantities[cell] for cell in values if cell in text.quantities}
     marked = [one.number for one in quantities.values() if plain_number(one.number) != one.value(mark)]
     converted = [cell for cell in quantities if factors[text.unit(cell)] != 1.0]
-    commas, phrases = mark == "," and any("," in number for number in marked), []
+    commas = mark == "," and any("," in number for number in marked)
+    phrases: list[str] = []
     if unit:
         example = min(converted, key=lambda cell: (len(cell), cell), default="")
-        phrases.append(f"in {unit}" + (f" ({example.strip()} is {value[example]:.15g})" if example else ""))
+        phrases.append(_in_unit(unit, example, value))
     if marked:
         example = max(marked, key=lambda number: (number.count("," if commas else ""), len(number), number))
-        said = f"{example} is {Quantity(example, '').value(mark):.15g}"
-        phrases.append(f"decimal commas ({said})" if commas else said)
-    phrase = _joined(*phrases, text.not_known(UNKNOWN_NUMBERS))
-    return ReadColumn(column, Reading(unit, phrase, commas) if phrase else None)
+        said = _same_as(example, f"{Quantity(example, '').value(mark):.15g}")
+        phrases.append(Translatable("decimal commas ({example})", example=said) if commas else said)
+    found = _reading(*phrases, text.not_known(UNKNOWN_NUMBERS))
+    return ReadColumn(column, None if found is None else replace(found, unit=unit, decimal_commas=commas))
+
+
+def _in_unit(unit: str, example: str, value: Mapping[str, float]) -> str:
+    """As: in GB (1 TB is 1000)."""
+    if not example:
+        return Translatable("in {unit}", unit=unit)
+    said = _same_as(example.strip(), f"{value[example]:.15g}")
+    return Translatable("in {unit} ({example})", unit=unit, example=said)
+
+
+def _same_as(cell: str, number: str) -> str:
+    """How a cell was read."""
+    return Translatable("{cell} is {number}", cell=cell, number=number)
 
 
 def _labels(column: NDArray[Any]) -> NDArray[Any]:
@@ -383,5 +410,7 @@ def _word(cell: str) -> str:
     return cell.strip().casefold()
 
 
-def _joined(*phrases: str) -> str:
-    return "; ".join(filter(None, phrases))
+def _reading(*phrases: str, text: bool = False) -> Reading | None:
+    """What there is to say, if anything."""
+    told = tuple(filter(None, phrases))
+    return Reading(phrases=told, is_kept_as_text=text) if told else None

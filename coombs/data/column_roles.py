@@ -35,6 +35,7 @@ from coombs.data.files import NAME_HEADERS, NamedColumns
 from coombs.data.known_orders import known_order
 from coombs.data.scaling import LARGEST
 from coombs.data.tables import InputError, holds_text
+from coombs.language import Translatable
 
 Kind: TypeAlias = Literal["number", "text", "mixed"]
 """What the cells are; gaps apart. Mixed is a column of numbers with mistakes in it, or of gaps alone."""
@@ -53,6 +54,7 @@ _AS = {
     DATE: " as dates",
 }
 _SHOWN = "is shown and not learned from"
+_BLANKS = Translatable("has more blank cells than others")
 MOST_LEVELS = 30
 """Different words of a column of text that is taken for a category, at most."""
 ROWS_A_LEVEL = 3
@@ -136,7 +138,7 @@ def item_columns(
         against = _against_levels(column) if role == "detail" and kind == "text" else ""
         is_guess = roles.get(name) is None and features is None
         if role == "feature" and is_guess and _is_mostly_blank(table, name, learned_as):
-            role, reason, then = "detail", "has more blank cells than others", f": it {_SHOWN}"
+            role, reason, then = "detail", _BLANKS, f": it {_SHOWN}"
             against = "more than half of its cells are blank"
         if role != "feature":
             learned_as, levels = "", ()
@@ -307,18 +309,22 @@ def _role(
     """What a column is, why, and what follows from that reason, if there is one."""
     if name == names:
         if numbers_items and asked is None:
-            return "names", "numbers the items", ": it is taken for their names and not learned from"
-        return "names", "holds the names of the items", ""
+            return (
+                "names",
+                Translatable("numbers the items"),
+                ": it is taken for their names and not learned from",
+            )
+        return "names", Translatable("holds the names of the items"), ""
     if asked == "ignore":
         return "ignored", "is left out", ""
     if asked is not None:
         return ("feature", f"is learned from{_AS[learned_as]}", "") if learned_as else ("detail", _SHOWN, "")
     if features is not None and name not in features:
-        return "detail", "is not one of the chosen features", f": it {_SHOWN}"
+        return "detail", Translatable("is not one of the chosen features"), f": it {_SHOWN}"
     if features is None and numbers_items:
-        return "detail", "only numbers the items", ", and is not learned from"
+        return "detail", Translatable("only numbers the items"), ", and is not learned from"
     if not learned_as:
-        return "detail", "is text", f": it {_SHOWN}"
+        return "detail", Translatable("is text"), f": it {_SHOWN}"
     return "feature", f"is learned from{_AS[learned_as]}", ""
 
 

@@ -10,10 +10,29 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from coombs.language import Translatable
+
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
 _CLOCK = r"(?:[T,]? ?(?P<clock>\d{1,2}:\d{2}(?::\d{2})?))?"
 _YEAR_FIRST = re.compile(rf"(?P<year>\d{{4}})([/.])(?P<a>\d{{1,2}})\2(?P<b>\d{{1,2}}){_CLOCK}")
 _YEAR_LAST = re.compile(rf"(?P<a>\d{{1,2}})(?P<mark>[./-])(?P<b>\d{{1,2}})(?P=mark)(?P<year>\d{{4}}){_CLOCK}")
+
+
+MONTH_NAMES = (
+    Translatable("January"),
+    Translatable("February"),
+    Translatable("March"),
+    Translatable("April"),
+    Translatable("May"),
+    Translatable("June"),
+    Translatable("July"),
+    Translatable("August"),
+    Translatable("September"),
+    Translatable("October"),
+    Translatable("November"),
+    Translatable("December"),
+)
+"""What the months are called."""
 
 
 class Dates(NamedTuple):
@@ -44,15 +63,26 @@ def read_dates(cells: Collection[str]) -> Dates | UnclearDates | None:
         return None
     if not all(seen):
         odd = min(cell for cell, found in zip(cells, seen, strict=True) if not found)
-        return UnclearDates(f"{odd!r} is no date") if sum(seen) > len(seen) / 2 else None
+        return (
+            UnclearDates(Translatable("{cell} is no date", cell=repr(odd)))
+            if sum(seen) > len(seen) / 2
+            else None
+        )
     by_day, by_month = _dates(cells, True), _dates(cells, False)
     if by_day and by_month and by_day != by_month:
         doubtful = min(cell for cell in cells if by_day[cell] != by_month[cell])
-        months = f"{by_month[doubtful]:%B} or in {by_day[doubtful]:%B}"
-        return UnclearDates(f"{doubtful} may be a day in {months}")
+        one, other = by_month[doubtful].month, by_day[doubtful].month
+        return UnclearDates(
+            Translatable(
+                "{cell} may be a day in {one} or in {other}",
+                cell=doubtful,
+                one=MONTH_NAMES[one - 1],
+                other=MONTH_NAMES[other - 1],
+            )
+        )
     found = by_day or by_month
     if not found:
-        return UnclearDates("not every cell is a day that exists")
+        return UnclearDates(Translatable("not every cell is a day that exists"))
     phrase = "" if by_day and by_month else _order(found, "day" if by_day else "month")
     return _stamped(found, phrase)
 
@@ -62,7 +92,10 @@ def _order(found: dict[str, datetime], first: str) -> str:
     for cell in sorted(found):
         day, month = _dates([cell], True), _dates([cell], False)
         if day and month and day != month:
-            return f"dates with the {first} first ({cell} is {found[cell]:%Y-%m-%d})"
+            said = {"cell": cell, "day": f"{found[cell]:%Y-%m-%d}"}
+            if first == "day":
+                return Translatable("dates with the day first ({cell} is {day})", **said)
+            return Translatable("dates with the month first ({cell} is {day})", **said)
     return ""
 
 
@@ -70,7 +103,7 @@ def _stamped(found: dict[str, datetime], phrase: str) -> Dates | UnclearDates:
     """Times as numpy has them: days where no cell has a time, in UTC where they have time zones."""
     zones = {one.tzinfo is not None for one in found.values()}
     if len(zones) == 2:
-        return UnclearDates("some times have a time zone and some have none")
+        return UnclearDates(Translatable("some times have a time zone and some have none"))
     if True in zones:
         found = {cell: one.astimezone(UTC).replace(tzinfo=None) for cell, one in found.items()}
     days = all(one.time() == time() for one in found.values())

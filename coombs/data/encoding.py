@@ -179,16 +179,23 @@ class FeatureColumn:
     @property
     def what(self) -> str:
         """What it is learned from as: "number, on a log scale"; "6 categories"; "number in kg"."""
-        what = {
-            CATEGORY: f"{len({*self.levels} - {NOT_KNOWN})} categories",
-            ORDERED: " < ".join(self.levels[:SHOWN_LEVELS]) + " < ..." * (len(self.levels) > SHOWN_LEVELS),
-            YES_NO: "yes or no",
-        }.get(self.role, NUMBER if self.role == LOG else self.role)
-        unit = f" in {self.unit}" if self.unit else ""
-        scale = ", on a log scale" if self.role == LOG else ""
+        n_levels = len({*self.levels} - {NOT_KNOWN})
+        ordered = " < ".join(self.levels[:SHOWN_LEVELS]) + " < ..." * (len(self.levels) > SHOWN_LEVELS)
+        what: str = {
+            CATEGORY: Translatable("{n} category|{n} categories", n=n_levels),
+            ORDERED: ordered,
+            YES_NO: Translatable("yes or no"),
+            DATE: Translatable("date"),
+        }.get(self.role, Translatable("number"))
+        if self.unit:
+            what = Translatable("{what} in {unit}", what=what, unit=self.unit)
+        if self.role == LOG:
+            what = Translatable("{what}, on a log scale", what=what)
+        elif self.scale_by == ANSWERS:
+            what = Translatable("{what}, not on a log scale", what=what)
         if self.scale_by == ANSWERS:
-            scale = f"{scale or ', not on a log scale'}, as that predicts these answers better"
-        return f"{what}{unit}{scale}"
+            what = Translatable("{what}, as that predicts these answers better", what=what)
+        return what
 
     def axis_name(self, name: str) -> str:
         """What an axis of its numbers is called: a name, with the unit."""

@@ -29,10 +29,17 @@ MOST_GROWTH = 100
 def refuse_cells(cells: int, name: str, most: int | None) -> None:
     """Refuse a table of more cells than are allowed."""
     if most is not None and cells > most:
-        raise InputError(f"{name} has more than {most} cells; leave out rows or columns.")
+        raise InputError(
+            "{name} has more than {most} cells; leave out rows or columns.", name=name, most=most
+        )
 
 
 def refuse_columns(columns: int, name: str, most: int = MOST_COLUMNS) -> None:
     """Refuse a table of more columns than are allowed."""
     if columns > most:
-        raise InputError(f"{name} has {columns} columns; {most} are the most: should its columns be rows?")
+        raise InputError(
+            "{name} has {columns} columns; {most} are the most: should its columns be rows?",
+            name=name,
+            columns=columns,
+            most=most,
+        )

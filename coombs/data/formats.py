@@ -29,6 +29,7 @@ from coombs.data.name_lists import is_name_list, listed_names
 from coombs.data.quantities import plain_number
 from coombs.data.strict_json import read_json
 from coombs.data.tables import InputError, refuse_repeats
+from coombs.language import Translatable
 from coombs.words import count
 
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
@@ -83,10 +84,13 @@ def read_text_table(content: bytes, name: str, most_cells: int | None = None) ->
     """
     if content.startswith(_OLD_EXCEL):
         raise InputError(
-            f"{name} is an old Excel file (.xls) or has a password; in Excel: Save as → .xlsx or CSV UTF-8."
+            "{name} is an old Excel file (.xls) or has a password; in Excel: Save as → .xlsx or CSV UTF-8.",
+            name=name,
         )
     if PurePath(name).suffix.lower() in EXCEL_SUFFIXES and not content.startswith(_ZIP):
-        raise InputError(f"{name} is no Excel workbook inside; save it again as .xlsx, or as CSV under .csv.")
+        raise InputError(
+            "{name} is no Excel workbook inside; save it again as .xlsx, or as CSV under .csv.", name=name
+        )
     if content.startswith(_ZIP):
         return _workbook_table(content, name, most_cells)
     if packed := next((kind for start, kind in _PACKED.items() if content.startswith(start)), None):
@@ -139,16 +143,23 @@ def decoded(content: bytes, name: str) -> tuple[str, tuple[str, ...]]:
     is_utf16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
     text = _text(content, "utf-16" if is_utf16 else "utf-8-sig")
     if text is not None and "\0" in text:
-        raise InputError(f"{name} has zero bytes in it, so it is no text; save it as 'CSV UTF-8'.")
+        raise InputError("{name} has zero bytes in it, so it is no text; save it as 'CSV UTF-8'.", name=name)
     if text is not None:
-        return text, (f"{name} is UTF-16 text and was read as such.",) if is_utf16 else ()
+        return text, (
+            Translatable("{name} is UTF-16 text and was read as such.", name=name),
+        ) if is_utf16 else ()
     text = None if is_utf16 or _NO_TEXT.search(content) else _text(content, "cp1252")
     if text is None:
         raise InputError(
-            f"{name} is neither UTF-8, UTF-16 nor Windows text (cp1252); in Excel: Save as → CSV UTF-8."
+            "{name} is neither UTF-8, UTF-16 nor Windows text (cp1252); in Excel: Save as → CSV UTF-8.",
+            name=name,
         )
-    doubt = "If letters look wrong, save it as CSV UTF-8."
-    return text, (f"{name} is not UTF-8; it was read as Windows text (cp1252). {doubt}",)
+    note = Translatable(
+        "{name} is not UTF-8; it was read as Windows text (cp1252). If letters look wrong, save it as CSV "
+        "UTF-8.",
+        name=name,
+    )
+    return text, (note,)
 
 
 def _text(content: bytes, encoding: str) -> str | None:
@@ -212,11 +223,15 @@ def _table(
     numbered = ((i, row) for i, row in enumerate(rows) if any(row))
     first, top = next(numbered, (0, []))
     if not top:
-        raise InputError(f"{name} is empty; it needs a header line and at least one row.")
+        raise InputError("{name} is empty; it needs a header line and at least one row.", name=name)
     refuse_columns(len(top), name)
     header = [cell.strip() for cell in top]
     if all(plain_number(cell) is not None for cell in header):
-        raise InputError(f"{where(first)} of {name} is all numbers; it must hold the names of the columns.")
+        raise InputError(
+            "{place} of {name} is all numbers; it must hold the names of the columns.",
+            place=where(first),
+            name=name,
+        )
     columns: list[list[str]] = [[] for _ in header]
     places: list[int] = []
     # Few rows at a time: that many lists at once would keep the garbage collector busy.
@@ -228,7 +243,7 @@ def _table(
         for column, new in zip(columns, zip(*cells, strict=True), strict=True):
             column.extend(new)
     if not places:
-        raise InputError(f"{name} has no rows below its header; it needs at least one.")
+        raise InputError("{name} has no rows below its header; it needs at least one.", name=name)
     return _named(header, columns, name), places
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coombs.data.tables import InputError, holds_text
+from coombs.language import Translatable
 
 if TYPE_CHECKING:
     from coombs.data.files import NamedColumns
@@ -45,7 +46,7 @@ def listed_names(text: str, file: str) -> tuple[list[str], list[int]]:
     if lines and lines[0][1].lower() in HEADERS:
         del lines[0]
     if not lines:
-        raise InputError(f"{file} has no names; write one on each line.")
+        raise InputError("{file} has no names; write one on each line.", file=file)
     return [name for _, name in lines], [i for i, _ in lines]
 
 
@@ -55,4 +56,8 @@ def header_note(table: NamedColumns) -> str | None:
     is_list = table.source in ("csv", "excel") and len(table.columns) == 1 and holds_text(table.typed[header])
     if not is_list or header.strip().lower() in HEADERS:
         return None
-    return f"The first line of {table.file}, {header!r}, is taken for the header of the names below it."
+    return Translatable(
+        "The first line of {file}, {header}, is taken for the header of the names below it.",
+        file=table.file,
+        header=repr(header),
+    )

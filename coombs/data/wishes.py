@@ -22,6 +22,7 @@ from coombs.data.orders import BEST_WORST, RANKING, Orders
 from coombs.data.quantities import quantity
 from coombs.data.tables import InputError, as_list, row
 from coombs.data.units import common_unit
+from coombs.language import Translatable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +41,11 @@ LIMITS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
 }
 """How a limit is written, the longer signs first, and what a cell must be to keep it."""
-FORMS = "as 'price: less', 'size: more', 'price <= 1500', 'town != harbour' or 'balcony = yes'"
+FORMS = Translatable(
+    "as {first} or {last}",
+    first="'price: less', 'size: more', 'price <= 1500', 'town != harbour'",
+    last="'balcony = yes'",
+)
 """What messages say of how a wish is written."""
 _SIGNS = str.maketrans({"\u2264": "<=", "\u2265": ">=", "\u2260": "!="})
 _DOUBTFUL = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
@@ -91,8 +96,14 @@ class Wishes(NamedTuple):
         """Itself, if there is something to choose from."""
         if np.count_nonzero(self.inside) < 2:
             limits = ", ".join(f"'{wish}'" for wish in self.wishes if wish.is_limit)
-            count = "Only one item keeps" if self.inside.any() else "No item keeps"
-            raise InputError(f"{count} the limits {limits}; at least two must, so loosen one of them.")
+            if self.inside.any():
+                raise InputError(
+                    "Only one item keeps the limits {limits}; at least two must, so loosen one of them.",
+                    limits=limits,
+                )
+            raise InputError(
+                "No item keeps the limits {limits}; at least two must, so loosen one of them.", limits=limits
+            )
         return self
 
 
@@ -103,8 +114,11 @@ def parse(text: str, features: Sequence[str]) -> Wish:
     if name is None:
         known = ", ".join(features) or "none, as the items have no features"
         raise InputError(
-            f"The wish {written!r} begins with no feature; write it {FORMS}. Features are: {known}. "
-            "Of a column that is only shown, say first that it is a category, by its role."
+            "The wish {written} begins with no feature; write it {forms}. Features are: {known}. Of "
+            "a column that is only shown, say first that it is a category, by its role.",
+            written=repr(written),
+            forms=FORMS,
+            known=known,
         )
     rest = written[len(name) :].strip()
     if (word := rest.removeprefix(":").strip().lower()) in SIGNS:
@@ -112,7 +126,11 @@ def parse(text: str, features: Sequence[str]) -> Wish:
     form = next((one for one in LIMITS if rest.startswith(one)), None)
     value = "" if form is None else rest[len(form) :].removeprefix("=").strip()
     if form is None or not value:
-        raise InputError(f"The wish {written!r} is neither a direction nor a limit; write it {FORMS}.")
+        raise InputError(
+            "The wish {written} is neither a direction nor a limit; write it {forms}.",
+            written=repr(written),
+            forms=FORMS,
+        )
     return Wish(name, form, value)
 
 
@@ -177,11 +195,17 @@ def wishes_of(given: Sequence[str] | str, table: ItemTable) -> Wishes:
             continue
         if column.role == CATEGORY:
             raise InputError(
-                f"The wish '{wish}' is about categories, of which there is neither more nor less; "
-                f"write a limit, as '{wish.feature} = {column.levels[0]}'."
+                "The wish '{wish}' is about categories, of which there is neither more nor less; write a "
+                "limit, as '{feature} = {level}'.",
+                wish=str(wish),
+                feature=wish.feature,
+                level=column.levels[0],
             )
         if signs[places[0]] == -SIGNS[wish.form]:
-            raise InputError(f"More and less of {wish.feature!r} cannot both be never worse; declare one.")
+            raise InputError(
+                "More and less of {feature} cannot both be never worse; declare one.",
+                feature=repr(wish.feature),
+            )
         signs[places[0]] = SIGNS[wish.form]
     return Wishes(wishes, signs, inside)
 
@@ -218,7 +242,11 @@ def _keeps(wish: Wish, column: FeatureColumn, values: FloatArray) -> NDArray[np.
     for level in wanted:
         if wish.form not in ("=", "!=") or level not in column.levels:
             known = f" {BETWEEN} ".join(column.levels)
-            raise InputError(f"The wish '{wish}' must be = or != one of the categories {known}.")
+            raise InputError(
+                "The wish '{wish}' must be = or != one of the categories {known}.",
+                wish=str(wish),
+                known=known,
+            )
     has: NDArray[np.bool_] = np.any(values[:, [column.levels.index(level) for level in wanted]], axis=1)
     return has if wish.form == "=" else ~has
 
@@ -236,12 +264,12 @@ def _limit(wish: Wish, column: FeatureColumn) -> float:
         limit = np.nan
     if np.isnan(limit):
         forms = {
-            YES_NO: "yes or no",
-            ORDERED: "one of " + ", ".join(column.levels),
-            DATE: "a date, as 2026-01-31",
+            YES_NO: Translatable("yes or no"),
+            ORDERED: Translatable("one of {levels}", levels=column.levels),
+            DATE: Translatable("a date, as 2026-01-31"),
         }
-        must = forms.get(column.role, "a number")
-        raise InputError(f"The value of the wish '{wish}' must be {must}.")
+        must = forms.get(column.role, Translatable("a number"))
+        raise InputError("The value of the wish '{wish}' must be {must}.", wish=str(wish), must=must)
     return limit
 
 
@@ -251,7 +279,10 @@ def _number(wish: Wish, column: FeatureColumn) -> float:
     if found is not None and _DOUBTFUL.fullmatch(found.number):
         whole, part = found.number.split(".")
         raise InputError(
-            f"The value of the wish '{wish}' may be {whole}{part} or {float(found.number):g}: write one."
+            "The value of the wish '{wish}' may be {whole} or {number}: write one.",
+            wish=str(wish),
+            whole=f"{whole}{part}",
+            number=f"{float(found.number):g}",
         )
     value = None if found is None else found.value(".")
     value = found.value(",") if found is not None and value is None else value
@@ -264,9 +295,16 @@ def _number(wish: Wish, column: FeatureColumn) -> float:
         if not column.unit and found.unit.lower() in re.findall(r"[^\W_]+|[%$€£]", column.name.lower()):
             # The unit is in the name of the column: "rent (EUR)".
             return value
-        unit = f"in {column.unit}" if column.unit else "a bare number, as the column's cells are:"
-        bare = "" if column.unit else f" write '{wish.feature} {wish.form} {value:g}'"
-        raise InputError(f"The value of the wish '{wish}' must be {unit}{bare}.")
+        if column.unit:
+            raise InputError(
+                "The value of the wish '{wish}' must be in {unit}.", wish=str(wish), unit=column.unit
+            )
+        raise InputError(
+            "The value of the wish '{wish}' must be a bare number, as the column's cells are: write "
+            "'{right}'.",
+            wish=str(wish),
+            right=f"{wish.feature} {wish.form} {value:g}",
+        )
     return value * common[1][found.unit]
 
 

@@ -19,6 +19,8 @@ from coombs.inference.people.people_prior import PeoplePrior
 from coombs.inference.people.tastes import Seen
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from coombs.data.comparisons import Comparisons
@@ -91,7 +93,14 @@ class PopulationPeople:
         """Coordinates of the fitted items."""
         scaled = self._scaler.forward(self._data.items)
         every = np.arange(len(scaled))
-        return tuple(part.coordinates(scaled, every) for part in self._average.parts)
+        return self._by_kind(lambda coordinates: coordinates(scaled, every))
+
+    def _by_kind(self, compute: Callable[[Coordinates], FloatArray]) -> tuple[FloatArray, ...]:
+        """Of each part; several parts may have the same coordinates."""
+        parts = self._average.parts
+        found = {id(part.coordinates): part.coordinates for part in parts}
+        values = {key: compute(coordinates) for key, coordinates in found.items()}
+        return tuple(values[id(part.coordinates)] for part in parts)
 
     @property
     def _people_prior(self) -> PeoplePrior:
@@ -113,9 +122,7 @@ class PopulationPeople:
     def _slope_rows(self) -> tuple[FloatArray, ...]:
         """Of each kind, (k, D): what weights are multiplied by to give the slope along each feature."""
         items, levels = self._data.items, self._data.levels
-        return tuple(
-            slope_rows(part.coordinates, self._scaler, items, levels) for part in self._average.parts
-        )
+        return self._by_kind(lambda coordinates: slope_rows(coordinates, self._scaler, items, levels))
 
     @cached_property
     def _anybody(self) -> tuple[Taste, ...]:
@@ -368,6 +375,8 @@ class PopulationPeople:
             people = np.flatnonzero(self._everybody[2].argmax(axis=1) == group - 1)
             if not len(people):
                 raise InputError(f"Nobody is in group {group}.")
+            if len(people) == len(self.people_):
+                return self._placed(None)
         self._places[group] = _places(self._drawn_people(people), self.utilities(people), len(people))
         return self._places[group]
 

@@ -11,6 +11,7 @@ from coombs.inference.people.feature_slopes import coordinates_along
 from coombs.inference.posterior import LEVEL
 from coombs.insights.columns import TableColumn, range_of
 from coombs.insights.people_records import BestValue
+from coombs.language import Translatable
 
 if TYPE_CHECKING:
     from coombs.data.graph import Matrix, Vector
@@ -103,5 +104,7 @@ def best_value(population: Population, curve: Curve, j: int) -> BestValue:
     found = (float(column.column.shown(x)) for x in (curve.values[curve.mean.argmax()], *ends))
     value, low, high = found
     about = range_of(column, data.items, True)
-    words = f"{about.text(value)} ({about.text(low)} to {about.text(high)})"
+    words = Translatable(
+        "{value} ({low} to {high})", value=about.text(value), low=about.text(low), high=about.text(high)
+    )
     return BestValue(value, low, high, words)

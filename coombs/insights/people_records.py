@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from coombs.language import Translatable
+
 
 @dataclass(frozen=True)
 class BestValue:
@@ -62,11 +64,16 @@ class SharedFeature:
     def wish(self) -> str:
         """What is wanted, as "less rent" or "size of about 60 (55 to 64)"; empty where that is not known."""
         if self.is_level:
-            return {"more": self.feature, "less": f"not {self.feature}"}.get(self.verdict, "")
+            unwanted = Translatable("not {feature}", feature=self.feature)
+            return {"more": self.feature, "less": unwanted}.get(self.verdict, "")
         if self.best is not None:
-            return f"{self.feature} of about {self.best.words}"
-        is_known = self.verdict in ("more", "less", "rather more", "rather less")
-        return f"{self.verdict} {self.feature}" if is_known else ""
+            return Translatable("{feature} of about {value}", feature=self.feature, value=self.best.words)
+        return {
+            "more": Translatable("more {feature}", feature=self.feature),
+            "less": Translatable("less {feature}", feature=self.feature),
+            "rather more": Translatable("rather more {feature}", feature=self.feature),
+            "rather less": Translatable("rather less {feature}", feature=self.feature),
+        }.get(self.verdict, "")
 
 
 @dataclass(frozen=True)
@@ -119,9 +126,14 @@ class GroupSummary:
     wants: tuple[SharedFeature, ...] = ()
 
     @property
+    def wishes(self) -> tuple[str, ...]:
+        """What the group wants on average, as "less rent"; none where nothing is borne out."""
+        return tuple(one.wish for one in self.wants if one.wish)
+
+    @property
     def words(self) -> str:
-        """What the group wants on average, as "less rent, more size"; empty where nothing is borne out."""
-        return ", ".join(one.wish for one in self.wants if one.wish)
+        """The same in a line, as "less rent, more size"."""
+        return ", ".join(self.wishes)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from coombs.insights.people_pictures import (
     people_band_data,
     people_map_data,
 )
+from coombs.language import Translatable
 from coombs.render.blocks import Section, TableBlock
 from coombs.render.draw_people import (
     draw_consensus_ranking,
@@ -68,22 +69,28 @@ def people_report(
     return page if target is None else write(target, page)
 
 
-def map_caption(data: PeopleMap) -> str:
-    """What a map of people shows, and who is not on it."""
-    what = (
-        "A dot is what a person would like best."
+def map_caption(data: PeopleMap) -> tuple[Translatable, ...]:
+    """What a map of people shows, and who is not on it, in sentences."""
+    parts = [
+        Translatable("A dot is what a person would like best.")
         if data.is_ideal
-        else "A dot is what a person wants of the two: right, and up, more is better; left, and down, less. "
-        "In the middle it does not matter."
-    )
-    parts = [what, "It is the best guess, which few answers leave near everybody's."]
+        else Translatable(
+            "A dot is what a person wants of the two: right, and up, more is better; left, and down, less. "
+            "In the middle it does not matter."
+        ),
+        Translatable("It is the best guess, which few answers leave near everybody's."),
+    ]
     if len(data.means) > 1:
-        parts.append("Large signs are the middles of the groups.")
+        parts.append(Translatable("Large signs are the middles of the groups."))
     if data.outside:
-        parts.append(f"{count(data.outside, 'ideal')} beyond the edge, far from all items.")
+        beyond = Translatable(
+            "{n} ideal beyond the edge, far from all items.|{n} ideals beyond the edge, far from all items.",
+            n=data.outside,
+        )
+        parts.append(beyond)
     if data.without:
-        parts.append(f"Without an ideal: {data.without}.")
-    return " ".join(parts)
+        parts.append(Translatable("Without an ideal: {people}.", people=data.without))
+    return tuple(parts)
 
 
 def _drawn(population: Population, told: PeopleExplanation) -> Iterator[Illustration]:
@@ -103,7 +110,7 @@ def _drawn(population: Population, told: PeopleExplanation) -> Iterator[Illustra
             "People on a map",
             draw_people_map(places).figure,
             f"People by {places.features[0]} and {places.features[1]}.",
-            map_caption(places),
+            " ".join(map_caption(places)),
         )
     agreement = people_agreement_data(population)
     yield Illustration(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coombs.data import naming
+from coombs.language import Translatable
 from coombs.render.blocks import Block, Points, Section, TableBlock
 from coombs.words import NO_PATTERN, count, listed, percent
 
@@ -23,12 +24,12 @@ KINDS = {
 }
 """What the kinds of preference of many people are called."""
 VERDICTS = {
-    "more": "more is better on average",
-    "less": "less is better on average",
-    "rather more": "more rather than less on average",
-    "rather less": "less rather than more on average",
-    "divided": "people are divided",
-    "not known": "not known yet",
+    "more": Translatable("more is better on average"),
+    "less": Translatable("less is better on average"),
+    "rather more": Translatable("more rather than less on average"),
+    "rather less": Translatable("less rather than more on average"),
+    "divided": Translatable("people are divided"),
+    "not known": Translatable("not known yet"),
 }
 """What is said of a feature without a best value inside."""
 
@@ -188,8 +189,11 @@ NOTE = "A weight is the utility gained by a deviation of the feature, in logits,
 def feature_words(one: SharedFeature) -> str:
     """What people want of a feature on average."""
     if one.is_level and one.verdict in ("more", "less"):
-        return f"{'better' if one.verdict == 'more' else 'worse'} than the average item"
-    return VERDICTS[one.verdict] if one.best is None else f"best at about {one.best.words} on average"
+        worse = Translatable("worse than the average item")
+        return Translatable("better than the average item") if one.verdict == "more" else worse
+    if one.best is None:
+        return VERDICTS[one.verdict]
+    return Translatable("best at about {value} on average", value=one.best.words)
 
 
 def own_words(one: SharedFeature) -> str:

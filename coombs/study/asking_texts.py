@@ -68,7 +68,9 @@ def _fixed(text: str) -> int | tuple[tuple[str, ...], ...]:
 def _repeats(text: str) -> tuple[int, ...]:
     parts = [part.strip() for part in text.replace(";", ",").split(",") if part.strip()]
     if not all(part.isdecimal() for part in parts):
-        raise InputError(f"The repeats are {text!r}; they must be numbers of answers, as 12, 18.")
+        raise InputError(
+            "The repeats are {text}; they must be numbers of answers, as 12, 18.", text=repr(text)
+        )
     return tuple(map(int, parts))
 
 
@@ -79,8 +81,9 @@ def _attention(text: str) -> tuple[tuple[int, str, str], ...]:
         right, mark, wrong = items.partition(BETTER)
         if not after.strip().isdecimal() or not mark or not right.strip() or not wrong.strip():
             raise InputError(
-                f"The attention check {line!r} must be a number of answers, the right item and the wrong "
-                "one, as 10: tea > soap."
+                "The attention check {line} must be a number of answers, the right item and the wrong "
+                "one, as 10: tea > soap.",
+                line=repr(line),
             )
         checks.append((int(after), right.strip(), wrong.strip()))
     return tuple(checks)
@@ -88,5 +91,7 @@ def _attention(text: str) -> tuple[tuple[int, str, str], ...]:
 
 def _size(text: str) -> int:
     if not text.strip().isdecimal():
-        raise InputError(f"The number of items in a question is {text!r}; it must be 2, 3, 4 or 5.")
+        raise InputError(
+            "The number of items in a question is {text}; it must be 2, 3, 4 or 5.", text=repr(text)
+        )
     return int(text)

@@ -9,6 +9,7 @@ from dataclasses import fields as fields_of
 from typing import Any, Literal, Self, TypeAlias
 
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 
 Kind: TypeAlias = Literal["text", "choice", "number"]
 """What is typed or chosen."""
@@ -64,9 +65,9 @@ class PersonField:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", _plain(self.label, "A field's label"))
-        name = f"The field {self.label!r}"
+        name = Translatable("The field {label}", label=repr(self.label))
         if self.label.endswith(REQUIRED) or ":" in self.label:
-            raise InputError(f"{name} must not have ':' in its label, nor '*' at its end.")
+            raise InputError("{name} must not have ':' in its label, nor '*' at its end.", name=name)
         if not isinstance(self.kind, str) or self.kind not in KINDS:
             raise InputError(f"{name} is of the kind {self.kind!r}; it must be one of {', '.join(KINDS)}.")
         if not isinstance(self.asked, str) or self.asked not in ASKED:
@@ -78,9 +79,9 @@ class PersonField:
         choices = tuple(_plain(one, f"A choice of the field {self.label!r}") for one in self.choices)
         object.__setattr__(self, "choices", choices)
         if self.kind == "choice" and not 2 <= len(set(choices)) == len(choices) <= MOST_CHOICES:
-            raise InputError(f"{name} needs two to {MOST_CHOICES} different choices.")
+            raise InputError("{name} needs two to {most} different choices.", name=name, most=MOST_CHOICES)
         if self.kind != "choice" and choices:
-            raise InputError(f"{name} has choices; its kind must be choice then.")
+            raise InputError("{name} has choices; its kind must be choice then.", name=name)
 
     @classmethod
     def of(cls, given: Any) -> Self:

@@ -90,7 +90,7 @@ class Presentation:
             self._set(name, _checked_time(getattr(self, name), name))
         if self.opens and self.closes and self.closes <= self.opens:
             raise InputError(
-                f"The study closes at {time_text(self.closes)}, before it opens; give a later time."
+                "The study closes at {time}, before it opens; give a later time.", time=time_text(self.closes)
             )
         self._set("fields", _checked_fields(self.fields))
         self._set("parameters", _checked_parameters(self.parameters))
@@ -207,11 +207,16 @@ def checked_text(value: Any, what: str, longest: int, one_line: bool = False) ->
     # Browsers send lines that end in two characters.
     text = value.replace("\r\n", "\n").replace("\r", "\n").strip()
     if any("\ud800" <= one <= "\udfff" or (ord(one) < 32 and one not in "\n\t") for one in text):
-        raise InputError(f"{what} has a character in it that no page can show; write plain text.")
+        raise InputError("{what} has a character in it that no page can show; write plain text.", what=what)
     if len(text) > longest:
-        raise InputError(f"{what} has {len(text):,} characters; it may have {longest:,}.")
+        raise InputError(
+            "{what} has {length} characters; it may have {longest}.",
+            what=what,
+            length=f"{len(text):,}",
+            longest=f"{longest:,}",
+        )
     if one_line and "\n" in text:
-        raise InputError(f"{what} has several lines; it must be one.")
+        raise InputError("{what} has several lines; it must be one.", what=what)
     return text
 
 
@@ -227,7 +232,9 @@ def _checked_address(value: Any) -> str:
         is_web = False
     if not is_web or any(one.isspace() for one in address) or PID in parts.netloc:
         raise InputError(
-            f"redirect is {address!r}; it must be a web address, as https://example.org/done?id={PID}."
+            "redirect is {address}; it must be a web address, as https://example.org/done?id={pid}.",
+            address=repr(address),
+            pid=PID,
         )
     return address
 
@@ -241,7 +248,9 @@ def _checked_time(value: Any, name: str) -> datetime | None:
     try:
         return read_time(value)
     except ValueError as error:
-        raise InputError(f"{name} is {value!r}; it must be a time, {error}.") from None
+        raise InputError(
+            "{name} is {value}; it must be a time, {error}.", name=name, value=repr(value), error=str(error)
+        ) from None
 
 
 def _checked_fields(given: Any) -> tuple[PersonField, ...]:
@@ -250,11 +259,15 @@ def _checked_fields(given: Any) -> tuple[PersonField, ...]:
         raise InputError(f"fields is {given!r}; it must be a list of fields about people.")
     made = tuple(one if isinstance(one, PersonField) else PersonField.of(one) for one in given)
     if len(made) > MOST_FIELDS:
-        raise InputError(f"There are {len(made)} fields about people; there may be {MOST_FIELDS}.")
+        raise InputError(
+            "There are {fields} fields about people; there may be {most}.", fields=len(made), most=MOST_FIELDS
+        )
     labels = [one.label for one in made]
     for label in labels:
         if labels.count(label) > 1:
-            raise InputError(f"Two fields are called {label!r}; each needs a label of its own.")
+            raise InputError(
+                "Two fields are called {label}; each needs a label of its own.", label=repr(label)
+            )
     return made
 
 
@@ -264,7 +277,9 @@ def _checked_parameters(given: Any) -> tuple[str, ...]:
         raise InputError(f"parameters is {given!r}; it must be a list of names, as ['STUDY_ID'].")
     names = tuple(checked_text(one, "A parameter", LONGEST_LINE, one_line=True) for one in given)
     if len(names) > MOST_FIELDS:
-        raise InputError(f"There are {len(names)} parameters; there may be {MOST_FIELDS}.")
+        raise InputError(
+            "There are {names} parameters; there may be {most}.", names=len(names), most=MOST_FIELDS
+        )
     return tuple(dict.fromkeys(name for name in names if name))
 
 
@@ -276,6 +291,6 @@ def participant_id(given: Mapping[str, str], presentation: Presentation) -> str 
         return None
     if len(found) > LONGEST_ANSWER or not found.isprintable():
         raise InputError(
-            f"The id in this address cannot be used; it may have {LONGEST_ANSWER} plain characters."
+            "The id in this address cannot be used; it may have {most} plain characters.", most=LONGEST_ANSWER
         )
     return found

@@ -14,14 +14,21 @@ from typing import Any, Self
 
 from scipy.special import bdtr, bdtrc
 
+from coombs.language import Translatable
 from coombs.storage.records import AnswerRecord, AnyAnswer, AnyQuestion, JudgementRecord
 from coombs.study.history import History
 from coombs.study.response_style import LEAST_SECONDS, LEAST_TIMES, NEARLY_ALWAYS, ResponseStyle
 from coombs.study.response_style import SIGNIFICANCE as SIDES_SIGNIFICANCE
 from coombs.study.study_records import ATTENTION, REPEAT
-from coombs.words import count
 
-FLAGS = ("straight-lining", "alternating", "fast", "attention", "inconsistent", "coin-like")
+FLAGS = (
+    Translatable("straight-lining"),
+    Translatable("alternating"),
+    Translatable("fast"),
+    Translatable("attention"),
+    Translatable("inconsistent"),
+    Translatable("coin-like"),
+)
 """All flags that there are."""
 SAME_AGAIN = 0.8
 """Share of repeats that people who look at the items answer alike, at least."""
@@ -155,18 +162,44 @@ class QualityFlags:
         """
         found = list(self.style.sentences(who)) if self.style.is_mechanical else []
         if self.has_one_place:
-            found.append(f"{who} chose the best and the worst of sets by their places, not by the items.")
+            found.append(
+                Translatable(
+                    "{who} chose the best and the worst of sets by their places, not by the items.", who=who
+                )
+            )
         if self.is_fast:
-            fast = f"{self.n_fast} of {count(self.n_answers, 'answer')}"
-            found.append(f"{who} gave {fast} in less time than it takes to read the items.")
+            found.append(
+                Translatable(
+                    "{who} gave {fast} of {n} answer in less time than it takes to read the items."
+                    "|{who} gave {fast} of {n} answers in less time than it takes to read the items.",
+                    who=who,
+                    fast=self.n_fast,
+                    n=self.n_answers,
+                )
+            )
         if self.n_failed:
-            checks = count(self.n_attention, "attention check")
-            found.append(f"{who} answered {self.n_failed} of {checks} wrongly.")
+            found.append(
+                Translatable(
+                    "{who} answered {failed} of {n} attention check wrongly."
+                    "|{who} answered {failed} of {n} attention checks wrongly.",
+                    who=who,
+                    failed=self.n_failed,
+                    n=self.n_attention,
+                )
+            )
         if self.is_inconsistent:
-            again = f"{self.n_alike} of {self.n_repeats}"
-            found.append(f"{who} answered {again} repeated questions as the first time.")
+            found.append(
+                Translatable(
+                    "{who} answered {alike} of {total} repeated questions as the first time.",
+                    who=who,
+                    alike=self.n_alike,
+                    total=self.n_repeats,
+                )
+            )
         if self.is_coin_like:
-            found.append(f"{who} answered in a way that a coin predicts better than any taste.")
+            found.append(
+                Translatable("{who} answered in a way that a coin predicts better than any taste.", who=who)
+            )
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from coombs.data.catalogue import Catalogue
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.storage.records import AnyQuestion, QuestionRecord
 from coombs.study.history import History
 from coombs.study.settings import FIXED, Settings
@@ -61,7 +62,9 @@ class QuestionPlan:
         def position(name: str, where: str) -> int:
             if name not in place:
                 raise InputError(
-                    f"{where} names {name!r}, which is no item of the study; give its items' names."
+                    "{where} names {name}, which is no item of the study; give its items' names.",
+                    where=where,
+                    name=repr(name),
                 )
             return place[name]
 
@@ -149,9 +152,13 @@ def balanced_sets(n_items: int, size: int, count: int, seed: int) -> list[tuple[
     if not count:
         return []
     if count > math.comb(n_items, size):
-        what = "pairs" if size == 2 else f"sets of {size}"
+        what = Translatable("pairs") if size == 2 else Translatable("sets of {size}", size=size)
         raise InputError(
-            f"fixed is {count}, and {n_items} items have {math.comb(n_items, size)} {what}; ask fewer."
+            "fixed is {count}, and {n_items} items have {total} {what}; ask fewer.",
+            count=count,
+            n_items=n_items,
+            total=math.comb(n_items, size),
+            what=what,
         )
     rng = np.random.default_rng([seed, FIXED_STREAM])
     designs = [_design(n_items, size, count, rng) for _ in range(TRIED_DESIGNS)]

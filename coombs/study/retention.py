@@ -76,7 +76,7 @@ def read_day(value: date | str) -> date:
     try:
         return date.fromisoformat(value if isinstance(value, str) else "")
     except ValueError as error:
-        raise InputError(f"The date is {value!r}; it must be one, as 2027-01-31.") from error
+        raise InputError("The date is {value}; it must be one, as 2027-01-31.", value=repr(value)) from error
 
 
 @dataclass(frozen=True)

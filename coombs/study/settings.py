@@ -11,6 +11,7 @@ from coombs.data import naming
 from coombs.data.tables import InputError
 from coombs.data.wishes import wish_texts
 from coombs.inference.kinds import METRICS
+from coombs.language import Translatable
 from coombs.questions import STRATEGIES
 from coombs.set_questions import LARGEST
 
@@ -120,7 +121,9 @@ class Settings:
         object.__setattr__(self, "repeats", _repeats(self.repeats))
         object.__setattr__(self, "attention", _attention(self.attention))
         if self.strategy == FIXED and not self.fixed:
-            raise InputError("strategy is 'fixed' and there are no fixed questions; say how many, or which.")
+            raise InputError(
+                Translatable("strategy is 'fixed' and there are no fixed questions; say how many, or which.")
+            )
 
     @property
     def chosen_by(self) -> str:
@@ -135,11 +138,16 @@ class Settings:
                 continue
             if not _is_whole(value) or not 1 <= value <= MOST_QUESTIONS:
                 raise InputError(
-                    f"{name} is {value!r}; it must be a whole number from 1 to {MOST_QUESTIONS:,}, or None."
+                    "{name} is {value}; it must be a whole number from 1 to {most}, or None.",
+                    name=name,
+                    value=repr(value),
+                    most=f"{MOST_QUESTIONS:,}",
                 )
             object.__setattr__(self, name, int(value))
         if self.questions is not None and self.most_questions is not None:
-            raise InputError("questions and most_questions are both given; give one of the two.")
+            raise InputError(
+                Translatable("questions and most_questions are both given; give one of the two.")
+            )
 
     @property
     def ends(self) -> bool:
@@ -174,9 +182,13 @@ class Settings:
         if k is None:
             k = next(top for least, top in TOPS if n_items >= least) if self.top is None else self.top
         if not _is_whole(k) or k < 1:
-            raise InputError(f"The number of best items is {k!r}; it must be a whole number from 1.")
+            raise InputError("The number of best items is {k}; it must be a whole number from 1.", k=repr(k))
         if not _is_number(certainty) or not 0 < certainty <= SUREST:
-            raise InputError(f"The certainty is {certainty!r}; it must be above 0 and at most {SUREST}.")
+            raise InputError(
+                "The certainty is {certainty}; it must be above 0 and at most {most}.",
+                certainty=repr(certainty),
+                most=SUREST,
+            )
         return min(int(k), max(1, n_items // 2)), float(certainty)
 
     @classmethod

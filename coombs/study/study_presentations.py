@@ -69,6 +69,11 @@ class StudyPresentations:
         """The latest version."""
         return self.version(self.latest)
 
+    @property
+    def at_hand(self) -> Presentation:
+        """The version that was read last, without a look at the storage; an empty one before any was."""
+        return self._read[max(self._read)]
+
     def version(self, number: int) -> Presentation:
         """A version by its number."""
         if number not in self._read:

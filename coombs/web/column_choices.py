@@ -16,7 +16,6 @@ from coombs.data.encoding import (
     DATE,
     LEARNED,
     LOG,
-    NOT_KNOWN,
     NUMBER,
     ORDERED,
     YES_NO,
@@ -46,11 +45,11 @@ LABELS = {
 }
 """What roles are called where one is chosen, in the order of that list."""
 DECIDED = {
-    "names": "the names of the items",
-    PICTURE: "shown as a picture",
-    LINK: "shown as a link",
+    "names": Translatable("the names of the items"),
+    PICTURE: Translatable("shown as a picture"),
+    LINK: Translatable("shown as a link"),
     "text": SHOWN,
-    "ignore": "left out",
+    "ignore": Translatable("left out"),
 }
 """What is said of a column that is not learned from."""
 MARKS = {",": Translatable("commas"), "<": "<", ";": Translatable("semicolons"), "|": "|"}
@@ -70,7 +69,7 @@ class ColumnChoice:
     Parameters
     ----------
     name, role : of the column, and what it is chosen to be
-    decision, reason : what that comes to, and why, in words; nothing of the first where it cannot be
+    decision, reasons : what that comes to, and why, in words; nothing of the first where it cannot be
     problem : why it cannot be; blank if it can
     offered : the roles that it can have, and the one that it has
     levels, mark : as the field for them has them, and what stands between them
@@ -79,11 +78,16 @@ class ColumnChoice:
     name: str
     role: str
     decision: str
-    reason: str
+    reasons: tuple[str, ...]
     problem: str
     offered: tuple[str, ...]
     levels: str
     mark: str
+
+    @property
+    def reason(self) -> str:
+        """The reasons in a line."""
+        return "; ".join(self.reasons)
 
 
 def column_choices(upload: Upload, roles: ColumnRoles) -> tuple[ColumnChoice, ...]:
@@ -136,7 +140,7 @@ def _choice(upload: Upload, roles: ColumnRoles, name: str) -> ColumnChoice:
         name,
         chosen,
         decision,
-        "; ".join(_reasons(upload, name, role)),
+        tuple(_reasons(upload, name, role)),
         problem,
         tuple(one for one in LABELS if one in (chosen, *offered)),
         between.join(role if isinstance(role, tuple) else known),
@@ -164,32 +168,41 @@ def _unclear_names(upload: Upload, roles: ColumnRoles, name: str) -> str:
     repeated = [repr(one) for one in upload.repeated(name)]
     if repeated and not roles.numbered:
         called = listed(repeated)
-        return f"Several items are called {called}: number them, or choose another column for the names."
+        return Translatable(
+            "Several items are called {names}: number them, or choose another column for the names.",
+            names=called,
+        )
     blank = np.flatnonzero(upload.table.columns[name] == "").tolist()
-    return f"There is no name in {upload.places(blank)}; every item needs one." if blank else ""
+    if not blank:
+        return ""
+    return Translatable("There is no name in {places}; every item needs one.", places=upload.places(blank))
 
 
 def _reasons(upload: Upload, name: str, role: Role) -> Iterator[str]:
     """Why a column is taken for what it is, and how its cells were read."""
     guessed, reading = upload.by_name[name], upload.table.readings.get(name)
     if name in upload.on_disk:
-        yield (
-            "it names files on your disk, which are not part of an upload; use web addresses, "
-            f"or start with: coombs serve {upload.table.file}"
+        yield Translatable(
+            "it names files on your disk, which are not part of an upload; use web addresses, or start with: "
+            "coombs serve {file}",
+            file=upload.table.file,
         )
     elif why := _why(upload, guessed, role):
-        yield f"it {why}"
+        yield Translatable("it {why}", why=why)
     if role in (NUMBER, LOG) and (rows := upload.strange(name)):
-        cells = listed([repr(str(upload.table.typed[name][i])) for i in rows], MOST_STRANGE)
-        yield f"no number, and so not known, in {upload.places(rows)}: {cells}"
+        yield Translatable(
+            "no number, and so not known, in {places}: {cells}",
+            places=upload.places(rows),
+            cells=listed([repr(str(upload.table.typed[name][i])) for i in rows], MOST_STRANGE),
+        )
     if role == CATEGORY:
         yield listed(upload.levels[name], MOST_LEVELS_SHOWN)
     if reading is not None:
         # The unit stands in what was decided.
-        phrase = reading.phrase.removeprefix(f"in {reading.unit}") if role in LEARNED else reading.phrase
-        yield from filter(None, [phrase.removeprefix("; ").strip()])
+        known = f"in {reading.unit}" if role in LEARNED else ""
+        yield from (one for one in reading.phrases if one != known)
     elif role not in LEARNED and (gaps := int(is_gap(upload.table.typed[name]).sum())):
-        yield f"{gaps} of {upload.table.n_rows} {NOT_KNOWN}"
+        yield Translatable("{gaps} of {total} not known", gaps=gaps, total=upload.table.n_rows)
 
 
 def _why(upload: Upload, column: ItemColumn, role: Role) -> str:
@@ -200,7 +213,8 @@ def _why(upload: Upload, column: ItemColumn, role: Role) -> str:
         return column.reason
     is_learned = isinstance(role, tuple) or role in LEARNED
     is_constant = is_learned and upload.is_constant(column.name)
-    return "is the same for all items, so nothing can be learned of it" if is_constant else ""
+    same = Translatable("is the same for all items, so nothing can be learned of it")
+    return same if is_constant else ""
 
 
 def _offered(upload: Upload, name: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sqlite3
 import sys
 from http import HTTPStatus
@@ -14,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from coombs.data.tables import InputError
-from coombs.language import Translatable
+from coombs.language import Language, Translatable, language
 from coombs.storage import (
     AnsweredError,
     StorageDamagedError,
@@ -25,9 +26,10 @@ from coombs.storage import (
 )
 from coombs.study.participation import IdTakenError, NotNowError
 from coombs.web.owner_access import COOKIE, NotOwnerError, OwnerAccess, Visitor, forget, visitor_of
-from coombs.web.pages.rendering import go_to, render
+from coombs.web.pages.rendering import browser_language, go_to, render
 from coombs.web.proxies import path_of
 from coombs.web.routing import own_path
+from coombs.web.study_cache import StudyCache
 from coombs.web.wrong_requests import wrong_request
 
 SENTENCES = {
@@ -87,16 +89,29 @@ async def respond(request: Request, error: Exception) -> Response:
     return problem(request, status, sentence)
 
 
-def problem(request: Request, status: int, sentence: str) -> Response:
-    """An error as a page, or as JSON for a program."""
+def problem(request: Request, status: int, sentence: str, spoken: Language | None = None) -> Response:
+    """An error as a page, in the language of a study where it is known; or as JSON for a program."""
     if path_of(request.scope).startswith("/api/"):
         response: Response = JSONResponse({"detail": sentence}, status)
     else:
-        title = TITLES.get(status, OTHER_TITLE)
-        response = render(request, "error.html", status, number=status, title=title, sentence=sentence)
+        told = {"number": status, "title": TITLES.get(status, OTHER_TITLE), "sentence": sentence}
+        response = render(request, "error.html", status, **told, language=spoken or _spoken(request, status))
     if status == 503:
         response.headers["Retry-After"] = str(RETRY_AFTER)
     return response
+
+
+def _spoken(request: Request, status: int) -> Language:
+    """The language of the study whose people the request is from, or else the browser's."""
+    cache: StudyCache | None = getattr(request.app.state, "cache", None)
+    found = re.match(r"/a/([^/]+)", path_of(request.scope))
+    person = cache.at_hand(found[1]) if cache is not None and found else None
+    if person is None or visitor_of(request.scope).is_owner:
+        return browser_language(request)
+    versions = person.study.presentations
+    # With an error of the storage's, nothing is read from it.
+    fixed = (versions.at_hand if status >= 500 else versions.current).language
+    return language(fixed) if fixed else browser_language(request)
 
 
 def described(error: Exception) -> tuple[int, str]:

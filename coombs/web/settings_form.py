@@ -24,7 +24,9 @@ def whole_number(text: str, name: str) -> int | None:
     try:
         return int(text)
     except ValueError:
-        raise InputError(f"{name} is {text!r}; it must be a whole number, or blank.") from None
+        raise InputError(
+            "{name} is {text}; it must be a whole number, or blank.", name=name, text=repr(text)
+        ) from None
 
 
 SETTINGS: dict[str, Callable[[str, str], Any]] = {

@@ -142,6 +142,11 @@ class StudyCache:
         kept.study.presentations.latest = found.presentation_version
         return self._people.put(token, kept)
 
+    def at_hand(self, token: str) -> Respondent | None:
+        """Whose link that is, if they are in memory: nothing is read, as an error may be the storage's."""
+        with self._lock:
+            return self._alive.get(token)
+
     def cards(self, respondent: Respondent) -> Cards:
         """The cards of a respondent's study."""
         kept = self._studies.get(respondent.study.name)

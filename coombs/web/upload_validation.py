@@ -11,9 +11,10 @@ from coombs.data.catalogue import Catalogue, answers_note, cautions
 from coombs.data.encoding import CATEGORY
 from coombs.data.name_lists import header_note
 from coombs.data.tables import FloatArray, InputError
+from coombs.language import Translatable
 from coombs.web.column_choices import ColumnChoice, column_choices
 from coombs.web.uploads import MOST_PLACES, ColumnRoles, Upload
-from coombs.words import count, listed
+from coombs.words import listed
 
 FEW_ITEMS = 10
 """Below this, ranking by hand may be quicker."""
@@ -21,7 +22,7 @@ MANY_FEATURES = 12
 """Above this, many questions are needed."""
 CORRELATED = 0.95
 """Correlation from which on two features are hard to tell apart."""
-SEPARATORS = {";": "semicolons", "\t": "tabs"}
+SEPARATORS = {";": Translatable("semicolons"), "\t": Translatable("tabs")}
 
 
 @dataclass(frozen=True)
@@ -65,16 +66,22 @@ def _outcome(
 
 def _all_alike(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
     if roles.features and all(map(upload.is_constant, roles.features)):
-        yield f"All items are the same in {listed(roles.features)}; choose a column in which they differ."
+        yield Translatable(
+            "All items are the same in {columns}; choose a column in which they differ.",
+            columns=listed(roles.features),
+        )
 
 
 def _file(upload: Upload) -> Iterator[str]:
     """How the file was read: its encoding, and what stands between the columns."""
     marks = SEPARATORS.get(upload.table.separator)
     if marks and any(reading.decimal_commas for reading in upload.table.readings.values()):
-        yield f"The file has {marks} between its columns and commas in its numbers; both were understood."
+        yield Translatable(
+            "The file has {marks} between its columns and commas in its numbers; both were understood.",
+            marks=marks,
+        )
     elif marks:
-        yield f"The file has {marks} between its columns, which was understood."
+        yield Translatable("The file has {marks} between its columns, which was understood.", marks=marks)
     yield from upload.table.notes
     yield from filter(None, [header_note(upload.table)])
 
@@ -82,21 +89,26 @@ def _file(upload: Upload) -> Iterator[str]:
 def _names(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
     """What items are called, if that is not what the file says."""
     if roles.names is None:
-        yield "No column holds the names, so items are called by their numbers."
+        yield Translatable("No column holds the names, so items are called by their numbers.")
     elif roles.numbered and (repeated := upload.repeated(roles.names)):
-        yield f"Items of the same name are numbered: {repeated[0]}, {repeated[0]} (2)."
+        yield Translatable("Items of the same name are numbered: {name}, {name} (2).", name=repeated[0])
 
 
 def _sizes(upload: Upload, roles: ColumnRoles) -> Iterator[str]:
     if not roles.features:
-        yield "Nothing is learned from: items are ranked by the answers alone, which takes more of them."
+        yield Translatable(
+            "Nothing is learned from: items are ranked by the answers alone, which takes more of them."
+        )
     if upload.table.n_rows < FEW_ITEMS:
-        few = count(upload.table.n_rows, "item")
-        yield f"There are only {few}: with so few, ranking them by hand may be quicker."
+        yield Translatable(
+            "There are only {items} items: with so few, ranking them by hand may be quicker.",
+            items=upload.table.n_rows,
+        )
     if len(roles.features) > MANY_FEATURES:
-        yield (
-            f"{len(roles.features)} features are many: each takes a few more questions. "
-            "Choose those that could matter to somebody."
+        yield Translatable(
+            "{features} features are many: each takes a few more questions. Choose those that could matter "
+            "to somebody.",
+            features=len(roles.features),
         )
 
 
@@ -114,10 +126,24 @@ def _features(upload: Upload, goods: Catalogue) -> Iterator[str]:
         with np.errstate(all="ignore"):
             correlation = np.atleast_2d(np.corrcoef(matrix[:, varied].T))
         for i, j in np.argwhere(np.triu(np.abs(correlation) > CORRELATED, 1))[:MOST_PLACES].tolist():
-            way = "go up and down together" if correlation[i, j] > 0 else "move in opposite directions"
-            yield f"{names[i]} and {names[j]} {way}, so it will be hard to tell which of the two matters."
+            yield _go_together(names[i], names[j], bool(correlation[i, j] > 0))
     if matrix.shape[1]:
         yield from _alike(upload, matrix)
+
+
+def _go_together(one: str, other: str, is_same_way: bool) -> str:
+    """What is said of two features of which the one hardly moves without the other."""
+    if is_same_way:
+        return Translatable(
+            "{one} and {other} go up and down together, so it will be hard to tell which of the two matters.",
+            one=one,
+            other=other,
+        )
+    return Translatable(
+        "{one} and {other} move in opposite directions, so it will be hard to tell which of the two matters.",
+        one=one,
+        other=other,
+    )
 
 
 def _alike(upload: Upload, matrix: FloatArray) -> Iterator[str]:
@@ -126,6 +152,16 @@ def _alike(upload: Upload, matrix: FloatArray) -> Iterator[str]:
     same_as = first[place.ravel()]
     twins = np.flatnonzero(same_as != np.arange(len(matrix))).tolist()
     if twins:
-        places = upload.places([int(same_as[twins[0]]), twins[0]]).capitalize()
-        others = f", and {count(len(twins) - 1, 'more pair')} like that" if len(twins) > 1 else ""
-        yield f"{places} have the same features{others}: answers cannot tell them apart."
+        places = upload.places([int(same_as[twins[0]]), twins[0]])
+        if len(twins) == 1:
+            yield Translatable(
+                "Answers cannot tell {places} apart: they have the same features.", places=places
+            )
+        else:
+            yield Translatable(
+                "Answers cannot tell {places} apart: they have the same features, and so has {n} more pair."
+                "|Answers cannot tell {places} apart: they have the same features, and so have {n} more "
+                "pairs.",
+                places=places,
+                n=len(twins) - 1,
+            )

@@ -29,6 +29,7 @@ from coombs.data.encoding import CATEGORY, LEARNED, LOG, NUMBER, ORDERED, YES_NO
 from coombs.data.files import NamedColumns
 from coombs.data.profiles import described_choices, is_described
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.web.item_cards import (
     IMAGE_ENDINGS,
     LINK,
@@ -38,7 +39,7 @@ from coombs.web.item_cards import (
     picture_column,
     web_address,
 )
-from coombs.words import count, listed
+from coombs.words import listed
 
 MOST_ROWS = 20_000
 """Items of a study."""
@@ -58,7 +59,11 @@ LONGEST_NAME = 120
 """Characters of a study's, a person's or a file's name."""
 NAMES_FILE = "names.txt"
 """What a list of names that was written down is called."""
-ONCE = {"names": "names of the items", PICTURE: "picture", LINK: "link"}
+ONCE = {
+    "names": Translatable("names of the items"),
+    PICTURE: Translatable("picture"),
+    LINK: Translatable("link"),
+}
 """Roles that one column can have, and what they are called."""
 Role: TypeAlias = str | tuple[str, ...]
 
@@ -162,13 +167,14 @@ class Upload:
         if self.by_name[name].kind == "mixed":
             cells = self.table.typed[name].tolist()
             row = next((i for i, cell in enumerate(cells) if isinstance(cell, str)), 0)
-            return (
-                f"is not all numbers: in {self.places([row])} it is {cells[row]!r}; "
-                "as a number, such cells count as not known"
+            return Translatable(
+                "is not all numbers: in {places} it is {cell}; as a number, such cells count as not known",
+                places=self.places([row]),
+                cell=repr(cells[row]),
             )
         if self.is_constant(name):
-            return "is the same for all items"
-        return "is called as ids are" if is_id_header(name) else ""
+            return Translatable("is the same for all items")
+        return Translatable("is called as ids are") if is_id_header(name) else ""
 
     def _pictures(self, names: Sequence[str]) -> dict[str, str]:
         """The picture and the link, among columns of text; without any web address there is none to show."""
@@ -209,14 +215,18 @@ class Upload:
         """Refuse what no study can be made of, whatever the cells are."""
         if self.table.n_rows < 2:
             raise InputError(
-                f"{self.table.file} has one row; two or more are needed, as things are compared."
+                "{file} has one row; two or more are needed, as things are compared.", file=self.table.file
             )
         refuse_unknown(roles.of, list(self.table.columns))
         if not roles.features and roles.names is None:
-            raise InputError("Neither a feature nor the name is chosen; choose one or the other.")
+            raise InputError(
+                Translatable("Neither a feature nor the name is chosen; choose one or the other.")
+            )
         if len(roles.features) > MOST_FEATURES:
             raise InputError(
-                f"{len(roles.features)} columns are to be learned from; choose {MOST_FEATURES} at most."
+                "{columns} columns are to be learned from; choose {most} at most.",
+                columns=len(roles.features),
+                most=MOST_FEATURES,
             )
         for name in roles.of:
             if problem := self.excess(name, roles):
@@ -226,9 +236,19 @@ class Upload:
         """Why a column cannot have its role beside those of the others, or for its size; blank if it can."""
         role = roles.of[name]
         if isinstance(role, str) and role in ONCE and (first := roles.only(role)) != name:
-            return f"{first!r} and {name!r} are both chosen as the {ONCE[role]}; choose one of the two."
+            return Translatable(
+                "{first} and {second} are both chosen as the {role}; choose one of the two.",
+                first=repr(first),
+                second=repr(name),
+                role=ONCE[role],
+            )
         if role == CATEGORY and (n := len(self.levels[name])) > MOST_CATEGORIES:
-            return f"{name!r} has {n} different cells; a category has {MOST_CATEGORIES} at most."
+            return Translatable(
+                "{column} has {cells} different cells; a category has {most} at most.",
+                column=repr(name),
+                cells=n,
+                most=MOST_CATEGORIES,
+            )
         return ""
 
     @cached_property
@@ -239,8 +259,13 @@ class Upload:
 
     def places(self, rows: Sequence[int]) -> str:
         """As line 5, or lines 5 and 9."""
-        numbers = [str(self.table.number(i)) for i in rows]
-        return f"{self.table.noun}{'s' if len(rows) > 1 else ''} {listed(numbers, MOST_PLACES)}"
+        numbers = listed([str(self.table.number(i)) for i in rows], MOST_PLACES)
+        values: dict[str, Any] = {"n": len(rows), "numbers": numbers}
+        if self.table.noun == "line":
+            return Translatable("line {numbers}|lines {numbers}", **values)
+        if self.table.noun == "entry":
+            return Translatable("entry {numbers}|entries {numbers}", **values)
+        return Translatable("row {numbers}|rows {numbers}", **values)
 
 
 def read_upload(content: bytes, file: str, number: str | None = None) -> Upload:
@@ -254,12 +279,13 @@ def read_table(content: bytes, file: str) -> NamedColumns:
     """The table in an uploaded file, cells as text, or an InputError in words."""
     file = Path(file.replace("\\", "/")).name[:LONGEST_NAME] or "the file"
     if not content.strip():
-        raise InputError(f"{file} is empty; it needs a header line and at least two rows.")
+        raise InputError("{file} is empty; it needs a header line and at least two rows.", file=file)
     try:
         table = files.content_table(content, file, MOST_CELLS)
     except ImportError as error:
         raise InputError(
-            f'{file} is a Parquet file, which needs: pip install "coombs[frames]"; or bring it as CSV.'
+            '{file} is a Parquet file, which needs: pip install "coombs[frames]"; or bring it as CSV.',
+            file=file,
         ) from error
     _refuse_large(table.n_rows, len(table.columns), file)
     if table.source != "parquet":
@@ -282,9 +308,14 @@ def _texts(column: NDArray[Any]) -> NDArray[Any]:
 
 def _refuse_large(rows: int, columns: int, file: str) -> None:
     if columns > MOST_COLUMNS:
-        raise InputError(f"{file} has {columns} columns; {MOST_COLUMNS} are the most.")
+        raise InputError(
+            "{file} has {columns} columns; {most} are the most.",
+            file=file,
+            columns=columns,
+            most=MOST_COLUMNS,
+        )
     if rows > MOST_ROWS:
-        raise InputError(f"{file} has {rows} rows; {MOST_ROWS} are the most.")
+        raise InputError("{file} has {rows} rows; {most} are the most.", file=file, rows=rows, most=MOST_ROWS)
 
 
 def _refuse_described(table: NamedColumns) -> None:
@@ -297,9 +328,11 @@ def _refuse_described(table: NamedColumns) -> None:
         # It only looks like it.
         return
     raise InputError(
-        f"{table.file} holds {count(len(found.sets), 'answer')} about things that it describes itself, not a "
-        f"list of things to ask about; learn from it with: coombs fit {table.file}; or bring a table with a "
-        "row for each thing."
+        "{file} holds {answers} about things that it describes itself, not a list of things to "
+        "ask about; learn from it with: coombs fit {file}; or bring a table with a row for each "
+        "thing.",
+        file=table.file,
+        answers=Translatable("{n} answer|{n} answers", n=len(found.sets)),
     )
 
 
@@ -324,9 +357,11 @@ def study_name(text: str) -> str:
     """A name for a study out of a form."""
     name = " ".join(text.split())
     if not name:
-        raise InputError("The study has no name; give it one, such as 'flats'.")
+        raise InputError(Translatable("The study has no name; give it one, such as 'flats'."))
     if len(name) > LONGEST_NAME or not name.isprintable():
-        raise InputError(f"The study's name must be plain text of {LONGEST_NAME} characters at most.")
+        raise InputError(
+            "The study's name must be plain text of {most} characters at most.", most=LONGEST_NAME
+        )
     return name
 
 
@@ -335,12 +370,16 @@ def people_names(text: str) -> Sequence[str]:
     names = list(dict.fromkeys(" ".join(line.split()) for line in text.splitlines()))
     names = [name for name in names if name]
     if not names:
-        raise InputError("There is no name; write one on each line.")
+        raise InputError(Translatable("There is no name; write one on each line."))
     if len(names) > MOST_NAMES:
-        raise InputError(f"There are {len(names)} names; {MOST_NAMES} at a time are the most.")
+        raise InputError(
+            "There are {names} names; {most} at a time are the most.", names=len(names), most=MOST_NAMES
+        )
     for name in names:
         if len(name) > LONGEST_NAME or not name.isprintable():
-            raise InputError(f"A person's name must be plain text of {LONGEST_NAME} characters at most.")
+            raise InputError(
+                "A person's name must be plain text of {most} characters at most.", most=LONGEST_NAME
+            )
     return names
 
 

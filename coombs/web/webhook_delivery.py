@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 import coombs
+from coombs.data.tables import InputError
 from coombs.storage import UndoRecord, UnknownStudyError
 from coombs.storage.timestamps import now, time_text
 from coombs.storage.webhooks import Delivery, Webhook, Webhooks
@@ -122,6 +123,17 @@ class WebhookDelivery:
         names = self._cache.study(study).catalogue.labels
         answer = answer_of(event, person, names, None)
         return AnswerOut.model_validate(answer, from_attributes=True).model_dump(mode="json")
+
+
+def send_test(hook: Webhook, study: str, allowed: tuple[Network, ...], send: Post = post) -> None:
+    """Send a message that is about nothing, at once; an InputError says why it did not arrive."""
+    at = now()
+    one = Delivery(0, hook.id, "test", {}, at, 0, None, None, None)
+    told = {"id": 0, "topic": "test", "created": time_text(at), "study": study}
+    try:
+        send(hook.address, *signed(hook, one, told), allowed)
+    except NotSentError as error:
+        raise InputError(str(error)) from None
 
 
 def signed(hook: Webhook, one: Delivery, message: Mapping[str, Any]) -> tuple[bytes, dict[str, str]]:

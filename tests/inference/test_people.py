@@ -371,7 +371,8 @@ def test_items_have_effects_of_their_own_for_each_person():
     assert np.mean(right) > 0.75
     everybody = found.means(seen.phi, 60).utilities(np.arange(60), seen.phi)
     one = found.of(3, seen.phi).utilities(seen)
-    np.testing.assert_allclose(everybody[3], one - one.mean(), atol=1e-9)
+    # A taste of one's own is read by passes until nothing changes, or by so many.
+    np.testing.assert_allclose(everybody[3], one - one.mean(), atol=1e-5)
 
 
 def test_own_items_are_numbered_by_person():

@@ -145,6 +145,7 @@ def test_the_database_has_digests_alone_which_go_with_the_study(study: Study) ->
     assert database.rows("SELECT * FROM api_tokens") == []
 
 
+@pytest.mark.usefixtures("still_throttle")
 def test_guessed_tokens_are_slowed_down_and_a_right_one_does_not_forget_them(study: Study, app: Any) -> None:
     """Otherwise whoever has a small right could guess the owner's token without end."""
     right = client_of(app, study.api_tokens.add("shop", "answer"))

@@ -156,14 +156,51 @@ def test_the_owners_choice_comes_before_the_browsers(client: TestClient, study: 
     assert '<html lang="es"' in page and language("es").text("I prefer this") in page
 
 
-def test_a_mistake_of_a_table_is_marked_as_english_on_a_german_page(tmp_path: Path) -> None:
+MESSY = """Nr;Haus;Preis;Fläche;Lage;Bild;Frei;Bezug;Leer;Gleich
+1;Haus A;1.200 €;0,5 km;Meer;a.png;ja;31.12.2025;;x
+2;Haus B;900 €;700 m;Dorf;b.png;nein;1.2.2025;;x
+3;Haus B;1.500 €;n/a;Dorf;c.png;ja;2.2.2025;;x
+4;;auf Anfrage;2 km;Meer;d.png;nein;3.3.2025;3;x
+"""
+
+
+@pytest.fixture
+def owner(tmp_path: Path) -> Iterator[TestClient]:
     known: Any = {"base_url": "http://127.0.0.1", "client": ("127.0.0.1", 5)}
-    with TestClient(web.create_app(f"sqlite:///{tmp_path / 'web.db'}"), **known) as owner:
-        owner.headers.update({"Origin": "http://127.0.0.1", "Accept-Language": "de"})
-        page = owner.post("/drafts", data={"names": "\n"}).text
-    reader = Reader()
-    reader.feed(page)
-    assert reader.english and english_in(page, language("de")) == []
+    with TestClient(web.create_app(f"sqlite:///{tmp_path / 'owner.db'}"), **known) as made:
+        made.headers.update({"Origin": "http://127.0.0.1"})
+        yield made
+
+
+@pytest.mark.parametrize("code", ["de", "es"])
+def test_what_is_said_of_a_messy_table_is_in_the_owners_language(owner: TestClient, code: str) -> None:
+    owner.headers["Accept-Language"] = code
+    page = owner.post("/drafts", files={"file": ("Häuser.csv", MESSY.encode("cp1252"))})
+    wrong = owner.post(str(page.url), data={"role": ["names"] * 3 + ["category"] * 7, "create": "yes"})
+    said = owner.post("/drafts", data={"names": "\n"})
+    for one in (page.text, wrong.text, said.text):
+        reader = Reader()
+        reader.feed(one)
+        assert reader.english == [] and english_in(one, language(code)) == []
+    assert language(code).text("numbers the items") in page.text and "cp1252" in page.text
+
+
+def test_mistakes_in_settings_are_told_in_the_owners_language(owner: TestClient) -> None:
+    create_study([[0.0], [1.0]], "zwei", storage=owner.app.state.cache.storage)  # type: ignore[attr-defined]
+    form = {"title": "x", "questions": "viele"}
+    page = owner.post("/studies/zwei/settings", data=form, headers={"Accept-Language": "de"})
+    assert page.status_code == 422 and "es muss eine ganze Zahl sein" in page.text
+
+
+def test_an_error_page_is_in_the_language_that_the_study_has(client: TestClient, study: Study) -> None:
+    study.present(language="es")
+    at = f"/a/{study.respondent('Ute').record.token}"
+    client.headers["Accept-Language"] = "de"
+    missing = client.get(f"{at}/picture/99")
+    wrong = client.post(f"{at}/answers", data={"answer": "77", "choice": "left"})
+    for page in (missing, wrong):
+        assert page.status_code in (404, 422) and '<html lang="es"' in page.text
+    assert '<html lang="de"' in client.get("/a/nobody").text
 
 
 def test_from_right_to_left_the_left_card_stays_on_the_left(

@@ -425,7 +425,7 @@ def test_warnings_name_rows_and_columns() -> None:
     assert "a and b go up and down together, so it will be hard to tell which of the two matters" in told
     without = {"gap": "text", "c": "text"}
     told = " ".join(upload_validation.review(draft, draft.guess(roles=without)).warnings)
-    assert "Lines 2 and 8 have the same features" in told
+    assert "cannot tell lines 2 and 8 apart: they have the same features" in told
 
 
 def test_repeated_names_are_told_and_refused(client: TestClient) -> None:

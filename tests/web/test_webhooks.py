@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import postgres
 import pytest
@@ -19,7 +19,7 @@ pytest.importorskip("httpx2")
 
 from fastapi.testclient import TestClient
 
-from coombs import InputError, create_study, web
+from coombs import InputError, cli, create_study, web
 from coombs.client import is_from_webhook
 from coombs.storage import open_storage
 from coombs.storage import webhooks as stored
@@ -311,3 +311,47 @@ def test_messages_in_postgresql() -> None:
     token = study.api_tokens.add("shop", "read")
     assert study.api_tokens.list()[0].name == "shop" and len(token) == 50
     storage.close_all()
+
+
+class Ear(BaseHTTPRequestHandler):
+    """Takes messages, and keeps them."""
+
+    heard: ClassVar[list[tuple[Mapping[str, str], bytes]]] = []
+
+    def do_POST(self) -> None:
+        self.heard.append((dict(self.headers), self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing."""
+
+
+def test_a_command_adds_lists_tests_and_removes_webhooks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    storage = f"sqlite:///{tmp_path / 'cli.db'}"
+    create_study(ITEMS, "points", storage=storage)
+    Ear.heard = []
+    with HTTPServer(("127.0.0.1", 0), Ear) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/told"
+
+        def run(*arguments: str) -> tuple[int, str, str]:
+            code = cli.main(["webhook", *arguments, "--storage", storage])
+            return code, *capsys.readouterr()
+
+        code, out, _ = run("add", address, "--topic", "done")
+        secret = out.splitlines()[-1]
+        assert code == 0 and "Webhook 1 is told of done." in out
+        assert run("list")[1] == f"1: {address} (done); nothing sent yet\n"
+        refused, _, why = run("test", "1")
+        assert refused == 2 and "in a private network" in why and not Ear.heard
+        assert "was taken by" in run("test", "1", "--webhook-network", "127.0.0.1")[1]
+        server.shutdown()
+    ((headers, body),) = Ear.heard
+    assert is_from_webhook(secret, headers["Coombs-Signature"], body) and json.loads(body)["topic"] == "test"
+    gone, _, why = run("test", "1", "--webhook-network", "127.0.0.1")
+    assert gone == 2 and "could not be sent" in why
+    assert run("test", "7")[0] == 2 and run("remove", "x")[0] == 2
+    assert run("remove", "1")[0] == 0 and run("list")[1] == ""

@@ -60,6 +60,8 @@ WITH_SIZES = 0.3
 """and how much people differ."""
 FAR_BEHIND = 30.0
 """Nats by which a kind may be behind the best, while people are left out in turn."""
+SIMPLER = {"none": (), "diagonal": ("none",), "full": ("diagonal", "none"), "smooth": ("none",)}
+"""Of each kind those whose coordinates are its first ones, the most alike first."""
 NEGLIGIBLE = 0.02
 """A kind with less of the average is left out of it."""
 
@@ -239,8 +241,9 @@ def learn_people(
         answers = answers._replace(covariates=answers.covariates.columns(told.columns))
     tried = candidates(answers, kinds)
     weights, trial = np.ones(1), Trial(float("nan"), np.zeros(0), np.zeros(0))
+    learned: dict[Candidate, PopulationPrior] = {}
     if answers.n_told > 1:
-        scores, predicted, counted = try_out(answers, tried, lambda share: advance(TRYING * share))
+        scores, predicted, counted, learned = try_out(answers, tried, lambda share: advance(TRYING * share))
         weights = softmax(scores / TEMPERATURE)
         chance = float(counted.sum()) * np.log(2)
         gain = float(np.logaddexp.reduce(scores) - np.log(len(scores))) + chance
@@ -249,9 +252,11 @@ def learn_people(
         tried = [one for one, is_kept in zip(tried, kept, strict=True) if is_kept]
         weights = weights[kept] / weights[kept].sum()
     fits, gains, blocks, main, reached = [], [], answers.blocks(), float(weights.max()), TRYING
-    for (kind, caution), weight in zip(tried, weights.tolist(), strict=True):
-        coordinates, phi = _of_kind(answers, kind)
-        start = answers.start(phi, coordinates.blocks, caution, answers.first_effect)
+    of_kinds = {kind: _of_kind(answers, kind) for kind in dict.fromkeys(one.kind for one in tried)}
+    for candidate, weight in zip(tried, weights.tolist(), strict=True):
+        coordinates, phi = of_kinds[candidate.kind]
+        start = answers.start(phi, coordinates.blocks, candidate.caution, answers.first_effect)
+        start = start if candidate not in learned else start.begun_from(learned[candidate])
         begin, reached = reached, reached + (1 - TRYING) * weight
         # Kinds with far less weight hardly change the average.
         looked_for = groups if weight >= WITH_GROUPS * main else 1
@@ -298,30 +303,56 @@ def candidates(answers: PeopleAnswers, kinds: tuple[str, ...]) -> list[Candidate
     return found
 
 
+class TriedOut(NamedTuple):
+    """Of each candidate: how likely people's answers are with what is learned from others (log).
+
+    Also the probability of each answer, given the person's others, and its weight; and what was learned of
+    all but some people.
+    """
+
+    scores: Vector
+    predicted: Matrix
+    weights: Vector
+    learned: dict[Candidate, PopulationPrior]
+
+
 def try_out(
     answers: PeopleAnswers, tried: list[Candidate], advance: Callable[[float], None] = lambda share: None
-) -> tuple[Vector, Matrix, Vector]:
-    """Of each candidate, how likely people's answers are with what is learned from others (log).
+) -> TriedOut:
+    """Which candidates predict people left out, of some of many.
 
-    Also the probability of each answer, given the person's others, and its weight; of some of many people. A
-    candidate that falls far behind is given up: its log is minus infinity.
+    A candidate that falls far behind is given up: its log is minus infinity.
     """
     effect = answers.first_effect
     answers, blocks = _folds(answers, MOST_TRIED, MORE_FOLDS if answers.n_people <= FEW_PEOPLE else FOLDS)
     counted = np.concatenate([block.weights[block.rows >= 0] for _, left in blocks for block in left])
     scores, every, begin = np.zeros(len(tried)), np.full((len(tried), len(counted)), 0.5), 0
+    priors: dict[Candidate, PopulationPrior] = {}
     for number, (learned, left) in enumerate(blocks):
         end = begin + sum(int((block.rows >= 0).sum()) for block in left)
+        # Nothing is taken over from those who learned from people that are left out here.
+        priors = {}
         for done, k in enumerate(able := np.flatnonzero(np.isfinite(scores)), 1):
             coordinates, phi = _of_kind(answers, tried[k].kind)
             start = answers.start(phi, coordinates.blocks, tried[k].caution, effect)
+            start = _warm(start, tried[k].kind, priors)
             fit = fit_population(phi, learned, start, tolerance=ROUGHLY, max_iter=FEWER_PASSES)
+            priors[tried[k]] = fit.prior
             evidence, every[k, begin:end] = people_left_out(fit.prior, phi, left)
             scores[k] += evidence
             advance((number + done / len(able)) / len(blocks))
         begin = end
         scores[scores < scores.max() - FAR_BEHIND] = -np.inf
-    return scores, every, counted
+    return TriedOut(scores, every, counted, priors)
+
+
+def _warm(start: PopulationPrior, kind: str, priors: dict[Candidate, PopulationPrior]) -> PopulationPrior:
+    """Where a kind begins: from the one most like it that was learned from the same people."""
+    for known in (kind, *SIMPLER[kind]):
+        for candidate, prior in priors.items():
+            if candidate.kind == known:
+                return start.begun_from(prior)
+    return start
 
 
 def try_covariates(answers: PeopleAnswers, tried: Candidate) -> CovariateTrial:

@@ -60,6 +60,13 @@ class CovariateSlopes:
         sizes = np.tile(SLOPE_SIZE**2 / counts, (int(sources.max()) + 1, 1))
         return cls(np.zeros((len(blocks), q)), sources, sizes, np.eye(q))
 
+    def begun_from(self, simpler: CovariateSlopes) -> CovariateSlopes:
+        """The same with what was learned of the first weights."""
+        gamma, variances = self.gamma.copy(), self.variances.copy()
+        gamma[: len(simpler.gamma)] = simpler.gamma
+        variances[:, : simpler.variances.shape[1]] = simpler.variances
+        return replace(self, gamma=gamma, variances=variances, spread=simpler.spread)
+
     def maximised(self, prior: PopulationPrior, sums: Sums) -> CovariateSlopes:
         """The next ones: a step of Fisher's scoring, as far as answers tell.
 

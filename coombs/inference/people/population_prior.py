@@ -132,6 +132,17 @@ class PopulationPrior:
         means, shared = np.zeros((1, len(blocks))), SHARED_SIZE**2 / counts
         return cls(means, root, LAPSE, np.ones(1), COIN, blocks, shared, differences, caution, effect)
 
+    def begun_from(self, simpler: PopulationPrior) -> PopulationPrior:
+        """The same with what was learned of a kind whose weights are the first of these, or all of them."""
+        d, blocks = len(simpler.root), len(simpler.shared)
+        means, root, shared = self.means.copy(), self.root.copy(), self.shared.copy()
+        means[:, :d], root[:d, :d], shared[:blocks] = simpler.means, simpler.root, simpler.shared
+        slopes = self.slopes
+        if slopes is not None and simpler.slopes is not None:
+            slopes = slopes.begun_from(simpler.slopes)
+        begun = replace(self, means=means, root=root, shared=shared, slopes=slopes)
+        return replace(begun, lapse=simpler.lapse, coin=simpler.coin, effect=simpler.effect)
+
     @property
     def covariance(self) -> Matrix:
         """root root'."""
@@ -289,9 +300,13 @@ class PopulationPrior:
         )
 
     def change(self, other: PopulationPrior) -> float:
-        """By how much means and root differ, in the deviation of what a coordinate adds to utilities."""
+        """By how much means and deviations differ, by that of what a coordinate adds to utilities."""
         size = np.sqrt((self.root**2).sum() / len(self.root) + (self.means**2).mean()) + 1e-3
-        pairs = [(self.means, other.means), (self.root, other.root)]
+        before, after = self.covariance, other.covariance
+        # Of covariances in units of deviations: unlike the roots', it does not hang on the weights' order.
+        deviations = np.sqrt(np.maximum(np.diag(before), LEAST_VARIANCE))
+        both = np.add.outer(deviations, deviations)
+        pairs = [(self.means, other.means), (before / both, after / both)]
         if self.slopes is not None and other.slopes is not None:
             pairs.append((self.slopes.gamma, other.slopes.gamma))
         worst = max(float(np.abs(one - another).max()) for one, another in pairs) / float(size)

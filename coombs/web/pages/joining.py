@@ -68,7 +68,7 @@ def join(
     arrivals: Arrivals = request.app.state.arrivals
     address = request.client.host if request.client else ""
     if wait := arrivals.wait(address):
-        response = problem(request, 429, TOO_MANY)
+        response = problem(request, 429, TOO_MANY, language_of(request, study))
         response.headers["Retry-After"] = str(wait)
         return response
     arrivals.note(address)

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from coombs.data import files
+from coombs.language import Translatable
 from coombs.storage import RespondentRecord
 from coombs.study import QualityFlags, Study
 from coombs.study.answer_files import export_answers
@@ -71,7 +72,7 @@ def person_page(request: Request, name: str, number: int) -> Response:
     record, _ = person_by_number(study, number)
     person = next(one for one in study.monitor().people if one.id == number)
     link = f"{site_of(request.scope)}/a/{record.token}"
-    told = QualityFlags.of(History.of(study.storage, number)).sentences("They")
+    told = QualityFlags.of(History.of(study.storage, number)).sentences(Translatable("This person"))
     return render(request, "person.html", study=study, person=person, record=record, link=link, told=told)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from coombs.language import Translatable
 from coombs.render.people_html import map_caption
 from coombs.web.pages.level_map import BOTTOM, HEIGHT, LEFT, LETTER, RIGHT, ROOM, TOP, WIDTH, MapAxis
 
@@ -50,7 +51,7 @@ class PeopleMapSvg(NamedTuple):
     zero: tuple[float, float] | None
     x_ticks: list[tuple[float, str]]
     y_ticks: list[tuple[float, str]]
-    sentence: str
+    caption: tuple[str, ...]
 
 
 class BandRow(NamedTuple):
@@ -103,16 +104,18 @@ def people_map_svg(data: PeopleMap) -> PeopleMapSvg:
         for k in some
     ]
     middles = [
-        Sign(across.at(x), down.at(y), look(g), f"the middle of group {g}")
+        Sign(across.at(x), down.at(y), look(g), Translatable("the middle of group {number}", number=g))
         for g, (x, y) in enumerate(data.means.tolist(), 1)
         if len(data.means) > 1 and np.isfinite([x, y]).all()
     ]
     zero = None if data.is_ideal else (across.at(0.0), down.at(0.0))
     names = [column.axis_name(name) for name, column in zip(data.features, data.columns, strict=True)]
-    axes = (names[0], names[1]) if data.is_ideal else (f"weight of {names[0]}", f"weight of {names[1]}")
+    first, second = (
+        names if data.is_ideal else [Translatable("weight of {feature}", feature=one) for one in names]
+    )
     ticks = across.ticks(data.columns[0]), down.ticks(data.columns[1])
     more = max(0.0, LETTER * max((len(text) for _, text in ticks[1]), default=0) - ROOM)
-    return PeopleMapSvg(axes, more, signs, middles, zero, *ticks, map_caption(data))
+    return PeopleMapSvg((first, second), more, signs, middles, zero, *ticks, map_caption(data))
 
 
 def band_rows(data: PeopleBand) -> list[BandRow]:

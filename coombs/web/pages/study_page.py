@@ -81,7 +81,7 @@ def add_answers(request: Request, name: str, file: Annotated[UploadFile | None, 
     study = _study(request, name)
     try:
         if file is None or not file.filename:
-            raise InputError("No file was chosen; choose a file of answers.")
+            raise InputError(Translatable("No file was chosen; choose a file of answers."))
         add_table(study, read_table(file.file.read(), file.filename))
     except InputError as error:
         return _page(request, study, 422, refused=str(error))

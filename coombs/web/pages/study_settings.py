@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from coombs.data.tables import InputError
 from coombs.language import LANGUAGES
+from coombs.storage.timestamps import now
 from coombs.study import Study
 from coombs.study.study_changes import change_study
 from coombs.web.pages.joining import form_texts
@@ -85,6 +86,7 @@ def _page(
         study=study,
         form=form,
         state=study.presentation.state(),
+        now=now(),
         shown=study.presentation,
         problem=problem,
         languages=LANGUAGES,

@@ -1,4 +1,4 @@
-// Comforts of the other pages: dropping a file, copying a link, how far the group's page is.
+// Comforts of the other pages: dropping a file, copying a link, one's own time, how far the group's page is.
 "use strict";
 
 const drop = document.getElementById("drop");
@@ -28,6 +28,25 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     button.textContent = document.body.dataset.copied;
     setTimeout(() => { button.innerHTML = before; }, 1500);
   });
+}
+
+// Times are sent in UTC, and typed in the time of whoever types; without this script they are typed in UTC.
+const inMinutes = (date) => date.toISOString().slice(0, 16);
+for (const input of document.querySelectorAll("input[data-utc]")) {
+  const label = document.querySelector(`label[for="${input.id}"]`);
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "";
+  const sent = document.createElement("input");
+  sent.type = "hidden";
+  sent.name = input.name;
+  input.removeAttribute("name");
+  input.after(sent);
+  label.textContent = label.dataset.local.replace("{zone}", zone.replace("_", " "));
+  const at = new Date(`${input.defaultValue}Z`);
+  if (!isNaN(at)) input.value = inMinutes(new Date(at - at.getTimezoneOffset() * 60000));
+  const send = () => { sent.value = input.value ? inMinutes(new Date(input.value)) : ""; };
+  input.addEventListener("input", send);
+  input.form.addEventListener("submit", send);
+  send();
 }
 
 const learning = document.getElementById("learning");

@@ -1,0 +1,100 @@
+"""`coombs webhook`: addresses that are told what happens in a study."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+import coombs
+from coombs.cli.export_import import named_study
+from coombs.cli.options import argument, command, storage_option
+from coombs.cli.serve import NEEDS
+
+if TYPE_CHECKING:
+    from coombs.storage.webhooks import Delivery
+
+ACTIONS = ("add", "remove", "list", "test")
+
+
+@command(
+    "webhook",
+    "tell an address of yours what happens in a study",
+    "coombs webhook add https://shop.example/told --topic answer",
+    "A running coombs serve sends the messages, signed with the secret that add shows once. list has each "
+    "address with its number, its topics and what came of the last message; test sends a message of the "
+    "topic test at once, and says whether it was taken.",
+)
+@argument("action", "add, remove, list or test", type=click.Choice(ACTIONS))
+@argument("which", "the address to add, or the number of a webhook", type=str, required=False)
+@click.option(
+    "--topic",
+    "topics",
+    type=click.Choice(["answer", "undo", "done"]),
+    multiple=True,
+    help="what it is told of; may be repeated (default: all three)",
+)
+@click.option(
+    "--webhook-network",
+    "networks",
+    metavar="ADDRESS",
+    multiple=True,
+    help="private address or network that a test may be sent to; may be repeated",
+)
+@click.option("--name", metavar="STUDY", help="name of the study (default: the only one there is)")
+@storage_option
+def webhook(
+    action: str,
+    which: str | None,
+    topics: tuple[str, ...],
+    networks: tuple[str, ...],
+    name: str | None,
+    storage: str,
+) -> None:
+    """Add, remove, list or test the webhooks of a study."""
+    study = named_study(name, storage)
+    if action == "list":
+        last = {one.webhook_id: one for one in reversed(study.webhooks.deliveries())}
+        for hook in study.webhooks.list():
+            print(f"{hook.id}: {hook.address} ({', '.join(hook.topics)}); {_came(last.get(hook.id))}")
+        return
+    if which is None:
+        what = "ADDRESS" if action == "add" else "NUMBER"
+        raise coombs.InputError(f"Say which webhook: coombs webhook {action} {what}.")
+    if action == "add":
+        made = study.webhooks.add(which, topics or ("answer", "undo", "done"))
+        print(f"Webhook {made.id} is told of {', '.join(made.topics)}. Its secret, shown this once:")
+        print(made.secret)
+    elif action == "remove":
+        study.webhooks.remove(_number(which))
+        print(f"Webhook {which} is told nothing any more.")
+    else:
+        _test(study, _number(which), networks)
+
+
+def _came(last: Delivery | None) -> str:
+    """What came of a message."""
+    if last is None:
+        return "nothing sent yet"
+    arrived = "the last message arrived" if last.delivered else "the last message waits for a server"
+    return last.problem or arrived
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise coombs.InputError(f"The webhook is {text!r}; give its number, as coombs webhook list has it.")
+    return int(text)
+
+
+def _test(study: coombs.Study, number: int, allowed: tuple[str, ...]) -> None:
+    """Send a message at once; InputError where it does not arrive."""
+    try:
+        from coombs.web.proxies import networks
+        from coombs.web.webhook_delivery import send_test
+    except ImportError as error:
+        raise ImportError(NEEDS) from error
+    hook = next((one for one in study.webhooks.list() if one.id == number), None)
+    if hook is None:
+        raise coombs.InputError(f"There is no webhook {number} of the study {study.name!r}.")
+    send_test(hook, study.name, networks(allowed))
+    print(f"The message was taken by {hook.address}.")
