@@ -109,7 +109,7 @@ class StudyStorage:
         """
         found = self.database.rows(
             "SELECT name, created,"
-            " (SELECT COUNT(*) FROM items WHERE items.study_id = studies.id),"
+            " (SELECT COUNT(*) FROM items WHERE items.study_id = studies.id AND retired IS NULL),"
             " (SELECT COUNT(*) FROM respondents WHERE respondents.study_id = studies.id),"
             f" (SELECT {_COUNT} FROM respondents JOIN events ON events.respondent_id = respondents.id"
             " WHERE respondents.study_id = studies.id)"
@@ -119,7 +119,7 @@ class StudyStorage:
         return sorted(map(rows.summary, found), key=lambda one: one.name)
 
     def items(self, study_id: int) -> list[Item]:
-        """Return the items of a study in their order.
+        """Return the items of a study in their order, those that were retired among them.
 
         Parameters
         ----------
@@ -136,7 +136,8 @@ class StudyStorage:
         >>> [item.name for item in study.storage.items(study.record.id)]
         ['0', '1']
         """
-        select = "SELECT position, name, features, details FROM items WHERE study_id = ? ORDER BY position"
+        columns = rows.ITEM.partition(", ")[2]
+        select = f"SELECT {columns} FROM items WHERE study_id = ? ORDER BY position"
         found = self.database.rows(select, study_id)
         if not found:
             self._check_study(study_id)

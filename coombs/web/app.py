@@ -23,6 +23,7 @@ from coombs.web.access import Policy
 from coombs.web.access_log import hide_secrets
 from coombs.web.api import (
     access_tokens,
+    items_api,
     participation_api,
     people_rights,
     respondents,
@@ -46,6 +47,7 @@ from coombs.web.pages import (
     api_reference,
     differences,
     home,
+    items_page,
     joining,
     people_page,
     programs_page,
@@ -80,6 +82,7 @@ ROUTERS = (
     home.router,
     study_page.router,
     study_settings.router,
+    items_page.router,
     people_page.router,
     programs_page.router,
     differences.router,
@@ -91,6 +94,7 @@ ROUTERS = (
     participation_api.router,
     studies.router,
     settings_api.router,
+    items_api.router,
     people_rights.router,
     study_data.router,
     access_tokens.router,
