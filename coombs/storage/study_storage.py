@@ -118,30 +118,6 @@ class StudyStorage:
         # Sorted here, as databases differ in how they sort text.
         return sorted(map(rows.summary, found), key=lambda one: one.name)
 
-    def delete_study(self, name: str) -> None:
-        """Remove a study with all that belongs to it, also from the bytes of the files.
-
-        Parameters
-        ----------
-        name : of the study
-
-        Returns
-        -------
-        None
-
-        Examples
-        --------
-        >>> from coombs import create_study
-        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
-        >>> study.storage.delete_study("pizza")
-        >>> study.storage.studies()
-        []
-        """
-        with self.database.batch():
-            self.database.change("DELETE FROM studies WHERE id = ?", self.study(name).id)
-        if not self.database.connection.writing:
-            self.database.erase()
-
     def items(self, study_id: int) -> list[Item]:
         """Return the items of a study in their order, those that were retired among them.
 

@@ -106,8 +106,15 @@ PEOPLE = (
         "consent_version", WHOLE, "which version of the texts they agreed to (presentations.json)", "from 1"
     ),
     TidyColumn("invited", TIME, "when they or their link came to be", ISO),
-    TidyColumn("started", TIME, "when they were asked, or answered, first", ISO),
-    TidyColumn("last_seen", TIME, "when they were asked, or answered, last", ISO),
+    TidyColumn(
+        "started",
+        TIME,
+        "when they were asked, or answered, first; before that, when they agreed or came by the open link",
+        ISO,
+    ),
+    TidyColumn(
+        "last_seen", TIME, "when they came by the open link, agreed, were asked or answered last", ISO
+    ),
     TidyColumn("finished", TIME, "when they were through with all", ISO),
     TidyColumn("answers", WHOLE, "how many of their answers stand, skips counted", "from 0"),
     TidyColumn(
