@@ -55,6 +55,7 @@ from coombs.web.pages import (
     study_page,
     study_settings,
     taking_part,
+    wishes_page,
 )
 from coombs.web.process_memory import free_memory
 from coombs.web.proxies import ProxyMiddleware, checked_root, networks
@@ -88,6 +89,7 @@ ROUTERS = (
     differences.router,
     answer_review.router,
     taking_part.router,
+    wishes_page.router,
     joining.router,
     result_page.router,
     api_reference.router,
