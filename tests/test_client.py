@@ -23,8 +23,6 @@ from coombs.client import Client, ClientError, ClientReply
 from coombs.study import Study
 from coombs.web.routing import study_path
 
-# FastAPI hides this warning in a way that threads of earlier tests, which still learn, may undo.
-pytestmark = pytest.mark.filterwarnings("ignore::pydantic.warnings.UnsupportedFieldAttributeWarning")
 TOKEN = "a-token-of-many-letters"
 ITEMS = [[float(i), float(i * 7 % 12)] for i in range(12)]
 Transport = Callable[[Request], ClientReply]

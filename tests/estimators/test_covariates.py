@@ -90,6 +90,7 @@ def test_numbers_do_not_depend_on_the_order_of_rows_and_columns(told: Any) -> No
     np.testing.assert_allclose(again.utilities(), est.utilities(), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_frame_says_who_by_its_index_a_column_user_or_its_first_column(told: Any) -> None:
     data, est = told
     frame = data["people"]
@@ -204,6 +205,7 @@ def test_nothing_is_said_of_covariates_that_are_noise() -> None:
     assert said <= 2
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_a_table_about_people(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

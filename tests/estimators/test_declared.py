@@ -10,6 +10,7 @@ import coombs
 from coombs import IdealPoint, InputError
 from coombs.questions import next_question
 
+pytestmark = pytest.mark.usefixtures("few_draws")
 N = 24
 
 
@@ -37,7 +38,7 @@ def answers(flats: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def wishing(flats: pd.DataFrame, answers: list[tuple[str, str]]) -> IdealPoint:
+def wishing(flats: pd.DataFrame, answers: list[tuple[str, str]], few_draws: None) -> IdealPoint:
     wishes = ["rent: less", "size: more", "rent <= 1500", "town != harbour"]
     return IdealPoint(flats, wishes=wishes).fit(answers)
 

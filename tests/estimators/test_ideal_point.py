@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import some_slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
@@ -324,7 +325,7 @@ def test_the_order_of_answers_changes_nothing_at_all(truth: Preferences, fitted:
     assert (twice.metric_ == heavy.metric_).all()
 
 
-@every_metric
+@pytest.mark.parametrize("metric", some_slow(METRICS, fast=["none", "full"]))
 def test_a_constant_feature_changes_nothing(metric: str, truth: Preferences) -> None:
     """A zero row and column of the metric, and the constant as the ideal."""
     plain = IdealPoint(truth.items, metric=metric).fit(truth.pairs, truth.y)
@@ -387,7 +388,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @every_case
-@pytest.mark.parametrize("metric", ["none", "full", "signed", pytest.param("auto", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("metric", some_slow(["none", "full", "signed", "auto"], fast=["full"]))
 @pytest.mark.usefixtures("quick")
 def test_hard_case_gives_finite_numbers(name: str, metric: str) -> None:
     """Without a warning, with intervals; "auto" tries the other metrics too."""
@@ -395,7 +396,9 @@ def test_hard_case_gives_finite_numbers(name: str, metric: str) -> None:
     assert_finite(IdealPoint(items, metric=metric).fit(pairs, y))
 
 
-@every_case
+@pytest.mark.parametrize(
+    "name", some_slow(HARD, fast=["only ties", "two items", "one feature", "more features than answers"])
+)
 @pytest.mark.usefixtures("quick")
 def test_hard_case_gives_finite_numbers_with_item_effects(name: str) -> None:
     """The same where every item has an effect of its own."""
@@ -713,7 +716,7 @@ def test_a_linear_taste_is_averaged_where_described_things_are_very_many() -> No
     assert est.predict_proba(pairs)[:, 1] @ y > 0
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", some_slow(METRICS, fast=["none", "full"]))
 def test_probabilities_with_item_effects_are_as_good_as_those_of_the_estimate(
     metric: str, loved: Loved
 ) -> None:
@@ -1118,7 +1121,12 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize(("metric", "penalty", "loss"), PROGRAMS)
+@pytest.mark.parametrize(
+    ("metric", "penalty", "loss"),
+    some_slow(
+        PROGRAMS, fast=[one for one in PROGRAMS if one[0] in ("none", "full") and one[2] != "squared_hinge"]
+    ),
+)
 def test_every_convex_program_chooses_its_strength(metric: str, penalty: str, loss: str) -> None:
     """And ends in an optimum."""
     truth = make_preferences(30, 2, 60, noise=0.1, random_state=0)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import some_slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -86,7 +87,7 @@ def test_ideal_points_are_the_tikhonov_estimate() -> None:
     assert ideal_points(metric, v, 0.0) == pytest.approx(-0.5 * (np.linalg.pinv(metric) @ v.T).T)
 
 
-@every_set
+@pytest.mark.parametrize("constraint", some_slow(SETS, fast=["frobenius", "psd"]))
 @laws
 @given(seed=SEEDS)
 def test_turning_pairs_round_changes_nothing(constraint: str, seed: int) -> None:
@@ -122,7 +123,7 @@ def test_identity_learns_ideal_points_alone() -> None:
     assert est.score(DATA) < SharedMetric(constraint="frobenius", **RADII).fit(DATA).score(DATA)
 
 
-@every_set
+@pytest.mark.parametrize("constraint", some_slow(SETS, fast=["frobenius", "psd"]))
 def test_auto_finds_a_size_that_predicts(constraint: str) -> None:
     """Better on new answers than a set that is far too small."""
     train, test = crowd(1, 6, 40), crowd(1, 6, 80)[np.arange(480) % 80 >= 40]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from cases import some_slow
 from scipy.special import expit
 from sklearn.base import clone
 
@@ -126,7 +127,7 @@ def test_swapping_a_pair_and_its_answer_changes_nothing():
     np.testing.assert_allclose(one.predict_proba(pairs), other.predict_proba(pairs), atol=1e-12)
 
 
-@pytest.mark.parametrize("metric", ["none", "full", "smooth", "auto"])
+@pytest.mark.parametrize("metric", some_slow(["none", "full", "smooth", "auto"], fast=["full", "smooth"]))
 def test_the_order_of_the_features_does_not_matter(metric: str):
     items, pairs, y, users, _ = people(15, 6)
     one = Population(items, metric=metric).fit(pairs, y, users=users)
@@ -135,7 +136,7 @@ def test_the_order_of_the_features_does_not_matter(metric: str):
     np.testing.assert_allclose(*each, atol=1e-5)
 
 
-@pytest.mark.parametrize("metric", ["none", "full", "smooth"])
+@pytest.mark.parametrize("metric", some_slow(["none", "full", "smooth"], fast=["full"]))
 def test_an_answer_that_counts_twice_is_two_answers(metric: str):
     items, pairs, y, users, _ = people(15, 6)
     twice = np.arange(len(y)) % 3 == 0
@@ -155,6 +156,7 @@ def test_units_of_the_features_do_not_matter():
     np.testing.assert_allclose(1000 * one.person(3).ideal_point_ - 7, other.person(3).ideal_point_, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_ideal_points_are_found_in_the_units_of_the_table():
     """People with ideals about (3, 0.5) on scales of 0 to 6 and 0 to 1."""
     rng = np.random.default_rng(0)
@@ -393,7 +395,7 @@ def test_people_who_share_nothing_are_predicted_as_well_together_as_alone():
     assert np.mean(gains) > -np.std(gains, ddof=1) / np.sqrt(len(gains))
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", some_slow([0, 1], fast=[0]))
 def test_differences_do_not_run_away_where_two_camps_want_the_opposite(seed: int) -> None:
     """Answers of people who differ much hardly tell by how much."""
     rng = np.random.default_rng(seed)

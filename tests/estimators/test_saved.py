@@ -30,6 +30,7 @@ from coombs.estimators.saved import ESTIMATORS, estimator_of, parameter_types, s
 from coombs.simulate import make_preferences
 
 pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 PERSON = make_preferences(n_items=15, n_features=2, n_comparisons=40, noise=0.1, random_state=3)
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -58,7 +59,9 @@ def again(est: Any, folder: Path) -> Any:
 
 
 @pytest.fixture(scope="module", params=CASES)
-def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
+def both(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, few_draws: None
+) -> tuple[Any, Any]:
     """An estimator that was fitted, and the one that its file gives."""
     name, parameters = CASES[request.param]
     est = getattr(coombs, name)(PERSON.items, **parameters).fit(PERSON.pairs, PERSON.y)

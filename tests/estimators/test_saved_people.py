@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import some_slow
 from damage import ODD, damaged, places
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,7 +72,9 @@ CASES = (
 )
 
 
-@pytest.fixture(scope="module", params=CASES)
+@pytest.fixture(
+    scope="module", params=some_slow(CASES, fast=["groups and names", "categories and gaps", "one person"])
+)
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
     """A population that was fitted, and the one that its file gives."""
     est, path = fitted(request.param), tmp_path_factory.mktemp("saved") / "people.json"
@@ -200,7 +203,7 @@ def behaves(est: Any) -> None:
         assert np.isfinite(est.utilities()).all() and len(est.rank()) and str(est.explain())
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.sampled_from(SMALL), st.data())
 def test_a_file_with_another_value_is_refused_in_a_sentence_or_behaves(
     content: Any, data: st.DataObject
@@ -211,7 +214,7 @@ def test_a_file_with_another_value_is_refused_in_a_sentence_or_behaves(
         behaves(estimator_of(damaged(content, where, data.draw(ODD))))
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.data(), st.sampled_from([0, -1, 1, 3, 99, 1e-300, 1e30, -1e119]))
 def test_a_packed_number_that_is_another_is_refused_in_a_sentence_or_behaves(
     data: st.DataObject, new: float

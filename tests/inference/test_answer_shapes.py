@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import some_slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -171,7 +172,13 @@ def test_the_posterior_of_choices_of_two_is_that_of_pairs(seed: int) -> None:
     assert one.leave_out().probabilities == pytest.approx(other.leave_out().probabilities, abs=5e-3)
 
 
-@pytest.mark.parametrize("shape", ["choices", "best-worst", "rankings", "tied pairs", "ratings"])
+@pytest.mark.parametrize(
+    "shape",
+    some_slow(
+        ["choices", "best-worst", "rankings", "tied pairs", "ratings"],
+        fast=["choices", "tied pairs", "ratings"],
+    ),
+)
 def test_the_gaussian_is_that_of_weighted_draws_of_the_prior(shape: str) -> None:
     """Means within a third of a deviation, deviations within a third, the evidence near the bound."""
     data, rng = person(3, shape, count=4), np.random.default_rng(0)
@@ -351,7 +358,9 @@ def members_of(answers: Answers, row: int, base: int) -> list[int]:
     return [int(m) for m in sets.members[first : first + sets.sizes[row - base]]]
 
 
-@pytest.mark.parametrize("shape", ["choices", "rankings", "tied pairs", "ratings"])
+@pytest.mark.parametrize(
+    "shape", some_slow(["choices", "rankings", "tied pairs", "ratings"], fast=["tied pairs", "ratings"])
+)
 def test_order_of_answers_and_items_does_not_matter(shape: str) -> None:
     data = person(4, shape)
     order = np.random.default_rng(0).permutation(len(data))
@@ -377,7 +386,10 @@ def test_the_chance_of_all_answers_is_theirs_with_equal_items(shape: str) -> Non
     assert answers.log_chance == pytest.approx(np.logaddexp.reduce(logs) - np.log(len(logs)), abs=0.3)
 
 
-@pytest.mark.parametrize(("shape", "count"), [("rankings", 150), ("tied pairs", 2_000), ("ratings", 300)])
+@pytest.mark.parametrize(
+    ("shape", "count"),
+    some_slow([("rankings", 150), ("tied pairs", 2_000), ("ratings", 300)], fast=[("tied pairs", 2_000)]),
+)
 def test_many_answers_take_laplaces_way_and_agree_with_sampling(
     shape: str, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

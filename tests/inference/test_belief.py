@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cases import some_slow
 from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 
@@ -83,7 +84,9 @@ def test_draws_after_many_answers_are_those_of_a_fresh_inference(d: int, count: 
     assert_alike(of_belief(belief), of_fresh(items, winners, losers, np.ones(count)))
 
 
-@pytest.mark.parametrize("kind", ["none", "identity", "diagonal", "signed"])
+@pytest.mark.parametrize(
+    "kind", some_slow(["none", "identity", "diagonal", "signed"], fast=["none", "diagonal"])
+)
 def test_every_kind_is_kept_up_to_date(kind: str) -> None:
     items = standardised(25, 3, 3)
     winners, losers = answers_of(items, 30, 4)
@@ -250,7 +253,7 @@ def test_an_answer_that_no_draw_predicted_leaves_finite_draws(lapse: float | Non
     ],
     ids=["one feature", "two items", "duplicates", "no features", "one feature, signed", "one, linear"],
 )
-@pytest.mark.parametrize("lapse", [None, 0.1])
+@pytest.mark.parametrize("lapse", some_slow([None, 0.1], fast=[None]))
 def test_small_and_degenerate_tables_are_learned_from(items: Floats, kind: str, lapse: float | None) -> None:
     rng = np.random.default_rng(31)
     belief = told(Belief.prior(items, kind, lapse, rng), np.array([0] * 9), np.array([1] * 9), rng)

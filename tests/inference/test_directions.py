@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cases import some_slow
 
 from coombs.data.answers import Answers
 from coombs.data.directions import Directions
@@ -72,7 +73,10 @@ def test_the_mass_is_that_of_plain_draws() -> None:
 
 @pytest.mark.parametrize(
     ("name", "against"),
-    [("none", True), ("diagonal", True), ("full", False), ("full", True), ("signed", False)],
+    some_slow(
+        [("none", True), ("diagonal", True), ("full", False), ("full", True), ("signed", False)],
+        fast=[("none", True), ("full", True)],
+    ),
 )
 def test_draws_obey_whatever_the_answers_say(name: str, against: bool) -> None:
     answers = some_answers(against=against)

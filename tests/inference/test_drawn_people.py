@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cases import some_slow
 from scipy.special import expit
 from scipy.stats import rankdata
 
@@ -22,7 +23,9 @@ def answered(n_people: int, n_answers: int, seed: int = 0):
     return items, weights, pairs, np.where(rng.random(len(users)) < expit(margins), 1, -1), users
 
 
-@pytest.mark.parametrize(("metric", "groups", "n_answers"), [("none", 2, 6), ("diagonal", 1, 30)])
+@pytest.mark.parametrize(
+    ("metric", "groups", "n_answers"), some_slow([("none", 2, 6), ("diagonal", 1, 30)], fast=[("none", 2, 6)])
+)
 def test_draws_of_all_have_the_moments_of_each_persons(metric: str, groups: int, n_answers: int):
     items, _, pairs, y, users = answered(80, n_answers)
     population = Population(items, metric=metric, groups=groups).fit(pairs, y, users=users)
@@ -70,7 +73,7 @@ def test_people_without_answers_are_drawn_as_anybody():
     assert 0.8 < np.mean(drawn.std(axis=0) / own.std(axis=0)) < 1.1
 
 
-@pytest.mark.parametrize("n_answers", [5, 30])
+@pytest.mark.parametrize("n_answers", some_slow([5, 30], fast=[5]))
 def test_the_order_of_items_and_of_features_changes_nothing(n_answers: int):
     items, _, pairs, y, users = answered(12, n_answers)
     one = Population(items, metric="none").fit(pairs, y, users=users).consensus("borda")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cases import some_slow
 from problems import person, standard, target_of, weighted
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
@@ -240,7 +241,7 @@ def centred_scores(found: infer.Inference) -> FloatArray:
     return s - s.mean(axis=0)
 
 
-@pytest.mark.parametrize("kind", ["full", "diagonal", "signed"])
+@pytest.mark.parametrize("kind", some_slow(["full", "diagonal", "signed"], fast=["full"]))
 def test_laplace_agrees_with_the_sampler_where_answers_are_many(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

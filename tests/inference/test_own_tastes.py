@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cases import some_slow
 from scipy.special import expit
 
 from coombs import Population
@@ -25,7 +26,7 @@ def with_an_opposite(metric: str = "none", seed: int = 0, answers: int = 30):
     return items, weights, (pairs, y, users), Population(items, metric=metric).fit(pairs, y, users=users)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some_slow(range(3), fast=[0]))
 def test_somebody_who_wants_the_opposite_is_predicted_and_is_no_coin(seed: int):
     items, weights, _, population = with_an_opposite(seed=seed)
     assert population.to_frame()["coin"].iloc[-1] < 0.5

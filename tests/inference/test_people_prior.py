@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import some_slow
 
 from coombs import Population
 from coombs.data.scaling import Scaler
@@ -38,7 +39,9 @@ def fitted(metric: str, groups: int = 1) -> Population:
     return Population(items, metric=metric, groups=groups).fit(pairs, y, users=users)
 
 
-@pytest.mark.parametrize(("metric", "groups"), [("none", 2), ("diagonal", 1), ("smooth", 1)])
+@pytest.mark.parametrize(
+    ("metric", "groups"), some_slow([("none", 2), ("diagonal", 1), ("smooth", 1)], fast=[("none", 2)])
+)
 def test_few_answers_are_learned_from_as_many_are(metric: str, groups: int) -> None:
     """The quick way for one person is the general one."""
     population = fitted(metric, groups)

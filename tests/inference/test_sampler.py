@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import some_slow
 from problems import person, target_of, weighted
 from quadrature import Exact, integrate
 from scipy.special import expit
@@ -52,7 +53,7 @@ def assert_exact(chains: Chains, exact: Exact, weights: FloatArray) -> None:
 
 
 @every_exact
-@pytest.mark.parametrize("n_answers", [4, 25])
+@pytest.mark.parametrize("n_answers", some_slow([4, 25], fast=[4]))
 def test_draws_and_evidence_are_those_of_integration(kind: str, n_answers: int) -> None:
     answers = weighted(person(1, n_answers, 12, seed=1))
     exact = integrate(answers, kind, LAPSE)
@@ -120,7 +121,7 @@ def test_levels_nest_and_end_in_the_target(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("effects", [False, True])
+@pytest.mark.parametrize("effects", some_slow([False, True], fast=[False]))
 def test_answers_that_say_nothing_leave_the_prior(kind: str, effects: bool) -> None:
     """With weight zero: each unknown is distributed as draws of the prior are.
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import some_slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import person
@@ -233,7 +234,7 @@ def log_mean(logs: FloatArray) -> tuple[float, float]:
 
 
 @pytest.mark.usefixtures("settled")
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some_slow(range(3), fast=[2]))
 def test_the_posterior_is_that_of_weighted_draws_of_the_prior(seed: int) -> None:
     """Means within a third of a deviation, deviations within a quarter, the evidence just above the bound."""
     answers, rng = few_answers(seed), np.random.default_rng(seed)
@@ -306,10 +307,8 @@ def exact_left_out(answers: Answers) -> FloatArray:
     return result
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [((2, 20, 10), (3, 24, 12)), pytest.param(((3, 40, 20), (4, 50, 30)) * 3, marks=pytest.mark.slow)],
-)
+@pytest.mark.parametrize("sizes", [((2, 20, 10), (3, 24, 12)), ((3, 40, 20), (4, 50, 30)) * 3])
+@pytest.mark.slow
 @pytest.mark.long
 def test_answers_left_out_are_predicted_as_by_fits_without_them(sizes: tuple[tuple[int, int, int]]) -> None:
     """Each nearly (sizes and relevances are averaged over, a fit takes the best), on average no better."""
@@ -459,10 +458,13 @@ HARD = {
 
 
 @pytest.mark.parametrize("metric", ["smooth", pytest.param("auto", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("case", HARD.values(), ids=HARD)
+@pytest.mark.parametrize(
+    "case",
+    some_slow(HARD, fast=set(HARD) - {"weights of 1e6", "14 features of 8 items"}),
+)
 @pytest.mark.long
-def test_a_hard_case_gives_finite_numbers_that_agree(case: Any, metric: str) -> None:
-    data = case()
+def test_a_hard_case_gives_finite_numbers_that_agree(case: str, metric: str) -> None:
+    data = HARD[case]()
     est = IdealPoint(metric=metric).fit(data)
     first = est.predict_proba(data)[:, 1]
     assert np.isfinite(est.distances_).all() and ((first > 0) & (first < 1)).all()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import some_slow
 
 from coombs import Comparisons, ConvexIdealPoint, IdealPoint, InputError, SingleStep
 from coombs.data.tables import FloatArray, ItemTable
@@ -128,7 +129,7 @@ def test_curves_that_cannot_be_are_said_in_a_sentence(fits: dict[str, IdealPoint
 # The drawing.
 
 
-@pytest.mark.parametrize("kind", SCORES)
+@pytest.mark.parametrize("kind", some_slow(SCORES, fast=["cut-off", "coin"]))
 def test_curves_are_drawn(fits: dict[str, IdealPoint], kind: str) -> None:
     figure = plots.taste_curves(fits[kind])
     figure.canvas.draw()
@@ -159,6 +160,7 @@ def test_a_report_of_one_item_is_written(fits: dict[str, IdealPoint]) -> None:
     assert HEADING in report(est, items=ItemTable(est.item_table_.matrix[:1], None, None, False))
 
 
+@pytest.mark.slow
 def test_a_map_of_an_average_is_its_score_averaged_over_the_items(fits: dict[str, IdealPoint]) -> None:
     """By the definition; the curve of a feature is the map's, averaged in the same way."""
     data = flats("two peaks")

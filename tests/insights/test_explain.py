@@ -244,6 +244,7 @@ def test_a_feature_that_does_not_matter_gets_no_verdict() -> None:
     assert est.description().leanings.tolist() == [-1, 0]  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_feature_does_not_make_it_one_that_does_not_matter() -> None:
     """Both are left out together to see whether they matter."""
     items = np.random.default_rng(4).uniform(-1, 1, (30, 2))
@@ -704,6 +705,7 @@ def test_a_value_is_told_of_a_sweet_spot_alone_and_within_the_items(
     assert tastes[0].ideal[1].low <= 0.5 <= tastes[0].ideal[1].high
 
 
+@pytest.mark.slow
 def test_trade_offs_agree_with_the_verdicts(tastes: list[Explanation]) -> None:
     """They gain of the one feature what is wanted and lose of the other, between known features alone."""
     assert tastes[1].trade_offs

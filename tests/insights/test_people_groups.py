@@ -93,6 +93,7 @@ def test_people_alike_are_of_the_same_camp(camps: Any) -> None:
             camps[0].alike(*bad)
 
 
+@pytest.mark.slow
 def test_somebody_who_wants_the_opposite_of_all_is_unlike_and_no_coin_tosser() -> None:
     """A coin-tosser and somebody with three answers are not named."""
     rng = np.random.default_rng(4)
@@ -230,6 +231,7 @@ def test_that_people_differ_is_told_of_very_many_by_some_of_them(monkeypatch: py
     assert all(one.deviation is not None for one in population.explain().features)
 
 
+@pytest.mark.slow
 def test_camps_are_told_as_divided_also_where_groups_were_found() -> None:
     rng = np.random.default_rng(3)
     items, users = rng.standard_normal((25, 3)), np.repeat(np.arange(40), 20)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cases import some_slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ from coombs.programs.shared_metric import PeoplesAnswers, SharedProgram, SharedS
 LOSS_NAMES = ("hinge", "logistic")
 KINDS = [Orthant, SecondOrder, Semidefinite]
 every_set = pytest.mark.parametrize("name", SETS)
+some_sets = pytest.mark.parametrize("name", some_slow(SETS, fast=["nuclear_full", "psd"]))
 every_loss = pytest.mark.parametrize("loss", LOSS_NAMES)
 laws = settings(max_examples=5, deadline=None)
 SEEDS = st.integers(0, 10**6)
@@ -167,7 +169,7 @@ def test_no_point_of_the_set_is_below_a_bound(name: str, loss: str, seed: int) -
     assert problem.bound(prices, x, guide) <= problem.value(x) + 1e-12
 
 
-@every_set
+@some_sets
 @every_loss
 @laws
 @given(seed=SEEDS)
@@ -191,7 +193,7 @@ def test_order_of_people_and_features_does_not_matter(name: str, loss: str, seed
         assert second.directions == pytest.approx(first.directions[who][:, columns], abs=5e-3)
 
 
-@every_set
+@some_sets
 @every_loss
 @laws
 @given(seed=SEEDS)

@@ -25,6 +25,7 @@ from coombs.data.tables import ItemTable
 from coombs.simulate import draw_answers, draw_pairs
 
 matplotlib = pytest.importorskip("matplotlib")
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 from coombs import plots  # noqa: E402
 from coombs.insights import explain  # noqa: E402
@@ -88,7 +89,7 @@ def fit(kind):
 
 
 @pytest.fixture(scope="module")
-def fits():
+def fits(few_draws):
     return {kind: fit(kind) for kind in KINDS}
 
 

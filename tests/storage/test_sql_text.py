@@ -24,7 +24,10 @@ def built() -> Iterator[tuple[str, int, str]]:
     """Every expression inside of SQL in the package: file, line and expression."""
     folder = Path(coombs.storage.__file__).parents[1]
     for path in sorted(folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        source = path.read_text()
+        if not KEYWORDS.search(source):
+            continue
+        for node in ast.walk(ast.parse(source)):
             if not isinstance(node, ast.JoinedStr):
                 continue
             first = node.values[0]

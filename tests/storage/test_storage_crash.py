@@ -21,6 +21,7 @@ from typing import Any
 
 import postgres
 import pytest
+from cases import some_slow
 
 from coombs.storage import AnswerRecord, Item, Storage, StudyExistsError, open_storage
 
@@ -62,7 +63,7 @@ def answers(url: str) -> list[AnswerRecord]:
     return [event for event in events if isinstance(event, AnswerRecord)]
 
 
-@pytest.mark.parametrize("processes", [40, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("processes", some_slow([12, 200], fast=[12]))
 def test_every_answer_that_was_told_survives_kill_9(url: str, processes: int) -> None:
     """Processes, one after another, are killed while they ask and tell; none is told twice.
 

@@ -94,6 +94,7 @@ FORWARDED = {
 }
 
 
+@pytest.mark.usefixtures("still_throttle")
 @pytest.mark.parametrize("named", [True, False])
 def test_what_a_proxy_says_counts_if_it_is_named_and_else_does_not(named: bool) -> None:
     storage = open_storage("memory:")

@@ -177,6 +177,7 @@ WAYS = {
 }
 
 
+@pytest.mark.usefixtures("still_throttle")
 @pytest.mark.parametrize("way", WAYS)
 def test_wrong_tokens_are_slowed_down_whichever_way_they_come(client: TestClient, way: str) -> None:
     """Also the right one is then not looked at, lest the reply tells which it was."""
@@ -188,6 +189,7 @@ def test_wrong_tokens_are_slowed_down_whichever_way_they_come(client: TestClient
             assert tried(client, TOKEN).status_code == 429
 
 
+@pytest.mark.usefixtures("still_throttle")
 def test_who_guesses_shuts_nobody_else_out(storage: Any) -> None:
     app = web.create_app(storage, token=TOKEN)
     inside, guesser, elsewhere = client_of(app), client_of(app), client_of(app, client=("192.0.2.9", 5))
