@@ -11,11 +11,11 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-from urllib.error import HTTPError, URLError
+from typing import Any
 from urllib.parse import quote, urlsplit
-from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
+from urllib.request import Request
 
+from coombs.client_transport import ClientReply, UrllibTransport
 from coombs.webhook_signatures import is_from_webhook, webhook_signature
 
 TIMEOUT = 30.0
@@ -49,14 +49,6 @@ class ClientError(Exception):
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
         self.status = status
-
-
-class ClientReply(NamedTuple):
-    """A reply of the server."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
 
 
 @dataclass(frozen=True)
@@ -285,6 +277,37 @@ class ClientStudy:
         found: dict[str, Any] = self.client.call("GET", f"{self.path}/people")
         return found
 
+    def items(self, retired: bool = False) -> list[dict[str, Any]]:
+        """Return the items that are asked about; `retired` adds those that were retired or replaced."""
+        found: list[dict[str, Any]] = self.client.call(
+            "GET", f"{self.path}/items?retired={str(retired).lower()}"
+        )
+        return found
+
+    def update_items(self, csv: str, preview: bool = False) -> dict[str, list[str]]:
+        """Add rows of a table whose names are new, change items whose cells are others; say which."""
+        return self._items("POST", "", {"csv": csv, "preview": preview})
+
+    def change_item(
+        self, name: str, cells: Mapping[str, Any] | None = None, *, rename: str | None = None
+    ) -> dict[str, list[str]]:
+        """Change an item: a new version, and answers keep the one that they saw."""
+        return self._items("PATCH", "", {"name": name, "cells": dict(cells or {}), "rename": rename})
+
+    def retire_items(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """Ask about items no more."""
+        return self._items("POST", "/retire", {"names": list(names)})
+
+    def restore_items(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """Ask about retired items again."""
+        return self._items("POST", "/restore", {"names": list(names)})
+
+    def _items(self, method: str, what: str, body: Any) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = self.client.call(
+            method, f"{self.path}/items{what}", body, is_repeatable=method == "POST"
+        )
+        return found
+
     def export(self, file: str = "answers.csv") -> bytes:
         """Return a file: answers.csv, or study.jsonl with all there is."""
         return self.client.send("GET", f"{self.path}/export/{quote(file, safe='')}").body
@@ -322,7 +345,7 @@ class Client:
         if urlsplit(base_url).scheme not in ("http", "https"):
             raise ClientError(0, f"The address is {base_url!r}; it must be http://... or https://....")
         self._base, self._token, self._tries = base_url.rstrip("/"), token, max(1, tries)
-        self._transport = transport or _Urllib(timeout)
+        self._transport = transport or UrllibTransport(timeout)
 
     def __repr__(self) -> str:
         return f"Client({self._base!r})"
@@ -380,41 +403,9 @@ class Client:
         raise AssertionError("The last try returns or raises.")
 
 
-class _NoRedirect(HTTPRedirectHandler):
-    """A token goes nowhere but to the server that it is for."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-class _Urllib:
-    """Sends requests by urllib."""
-
-    def __init__(self, timeout: float) -> None:
-        self._timeout = timeout
-        self._opener: OpenerDirector = build_opener(_NoRedirect)
-
-    def __call__(self, request: Request) -> ClientReply:
-        try:
-            with self._opener.open(request, timeout=self._timeout) as reply:
-                return ClientReply(reply.status, _lower(reply.headers), reply.read())
-        except HTTPError as error:
-            with error:
-                return ClientReply(error.code, _lower(error.headers), error.read())
-        except (URLError, OSError):
-            raise
-        except Exception as error:
-            # Of http.client, where a reply was cut off.
-            raise OSError(str(error)) from error
-
-
 def _given(**said: Any) -> dict[str, Any]:
     """What is said, without what is not."""
     return {name: value for name, value in said.items() if value is not None}
-
-
-def _lower(headers: Any) -> dict[str, str]:
-    return {name.lower(): value for name, value in headers.items()}
 
 
 def _may_pass(reply: ClientReply) -> bool:

@@ -68,11 +68,13 @@ class Catalogue:
     """Checked items, and of each the columns that are not features, as text.
 
     `notes` are sentences about columns: what was done with each, and which were not taken for features.
+    `retired` are the positions of items that are not asked about any more.
     """
 
     table: ItemTable
     details: Details
     notes: tuple[str, ...] = ()
+    retired: frozenset[int] = frozenset()
 
     @cached_property
     def names(self) -> list[str]:
@@ -83,6 +85,19 @@ class Catalogue:
     def labels(self) -> list[Any]:
         """The names with the type that they came in; positions as text where there are none."""
         return self.names if self.table.names is None else self.table.names.tolist()
+
+    @cached_property
+    def current(self) -> list[int]:
+        """Positions of the items that are asked about and ranked."""
+        return [i for i in range(len(self.table.matrix)) if i not in self.retired]
+
+    @cached_property
+    def current_table(self) -> ItemTable:
+        """Those items."""
+        if not self.retired:
+            return self.table
+        names = None if self.table.names is None else self.table.names[self.current]
+        return self.table._replace(matrix=self.table.matrix[self.current], names=names, n_scaled=None)
 
     @cached_property
     def features(self) -> list[str]:
@@ -125,7 +140,8 @@ class Catalogue:
     @cached_property
     def feature_range(self) -> tuple[FloatArray, FloatArray]:
         """The lowest and the highest value of each feature."""
-        return self.table.matrix.min(axis=0), self.table.matrix.max(axis=0)
+        matrix = self.table.matrix[self.current]
+        return matrix.min(axis=0), matrix.max(axis=0)
 
 
 def catalogue(

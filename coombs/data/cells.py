@@ -23,6 +23,7 @@ UNKNOWN = frozenset({"", "n/a", "na", "?", "-", "–", "—", "null"})  # noqa: 
 """Cells, in lower case, that say that something is not known, also in a column of words."""
 UNKNOWN_NUMBERS = UNKNOWN | frozenset(
     {"--", ".", "n.a.", "nan", "none", "unknown", "tbd", "#n/a", "#div/0!", "#value!", "#ref!", "#num!"}
+    | {"k.a.", "k. a.", "keine angabe", "unbekannt", "s/d", "desconocido"}
     | {"#name?", "#null!"}
 )
 """Cells that say so in a column of numbers or dates."""

@@ -59,6 +59,7 @@ class Comparisons(AnswerShapes, Constructors):
     items, item_names, feature_names : (n_items, n_features) numbers and their names, None without; a category
         has a column of 0 and 1 for each level
     encoding : how the columns of the items became those numbers; None where they are the same
+    n_scaled : features are scaled by so many of the first items; None for all
     pairs, y, weights, users : (n, 2) positions and (n,) each; users are None where nobody is named
     orders, ratings : answers about several things, and ratings; None where there are none
 
@@ -75,6 +76,7 @@ class Comparisons(AnswerShapes, Constructors):
     feature_names: Names | None
     _number_names: bool
     encoding: Encoding | None = field(default=None, kw_only=True)
+    n_scaled: int | None = field(default=None, kw_only=True)
     pairs: Positions
     y: Signs
     weights: FloatArray
@@ -219,7 +221,8 @@ class Comparisons(AnswerShapes, Constructors):
     @property
     def item_table(self) -> ItemTable:
         """The items with their names, which `Comparisons` takes without checking them again."""
-        return ItemTable(self.items, self.item_names, self.feature_names, self._number_names, self.encoding)
+        names = self.item_names, self.feature_names, self._number_names
+        return ItemTable(self.items, *names, self.encoding, self.n_scaled)
 
     @property
     def levels(self) -> Levels:

@@ -51,24 +51,34 @@ class Scaler:
         *,
         drop_constant: bool = True,
         levels: Levels = NO_LEVELS,
+        n_scaled: int | None = None,
     ) -> Scaler:
-        """By mean and deviation of each feature (1 where it is constant), or by 0 and 1."""
-        deviation = items.std(axis=0)
-        # A column that varies by its own rounding errors is constant.
-        varies = deviation > ROUNDING * np.abs(items).max(axis=0)
+        """By mean and deviation of each feature (1 where it is constant), or by 0 and 1.
+
+        Those are of the first `n_scaled` items, unless a feature is constant among them.
+        """
+        centre, deviation, varies = _spread(items)
         spreads = np.where(varies, deviation, 1.0)
+        if n_scaled is not None and n_scaled < len(items):
+            first_centre, first_deviation, first_varies = _spread(items[:n_scaled])
+            for block in levels.blocks:
+                # Of a category, all levels or none.
+                first_varies[list(block)] = first_varies[list(block)].any()
+            centre = np.where(first_varies, first_centre, centre)
+            deviation = np.where(first_varies, first_deviation, deviation)
+            spreads = np.where(varies & (deviation > 0), deviation, spreads)
         columns = np.flatnonzero(varies) if drop_constant else np.arange(len(varies))
         if not standardize:
             centre, sizes = np.zeros_like(spreads), np.ones_like(spreads)
         else:
-            centre, sizes = items.mean(axis=0), spreads.copy()
+            sizes = spreads.copy()
             for block, present in zip(*levels, strict=True):
                 centre[list(block)] = 0.0
                 # Marks of single items stay as they are.
                 whole = math.sqrt(float((deviation[list(block)] ** 2).sum()))
                 sizes[list(block)] = whole if present and whole else 1.0
         if levels.blocks:
-            columns = columns[_order(items, levels, columns)]
+            columns = columns[_order(items[:n_scaled], levels, columns)]
         return cls(centre, sizes, spreads, varies, columns, _learned(levels, columns, sizes))
 
     def forward(self, items: FloatArray) -> FloatArray:
@@ -98,6 +108,12 @@ class Scaler:
         if not len(self.columns):
             result[:] = np.nan
         return self.centre + self.sizes * result
+
+
+def _spread(items: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+    """(d,) mean and deviation of each feature, and whether it varies: by more than its rounding errors."""
+    deviation = items.std(axis=0)
+    return items.mean(axis=0), deviation, deviation > ROUNDING * np.abs(items).max(axis=0)
 
 
 def _order(items: FloatArray, levels: Levels, columns: NDArray[np.intp]) -> NDArray[np.intp]:

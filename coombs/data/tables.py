@@ -67,7 +67,8 @@ class ItemTable(NamedTuple):
     """Checked items; `number_names` says that numbers in pairs are names, not positions.
 
     Names have the type that they came in; their texts differ. `encoding` says how the columns of the table
-    became those of the matrix, whose names are `features`; None where they are the same numbers.
+    became those of the matrix, whose names are `features`; None where they are the same numbers. Features are
+    scaled by the first `n_scaled` items, None for all: those that come later leave the scale as it is.
     """
 
     matrix: FloatArray
@@ -75,6 +76,7 @@ class ItemTable(NamedTuple):
     features: Names | None
     number_names: bool
     encoding: Encoding | None = None
+    n_scaled: int | None = None
 
     @property
     def levels(self) -> Levels:

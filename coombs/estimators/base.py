@@ -111,7 +111,10 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
             raise InputError("No answer says of two items which is better; at least one must.")
         data = self._on_better_scales(data)
         standardize = self._standardizes(data)
-        scaler = Scaler.of(data.items, standardize, drop_constant=self._drop_constant, levels=data.levels)
+        drops, n_scaled = self._drop_constant, data.n_scaled
+        scaler = Scaler.of(
+            data.items, standardize, drop_constant=drops, levels=data.levels, n_scaled=n_scaled
+        )
         check_alike(data, scaler)
         fit = self._learn(self._collected(data, scaler), scaler)
         self._store(data, fit, scaler)

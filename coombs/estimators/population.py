@@ -147,7 +147,7 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
             return self
         data = self._comparisons(X, y, sample_weight, users)
         check_largest(data)
-        scaler = Scaler.of(data.items, True, drop_constant=True, levels=data.levels)
+        scaler = Scaler.of(data.items, True, levels=data.levels, n_scaled=data.n_scaled)
         check_alike(data, scaler)
         is_described = not isinstance(X, Comparisons) and np.ndim(X) == 3
         answers = self._take_in(data, scaler, is_described)

@@ -19,7 +19,7 @@ from coombs.inference.people.people_prior import PeoplePrior
 from coombs.inference.people.tastes import Seen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -58,6 +58,7 @@ class PopulationPeople:
     _scaler: Scaler
     _data: Comparisons
     _is_described: bool
+    _ranked: NDArray[np.intp] | None = None
 
     def _items_of_fit(self) -> TableLike:
         return self.item_table_
@@ -74,6 +75,15 @@ class PopulationPeople:
         if items is None and self._is_described:
             raise InputError("The fit was to pairs of feature vectors; give the items that are meant.")
         return self.item_table_ if items is None else items
+
+    def _rank_only(self, positions: Sequence[int]) -> None:
+        """Rank some of the fitted items from now on, as if there were no others."""
+        table = self._data.item_table
+        self._ranked = np.array(positions, dtype=np.intp)
+        names = None if table.names is None else table.names[self._ranked]
+        for cache in ("_pairs", "_places"):
+            self.__dict__.pop(cache, None)
+        self.item_table_ = table._replace(matrix=table.matrix[self._ranked], names=names, n_scaled=None)
 
     def _seen(self, table: ItemTable) -> tuple[Seen, ...]:
         """A checked table's items as each kind sees them."""
@@ -180,7 +190,7 @@ class PopulationPeople:
     @cached_property
     def _pairs(self) -> NDArray[np.intp]:
         """Pairs of items over which consistency is averaged, always the same."""
-        n = len(self._data.items)
+        n = len(self.item_table_.matrix)
         one, other = np.triu_indices(min(n, 200), 1)
         some = np.linspace(0, len(one) - 1, min(PAIRS, len(one))).astype(int)
         items = np.linspace(0, n - 1, min(n, 200)).astype(int)
@@ -189,7 +199,7 @@ class PopulationPeople:
 
     def _consistency(self, tastes: tuple[Taste, ...]) -> float:
         """Mean probability of choosing what is liked better, over pairs of items."""
-        utilities = self._average.utilities(tastes, self._seen(self._data.item_table))
+        utilities = self._average.utilities(tastes, self._seen(self.item_table_))
         coin = float(self._average.weights @ np.array([taste.members[-1] for taste in tastes]))
         return float(self._consistencies(utilities[None], np.array([coin]))[0])
 
@@ -238,7 +248,7 @@ class PopulationPeople:
         total = np.zeros((len(chosen), len(self._data.items)))
         for known, phi, share in zip(self._everybody[0], self._phis, self._average.weights, strict=True):
             total += share * known.utilities(chosen, phi)
-        return total
+        return total if self._ranked is None else total[:, self._ranked]
 
     def _drawn_people(self, people: NDArray[np.intp]) -> FloatArray:
         """(k, n_items) utilities of drawn tastes, as many of each person, of some of many people."""
@@ -253,7 +263,8 @@ class PopulationPeople:
         for part, phi, number in zip(average.parts, self._phis, counts.tolist(), strict=True):
             if number:
                 found.append(drawn_utilities(part, phi, people, number).reshape(-1, len(phi)))
-        return np.concatenate(found)
+        drawn = np.concatenate(found)
+        return drawn if self._ranked is None else drawn[:, self._ranked]
 
     def to_frame(self, *, ranks: bool = False) -> Any:
         """Return a row for each person: answers, group, consistency, weights, ideal point, best item.

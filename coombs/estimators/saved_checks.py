@@ -133,6 +133,8 @@ def _wrong_table(table: ItemTable) -> str | None:
         return "a table with a name twice"
     if not all(isinstance(name, str) for name in features):
         return "a table whose features' names are no texts"
+    if table.n_scaled is not None and not 1 <= table.n_scaled <= len(texts):
+        return "a table whose scale is of items that are not there"
     return None if np.abs(table.matrix).max(initial=0.0) <= LARGEST else "a table with numbers that overflow"
 
 
@@ -310,7 +312,9 @@ CHECKS: Mapping[type, Callable[[Any], str | None]] = {
 
 def is_scaler_of(scaler: Scaler, data: Comparisons, standardize: bool, drop_constant: bool) -> bool:
     """Whether features are scaled as the items call for, up to another machine's rounding."""
-    wanted = Scaler.of(data.items, standardize, drop_constant=drop_constant, levels=data.levels)
+    wanted = Scaler.of(
+        data.items, standardize, drop_constant=drop_constant, levels=data.levels, n_scaled=data.n_scaled
+    )
     off = np.abs(scaler.centre - wanted.centre) / wanted.spreads
     sizes = [scaler.sizes / wanted.sizes, scaler.spreads / wanted.spreads]
     has_levels = scaler.levels.blocks == wanted.levels.blocks

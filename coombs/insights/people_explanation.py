@@ -238,7 +238,7 @@ def _explain_people(population: Population) -> PeopleExplanation:
         has_pattern=has_pattern(population),
         n_people=len(population.people_),
         n_answers=len(data),
-        n_items=data.n_items,
+        n_items=len(population.item_table_.matrix),
         accuracy=trial.accuracy,
         log_loss=trial.log_loss,
         kinds=population.kind_weights_,

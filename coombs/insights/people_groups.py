@@ -137,7 +137,8 @@ def _likings(population: Population) -> FloatArray | None:
     some = careful[np.linspace(0, len(careful) - 1, min(MOST_ASKED, len(careful))).astype(int)]
     main = population._average.main
     part, phi = population._average.parts[main], population._phis[main]
-    seen = Seen(phi, np.arange(len(phi)))
+    places = np.arange(len(phi)) if population._ranked is None else population._ranked
+    seen = Seen(phi[places], places)
     return np.array([_liking(part.of(int(person), phi), seen) for person in some])
 
 

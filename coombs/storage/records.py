@@ -35,13 +35,16 @@ def revoked_token() -> str:
 
 @dataclass(frozen=True)
 class Item:
-    """A thing to choose from.
+    """A thing to choose from, or a version of one: what changes is a new item, at a position of its own.
 
     Parameters
     ----------
     name : what it is called
     features : numbers that are learned from
     details : whatever else a page shows of it
+    added : when it came to the study; None with the study
+    retired : since when it is not asked about any more, or None
+    replaces : the position of the version before it, or None
 
     Examples
     --------
@@ -53,11 +56,14 @@ class Item:
     name: str
     features: tuple[float, ...]
     details: Mapping[str, str] = field(default_factory=dict)
+    added: datetime | None = None
+    retired: datetime | None = None
+    replaces: int | None = None
 
 
 @dataclass(frozen=True)
 class StudyRecord:
-    """A study: its items and their features never change.
+    """A study. What was once asked about stays as it was; items that change are new ones.
 
     Parameters
     ----------

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from datetime import datetime
 from itertools import count
+from typing import Any
 
 from coombs.storage import stored_values as read
 from coombs.storage import validation
@@ -183,6 +184,32 @@ class RightsStorage(LogStorage):
         if not self.database.connection.writing:
             self.database.erase()
 
+    def delete_study(self, name: str) -> None:
+        """Remove a study with all that belongs to it and all that is kept of its people, down to the bytes.
+
+        Parameters
+        ----------
+        name : of the study
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> study.storage.delete_study("pizza")
+        >>> study.storage.studies()
+        []
+        """
+        with self.database.batch():
+            number = self.study(name).id
+            people = [one for one, _ in self.respondents(number)]
+            self._forget_replies({name, *(said for one in people for said in (one.name, one.token))})
+            self.database.change("DELETE FROM studies WHERE id = ?", number)
+        self.erase()
+
     def _has_answered(self, respondent_id: int) -> bool:
         return bool(self.database.rows("SELECT 1 FROM events WHERE respondent_id = ? LIMIT 1", respondent_id))
 
@@ -199,7 +226,6 @@ class RightsStorage(LogStorage):
     def _forget_messages(self, study_id: int, people: Sequence[RespondentRecord]) -> None:
         """Delete messages to webhooks, which know people by ids, and replies kept for programs."""
         numbers = {one.id for one in people}
-        texts = _in_json([said for one in people for said in (one.name, one.token)])
         deliveries = self.database.rows(
             "SELECT deliveries.id, deliveries.body FROM deliveries"
             " JOIN webhooks ON webhooks.id = deliveries.webhook_id WHERE webhooks.study_id = ?",
@@ -208,14 +234,21 @@ class RightsStorage(LogStorage):
         for number, body in deliveries:
             if json.loads(body).get("respondent") in numbers:
                 self.database.change("DELETE FROM deliveries WHERE id = ?", number)
-        # A reply is JSON inside of JSON.
-        inside = [text[1:-1] for text in _in_json(texts)]
+        self._forget_replies({said for one in people for said in (one.name, one.token)})
+
+    def _forget_replies(self, texts: Set[str]) -> None:
+        """Delete replies kept for programs that have one of the texts in them."""
         replies = self.database.rows("SELECT name, content FROM temporary WHERE purpose = 'reply'")
         for name, content in replies:
-            if any(text in content for text in inside):
+            # A reply is JSON inside of JSON.
+            if not texts.isdisjoint(_texts_in(json.loads(json.loads(content).get("reply", "null")))):
                 self.database.change("DELETE FROM temporary WHERE purpose = 'reply' AND name = ?", name)
 
 
-def _in_json(texts: Sequence[str]) -> list[str]:
-    """Texts as JSON may have them."""
-    return [json.dumps(one, ensure_ascii=is_ascii) for one in texts for is_ascii in (True, False)]
+def _texts_in(value: Any) -> Iterator[str]:
+    """All texts in what JSON holds, but for the keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for one in value if isinstance(value, list) else value.values():
+            yield from _texts_in(one)

@@ -35,7 +35,7 @@ Row: TypeAlias = tuple[Any, ...]
 
 STUDY = "name, feature_names, settings, created"
 """The columns of a study, after its id; so are those below."""
-ITEM = "study_id, position, name, features, details"
+ITEM = "study_id, position, name, features, details, added, retired, replaces"
 """The columns of an item, which has no id."""
 NEW_RESPONDENT = "study_id, name, token, created, source, external_id, fields"
 """The columns of a respondent who has not done anything yet."""
@@ -108,7 +108,9 @@ def item_row(item: Item) -> Row:
     """The columns of an item, after those of its place."""
     name = validation.text(item.name, "item's name")
     features = validation.as_json([float(value) for value in item.features], f"features of item {name!r}")
-    return name, features, validation.as_json(dict(item.details), f"details of item {name!r}")
+    times = (None if one is None else utc(one) for one in (item.added, item.retired))
+    details = validation.as_json(dict(item.details), f"details of item {name!r}")
+    return name, features, details, *times, item.replaces
 
 
 def items(study_id: int, found: Sequence[Row]) -> list[Item]:
@@ -118,17 +120,32 @@ def items(study_id: int, found: Sequence[Row]) -> list[Item]:
         raise damaged(f"The study with the id {study_id}", "some of its items are missing")
     if len({len(item.features) for item in made}) > 1:
         raise damaged(f"The study with the id {study_id}", "its items differ in how many features they have")
+    later = [item.added is not None for item in made]
+    if later != sorted(later):
+        raise damaged(f"The study with the id {study_id}", "items that came later are among its first ones")
+    asked = [item.name for item in made if item.retired is None]
+    if len(set(asked)) < len(asked):
+        raise damaged(f"The study with the id {study_id}", "two of its items have the same name")
     return made
 
 
 def _item(study_id: int, row: Row) -> Item:
     """An item, as it was given."""
-    position, name, features, details = row
+    position, name, features, details, added, retired, replaces = row
     with RowReading(f"Item {position!r} of the study with the id {study_id}"):
         shown = read.json_object(details, "its details")
         if not all(isinstance(one, str) for one in shown.values()):
             raise ValueError("its details are not text")
-        return Item(read.text(name, "its name"), read.numbers(features, "its features"), shown)
+        if replaces is not None and read.number(replaces, "what it replaces") >= position:
+            raise ValueError("it replaces an item that came after it")
+        return Item(
+            read.text(name, "its name"),
+            read.numbers(features, "its features"),
+            shown,
+            None if added is None else read.moment(added, "when it was added"),
+            None if retired is None else read.moment(retired, "when it was retired"),
+            replaces,
+        )
 
 
 def respondent_row(

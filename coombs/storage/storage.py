@@ -123,7 +123,7 @@ class Storage(SetStorage):
         >>> storage.questions(ann.id)
         []
         """
-        found = self._page("questions", rows.ANY_QUESTION, respondent_id, after, latest)
+        found, _ = self._page("questions", rows.ANY_QUESTION, respondent_id, after, latest)
         return [rows.question(row[:-1], row[-1]) for row in found]
 
     def pairs(self, respondent_id: int) -> set[tuple[int, int]]:
@@ -270,8 +270,30 @@ class Storage(SetStorage):
         >>> [event.choice for event in storage.events(ann.id)]
         ['tie']
         """
-        found = self._page("events", rows.EVENT, respondent_id, after, latest)
-        return [rows.event(row[:-1], row[-1]) for row in found]
+        return self.events_and_log(respondent_id, after=after, latest=latest)[0]
+
+    def events_and_log(
+        self, respondent_id: int, *, after: int = 0, latest: int | None = None
+    ) -> tuple[list[Event], int]:
+        """Return `events`, and the number of the last line in the log of the study, in one read.
+
+        Parameters
+        ----------
+        respondent_id, after, latest : as for `questions`
+
+        Returns
+        -------
+        list of events, and int: another number says that people or items of the study may have changed
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> study.storage.events_and_log(study.respondent("Ann").record.id)
+        ([], 0)
+        """
+        found, line = self._page("events", rows.EVENT, respondent_id, after, latest)
+        return [rows.event(row[:-1], row[-1]) for row in found], line
 
     def batch(self) -> AbstractContextManager[None]:
         """Make all calls inside, by this thread, one transaction: quick for many, and all of them or none.
@@ -316,14 +338,15 @@ class Storage(SetStorage):
 
     def _page(
         self, table: str, columns: str, respondent_id: int, after: int, latest: int | None
-    ) -> list[rows.Row]:
+    ) -> tuple[list[rows.Row], int]:
         """The last rows of a respondent, in their order, each with the position of the study's last item.
 
-        The same read shows that there is a respondent.
+        The same read shows that there is a respondent, and the last line of the study's log.
         """
         found = self.database.rows(
             f"SELECT {rows.of(table, columns)}, COALESCE((SELECT MAX(position) FROM items"
-            f" WHERE items.study_id = respondents.study_id), -1) FROM respondents LEFT JOIN {table}"
+            " WHERE items.study_id = respondents.study_id), -1), COALESCE((SELECT MAX(id) FROM study_log"
+            f" WHERE study_log.study_id = respondents.study_id), 0) FROM respondents LEFT JOIN {table}"
             f" ON {table}.respondent_id = respondents.id AND {table}.id > ?"
             f" WHERE respondents.id = ? ORDER BY {table}.id DESC LIMIT ?",
             # Below 1 there is none, unless it is damaged.
@@ -333,7 +356,7 @@ class Storage(SetStorage):
         )
         if not found:
             self._check_respondent(respondent_id)
-        return [row for row in reversed(found) if row[0] is not None]
+        return [row[:-1] for row in reversed(found) if row[0] is not None], found[0][-1] if found else 0
 
     def _met(self, respondent_id: int, left: int, right: int) -> bool:
         """Whether a pair was asked, or has a standing answer."""

@@ -109,7 +109,7 @@ class StudyStorage:
         """
         found = self.database.rows(
             "SELECT name, created,"
-            " (SELECT COUNT(*) FROM items WHERE items.study_id = studies.id),"
+            " (SELECT COUNT(*) FROM items WHERE items.study_id = studies.id AND retired IS NULL),"
             " (SELECT COUNT(*) FROM respondents WHERE respondents.study_id = studies.id),"
             f" (SELECT {_COUNT} FROM respondents JOIN events ON events.respondent_id = respondents.id"
             " WHERE respondents.study_id = studies.id)"
@@ -118,32 +118,8 @@ class StudyStorage:
         # Sorted here, as databases differ in how they sort text.
         return sorted(map(rows.summary, found), key=lambda one: one.name)
 
-    def delete_study(self, name: str) -> None:
-        """Remove a study with all that belongs to it, also from the bytes of the files.
-
-        Parameters
-        ----------
-        name : of the study
-
-        Returns
-        -------
-        None
-
-        Examples
-        --------
-        >>> from coombs import create_study
-        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
-        >>> study.storage.delete_study("pizza")
-        >>> study.storage.studies()
-        []
-        """
-        with self.database.batch():
-            self.database.change("DELETE FROM studies WHERE id = ?", self.study(name).id)
-        if not self.database.connection.writing:
-            self.database.erase()
-
     def items(self, study_id: int) -> list[Item]:
-        """Return the items of a study in their order.
+        """Return the items of a study in their order, those that were retired among them.
 
         Parameters
         ----------
@@ -160,7 +136,8 @@ class StudyStorage:
         >>> [item.name for item in study.storage.items(study.record.id)]
         ['0', '1']
         """
-        select = "SELECT position, name, features, details FROM items WHERE study_id = ? ORDER BY position"
+        columns = rows.ITEM.partition(", ")[2]
+        select = f"SELECT {columns} FROM items WHERE study_id = ? ORDER BY position"
         found = self.database.rows(select, study_id)
         if not found:
             self._check_study(study_id)

@@ -1,6 +1,7 @@
 """Ask, tell, undo, result: studies in which people answer questions that are chosen for them."""
 
 from coombs.storage import StudyExistsError, UnknownStudyError
+from coombs.study.item_changes import ItemChanges
 from coombs.study.monitoring import MonitoredPerson, StudyMonitor
 from coombs.study.person_fields import PersonField
 from coombs.study.presentation import Presentation
@@ -13,6 +14,7 @@ from coombs.study.settings import Settings
 from coombs.study.stored_check import Fault, StorageCheck, check_storage
 from coombs.study.stored_studies import create_study, delete_study, list_studies, load_study
 from coombs.study.study import Study
+from coombs.study.study_items import ItemVersion
 from coombs.study.study_jsonl import import_study
 from coombs.study.study_records import Answer, Question, StudyProgress
 from coombs.study.with_others import RankingWithOthers
@@ -23,6 +25,8 @@ Progress = StudyProgress
 __all__ = [
     "Answer",
     "Fault",
+    "ItemChanges",
+    "ItemVersion",
     "StudyMonitor",
     "MonitoredPerson",
     "PersonField",

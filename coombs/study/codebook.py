@@ -106,8 +106,15 @@ PEOPLE = (
         "consent_version", WHOLE, "which version of the texts they agreed to (presentations.json)", "from 1"
     ),
     TidyColumn("invited", TIME, "when they or their link came to be", ISO),
-    TidyColumn("started", TIME, "when they were asked, or answered, first", ISO),
-    TidyColumn("last_seen", TIME, "when they were asked, or answered, last", ISO),
+    TidyColumn(
+        "started",
+        TIME,
+        "when they were asked, or answered, first; before that, when they agreed or came by the open link",
+        ISO,
+    ),
+    TidyColumn(
+        "last_seen", TIME, "when they came by the open link, agreed, were asked or answered last", ISO
+    ),
     TidyColumn("finished", TIME, "when they were through with all", ISO),
     TidyColumn("answers", WHOLE, "how many of their answers stand, skips counted", "from 0"),
     TidyColumn(
@@ -116,8 +123,13 @@ PEOPLE = (
 )
 """The columns of people, before those of what they said of themselves."""
 ITEMS = (
-    TidyColumn("item", TEXT, "the name of the item"),
+    TidyColumn("item", TEXT, "what the answers call it: its name, with its version if it was replaced"),
     TidyColumn("position", WHOLE, "its place in the study", "from 0"),
+    TidyColumn("name", TEXT, "what people saw it called"),
+    TidyColumn("version", WHOLE, "which version of the item it is; a change makes the next", "from 1"),
+    TidyColumn("replaces", WHOLE, "the position of the version before it; blank: there is none", "from 0"),
+    TidyColumn("since", TIME, "from when on it was asked about", ISO),
+    TidyColumn("until", TIME, "when it was retired or replaced; blank: it is asked about", ISO),
 )
 """The columns of items, before those of their features and of what else is shown."""
 NOTES = (

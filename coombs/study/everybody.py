@@ -17,6 +17,7 @@ def everybody_answers(study: Study) -> Comparisons | None:
 
     Skips and answers to attention checks are left out.
     """
+    study.follow_items()
     storage, table, parts = study.storage, study.catalogue.table, []
     for record, count in storage.respondents(study.record.id):
         answers = History.of(storage, record.id).learned if count else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from heapq import merge
 
@@ -36,12 +36,14 @@ class History:
     """The questions and the standing answers of one respondent, in their order.
 
     `asked` are the pairs of questions, and of earlier rows that were not read; `sets` are questions about
-    more than two; `last_event` and `last_question` are the ids up to which everything was read. Where that is
-    all there is (`is_whole`), rows that do not fit together are damage.
+    more than two; `last_position` is that of the last item that any row is about; `last_event` and
+    `last_question` are the ids up to which everything was read. Where that is all there is (`is_whole`), rows
+    that do not fit together are damage. Questions about `retired` items are not asked again.
     """
 
     def __init__(self, is_whole: bool = False) -> None:
         self.is_whole = is_whole
+        self.retired: frozenset[int] = frozenset()
         self._clear()
 
     def _clear(self) -> None:
@@ -50,6 +52,7 @@ class History:
         self.last_event = self.last_question = 0
         self.asked: set[tuple[int, int]] = set()
         self.sets: set[frozenset[int]] = set()
+        self.last_position = -1
         self._answer_of: dict[int, int] = {}
         self._stood: dict[int, int] = {}
         self._reopened: dict[int, None] = {}
@@ -84,6 +87,7 @@ class History:
         self.questions.pop(question.id, None)
         self.questions[question.id] = question
         self._stood[question.id] = len(self.answers)
+        self.last_position = max(self.last_position, *question.positions)
         if isinstance(question, QuestionRecord):
             self.asked.add(unordered(question.left, question.right))
         else:
@@ -104,6 +108,10 @@ class History:
         if self.is_whole and answer.question_id in self._answer_of:
             raise _damaged(answer, "its question has another answer")
         self.answers[answer.id] = answer
+        if isinstance(answer, AnswerRecord):
+            self.last_position = max(self.last_position, answer.left, answer.right)
+        elif isinstance(answer, JudgementRecord):
+            self.last_position = max(self.last_position, *answer.judgement.items)
         if answer.question_id is not None:
             self._answer_of[answer.question_id] = answer.id
             self._reopened.pop(answer.question_id, None)
@@ -124,8 +132,8 @@ class History:
     @property
     def reopened(self) -> AnyQuestion | None:
         """The question whose answer was undone last, if it has no new one."""
-        known = [self.questions[number] for number in self._reopened if number in self.questions]
-        return known[-1] if known else None
+        known = (self.questions[number] for number in reversed(self._reopened) if number in self.questions)
+        return next(filter(self.is_askable, known), None)
 
     @property
     def open(self) -> AnyQuestion | None:
@@ -133,12 +141,17 @@ class History:
         if self.reopened is not None or not self.questions:
             return self.reopened
         last = self.questions[next(reversed(self.questions))]
-        return last if last.id not in self._answer_of else None
+        return last if last.id not in self._answer_of and self.is_askable(last) else None
 
     @property
     def unanswered(self) -> AnyQuestion | None:
         """The earliest question without an answer."""
-        return next((one for number, one in self.questions.items() if number not in self._answer_of), None)
+        left = (one for number, one in self.questions.items() if number not in self._answer_of)
+        return next(filter(self.is_askable, left), None)
+
+    def is_askable(self, question: AnyQuestion) -> bool:
+        """Whether none of its items is retired."""
+        return not self.retired or self.retired.isdisjoint(question.positions)
 
     @property
     def progress(self) -> float:
@@ -203,11 +216,15 @@ class StoredHistory(History):
     """The same, read from the storage as far as it is needed: the latest rows first, then what is new.
 
     `is_stale` says that something was added here and not read back; `n_earlier` counts the standing
-    answers that are older than what was read.
+    answers that are older than what was read. `follow` is called whenever something was read, with the last
+    line of the study's log and the number of items that there must be, and says which of them are retired.
     """
 
-    def __init__(self, storage: Storage, respondent: RespondentRecord) -> None:
+    def __init__(
+        self, storage: Storage, respondent: RespondentRecord, follow: Callable[[int, int], frozenset[int]]
+    ) -> None:
         super().__init__()
+        self._follow = follow
         self._storage, self._respondent = storage, respondent
         self._read = False
         self.is_stale, self.n_earlier = True, 0
@@ -221,11 +238,13 @@ class StoredHistory(History):
         """Read what came since, from this process or others."""
         latest = None if self._read else MOST_ANSWERS
         # Events first: the question of each is there by then.
-        events = self._storage.events(self._respondent.id, after=self.last_event, latest=latest)
+        number = self._respondent.id
+        events, line = self._storage.events_and_log(number, after=self.last_event, latest=latest)
         asked = self._storage.questions(self._respondent.id, after=self.last_question, latest=latest)
         if not self._read:
             self.is_whole = max(len(asked), len(events)) < MOST_ANSWERS
         self.add(asked, events)
+        self.retired = self._follow(line, self.last_position + 1)
         self.is_stale = False
         if not self._read:
             self._read = True

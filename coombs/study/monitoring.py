@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 INVITED = "invited"
 """The status of whoever has a link, and did nothing with it yet."""
 STARTED = "started"
-"""The status of whoever agreed, was asked or has answered."""
+"""The status of whoever came by the open link, agreed, said something of themselves, or was asked."""
 DONE = "done"
 """The status of whoever is through with all."""
+OPEN_LINK = "open link"
+"""The source of whoever came by the link for anybody."""
 STATUSES = (INVITED, STARTED, DONE)
 """All there are, in the order in which people pass through them."""
 
@@ -41,7 +43,8 @@ class MonitoredPerson:
     n_answers : that stand
     flags : what is noticeable in them, see `QualityFlags`
     invited : when the link was made
-    started, last_seen : when they were asked or answered first and last; None before
+    started : when they were asked or answered first, or else came by the open link or agreed; None before
+    last_seen : when they came by the open link, agreed, were asked or answered last; None before
     finished : when they were through with all, or None
     source, external_id : how they came, and what another service calls them, or None
     has_link : whether their link works; False where it was revoked
@@ -242,17 +245,21 @@ def _monitored(
     record: RespondentRecord, n_answers: int, done: Activity | None, flags: tuple[str, ...]
 ) -> MonitoredPerson:
     """How far somebody is."""
-    started = record.consented if done is None else done.first
+    # Who comes by the open link pressed a button to be made; nobody invited them.
+    came = record.created if record.source == OPEN_LINK else record.consented
+    started = came if done is None else done.first
+    has_started = started is not None or bool(record.fields)
     return MonitoredPerson(
         id=record.id,
         name=record.name,
-        status=DONE if record.finished else INVITED if started is None else STARTED,
+        status=DONE if record.finished else STARTED if has_started else INVITED,
         n_answers=n_answers,
         flags=flags,
         invited=record.created,
         started=started,
         last_seen=max(
-            (one for one in (done and done.last, record.consented, record.finished) if one), default=None
+            (one for one in (done and done.last, came, record.consented, record.finished) if one),
+            default=None,
         ),
         finished=record.finished,
         source=record.source,

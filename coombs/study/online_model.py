@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coombs import questions, set_questions
 from coombs.data.directions import Directions
@@ -19,6 +20,7 @@ from coombs.inference.population_belief import PopulationBelief
 from coombs.inference.score_belief import ScoreBelief
 from coombs.storage.judgement import RATING
 from coombs.storage.records import AnyAnswer, JudgementRecord
+from coombs.study.current_items import CurrentItems
 from coombs.study.judgements import live_rows, n_choices
 from coombs.study.study_records import VAGUE
 
@@ -67,12 +69,14 @@ class Top(NamedTuple):
 class Snapshot:
     """What the model says at one moment: the questions to ask next, best first, and the best items.
 
-    `n_heard` are the answers behind it; a tie is two halves, and a ranking of ten nine choices.
+    `n_heard` are the answers behind it; a tie is two halves, and a ranking of ten nine choices. `current` are
+    the items that were asked about then.
     """
 
     belief: AnyBelief
     choices: tuple[questions.Choice, ...]
     n_heard: int
+    current: CurrentItems
     sets: tuple[set_questions.SetChoice, ...] = ()
     _tops: dict[int, Top] = field(default_factory=dict)
 
@@ -87,6 +91,12 @@ class Snapshot:
             return set_questions.describe(self.belief, [items])[0].gain
         return float(questions.information(self.belief, np.array([items]))[0][0])
 
+    def order(self, belief: AnyBelief | None = None) -> NDArray[np.intp]:
+        """Positions of the items that are asked about, the likeliest best first; also by another belief."""
+        current = np.array(self.current.positions, dtype=np.intp)
+        means = (belief or self.belief).mean_scores()[current]
+        return current[np.argsort(means, kind="stable")]
+
     def top(self, k: int) -> Top:
         """The likeliest best k."""
         if k not in self._tops:
@@ -94,8 +104,7 @@ class Snapshot:
         return self._tops[k]
 
     def _top(self, k: int) -> Top:
-        means = self.belief.mean_scores()
-        near = np.argsort(means, kind="stable")[: max(NEAR, 3 * k)]
+        near = self.order()[: max(NEAR, 3 * k)]
         sets = questions.top_sets(self.belief.scores(near)[0], k)
         right = sets[:k].sum(axis=0)
         probability = (float((right == k).sum()) + 0.5) / (len(right) + 1)
@@ -127,6 +136,7 @@ class UpdateTask(NamedTuple):
     strategy: str
     k: int
     seed: tuple[int, ...]
+    current: CurrentItems
     set_size: int = 2
     asked_sets: Collection[frozenset[int]] = ()
 
@@ -168,7 +178,7 @@ def learn(task: UpdateTask) -> ModelUpdate:
         heard += sum(map(n_choices, chunk))
         states.append(ModelState(belief, ids, heard))
     choices, sets = _next_questions(task, belief, rng)
-    snapshot = Snapshot(belief, choices, heard, sets)
+    snapshot = Snapshot(belief, choices, heard, task.current, sets)
     snapshot.top(task.k)
     return ModelUpdate(tuple(states), snapshot)
 
@@ -177,12 +187,14 @@ def _next_questions(
     task: UpdateTask, belief: AnyBelief, rng: np.random.Generator
 ) -> tuple[tuple[questions.Choice, ...], tuple[set_questions.SetChoice, ...]]:
     """Pairs, or sets, as the study asks."""
-    n, k = len(belief.items), task.k
+    current, k = task.current, task.k
+    votes, n = current.votes(belief), len(current)
     if task.set_size > 2:
-        known = frozenset(task.asked_sets)
-        chosen = set_questions.choose_sets(belief, task.strategy, n, task.set_size, known, rng, k, SETS_AHEAD)
-        return (), chosen
-    return questions.choose(belief, task.strategy, n, task.asked, rng, k, AHEAD), ()
+        known = frozenset(current.sets(task.asked_sets))
+        chosen = set_questions.choose_sets(votes, task.strategy, n, task.set_size, known, rng, k, SETS_AHEAD)
+        return (), tuple(map(current.set_choice, chosen))
+    pairs = questions.choose(votes, task.strategy, n, current.pairs(task.asked), rng, k, AHEAD)
+    return tuple(map(current.choice, pairs)), ()
 
 
 def _is_rating(answer: AnyAnswer) -> bool:
@@ -219,6 +231,7 @@ class OnlineModel:
         k: int,
         set_size: int = 2,
         asked_sets: Collection[frozenset[int]] = (),
+        current: CurrentItems | None = None,
     ) -> Snapshot:
         """What to ask next, and which k items are the best, given all answers that stand now."""
         ids = tuple(answer.id for answer in answers)
@@ -228,7 +241,9 @@ class OnlineModel:
         new = tuple(answers[len(state.answer_ids) :])
         if any(map(_is_rating, new)):
             state, new = self._prior, tuple(answers)
-        task = UpdateTask(state, new, asked, strategy, k, self._seed, set_size, asked_sets)
+        n = len(self._prior.belief.items)
+        among = CurrentItems(range(n), n) if current is None else current
+        task = UpdateTask(state, new, asked, strategy, k, self._seed, among, set_size, asked_sets)
         learned = self._learn(task)
         self._states = [*self._states, *learned.states][-1 - KEPT :]
         return learned.snapshot

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 from coombs.data.tables import InputError
 from coombs.language import Translatable
 from coombs.storage.records import RespondentRecord, new_token
+from coombs.study.monitoring import OPEN_LINK
 from coombs.study.person_fields import PersonField
 from coombs.study.presentation import Presentation
 from coombs.study.respondent import Respondent
@@ -17,8 +18,6 @@ from coombs.study.study_records import Answer
 
 Step: TypeAlias = Literal["not open yet", "closed", "consent", "before", "questions", "after", "finished"]
 """What comes next for a person."""
-OPEN_LINK = "open link"
-"""The source of whoever came by the link for anybody."""
 ANSWERING: tuple[Step, ...] = ("questions", "after", "finished")
 """Steps at which questions were or are answered."""
 NEXT = {

@@ -29,7 +29,12 @@ class PersonRights:
 
     storage: Storage
     record: StudyRecord
-    catalogue: Catalogue
+    if TYPE_CHECKING:
+
+        @property
+        def catalogue(self) -> Catalogue:
+            """The items."""
+
     _respondents: dict[str, Respondent]
     _lock: threading.Lock
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from coombs import questions, set_questions
 from coombs.questions import Choice
 from coombs.set_questions import SetChoice
+from coombs.study.current_items import CurrentItems
 from coombs.study.history import History, unordered
 from coombs.study.online_model import AnyBelief, Snapshot
 from coombs.study.question_plan import Planned, balanced_sides
@@ -32,7 +34,7 @@ class NewQuestion(NamedTuple):
 
 def new_question(
     settings: Settings,
-    n_items: int,
+    current: CurrentItems,
     history: History,
     snapshot: Snapshot | None,
     rng: np.random.Generator,
@@ -44,8 +46,8 @@ def new_question(
     """
     if settings.strategy == FIXED:
         return None
-    size = min(settings.set_size, n_items)
-    source = (_Sets if size > 2 else _Pairs)(n_items, size, settings.goal(n_items)[0], history, rng)
+    size, goal = min(settings.set_size, len(current)), settings.goal(len(current))
+    source = (_Sets if size > 2 else _Pairs)(current, size, goal[0], history, rng)
     if snapshot is None:
         return source.at_random()
     new, probe = source.ahead(snapshot), rng.random() < settings.probes
@@ -77,10 +79,12 @@ def planned_question(
 
 
 class _Source(ABC):
-    """Questions that were not asked."""
+    """Questions about items of now that were not asked."""
 
-    def __init__(self, n_items: int, size: int, k: int, history: History, rng: np.random.Generator) -> None:
-        self._n_items, self._size, self._k = n_items, size, k
+    def __init__(
+        self, current: CurrentItems, size: int, k: int, history: History, rng: np.random.Generator
+    ) -> None:
+        self._current, self._n_items, self._size, self._k = current, len(current), size, k
         self._history, self._rng = history, rng
 
     @abstractmethod
@@ -104,21 +108,30 @@ class _Pairs(_Source):
     """Two items, each rather on the side on which it was seen less often."""
 
     def at_random(self) -> NewQuestion | None:
-        pairs = questions.random_pairs(self._n_items, self._history.pairs, self._rng).tolist()
-        return self._on_sides((pairs[0][0], pairs[0][1]), "random", None) if pairs else None
+        pairs = questions.random_pairs(self._n_items, self._asked, self._rng).tolist()
+        if not pairs:
+            return None
+        first, second = self._current.positions_of(pairs[0])
+        return self._on_sides((first, second), "random", None)
+
+    @property
+    def _asked(self) -> Collection[tuple[int, int]]:
+        """Pairs that were asked about, by place."""
+        return self._current.pairs(self._history.pairs)
 
     def ahead(self, snapshot: Snapshot) -> NewQuestion | None:
         asked = self._history.pairs
         return self._made(next((one for one in snapshot.choices if unordered(*one[:2]) not in asked), None))
 
     def foreseeable(self, belief: AnyBelief) -> NewQuestion | None:
-        sure = questions.confirmation(belief, self._n_items, self._history.pairs, self._rng)
-        return self._made(sure, "confirmation")
+        votes = self._current.votes(belief)
+        sure = questions.confirmation(votes, self._n_items, self._asked, self._rng)
+        return self._made(None if sure is None else self._current.choice(sure), "confirmation")
 
     def chosen(self, belief: AnyBelief, strategy: str) -> NewQuestion | None:
-        asked = self._history.pairs
-        found = questions.choose(belief, strategy, self._n_items, asked, self._rng, self._k)
-        return self._made(found[0] if found else None)
+        votes = self._current.votes(belief)
+        found = questions.choose(votes, strategy, self._n_items, self._asked, self._rng, self._k)
+        return self._made(self._current.choice(found[0]) if found else None)
 
     def _made(self, choice: Choice | None, purpose: str = "") -> NewQuestion | None:
         if choice is None:
@@ -136,21 +149,26 @@ class _Sets(_Source):
     """The best and the worst of three items or more."""
 
     def at_random(self) -> NewQuestion | None:
-        found = set_questions.random_sets(self._n_items, self._size, self._history.sets, self._rng)
-        return NewQuestion(found[0], "random") if found else None
+        found = set_questions.random_sets(*self._known, self._rng)
+        return NewQuestion(self._current.positions_of(found[0]), "random") if found else None
+
+    @property
+    def _known(self) -> tuple[int, int, Collection[frozenset[int]]]:
+        """How many items there are, how many a set has, and those that were asked about, by place."""
+        return self._n_items, self._size, self._current.sets(self._history.sets)
 
     def ahead(self, snapshot: Snapshot) -> NewQuestion | None:
         asked = self._history.sets
         return _of_set(next((one for one in snapshot.sets if frozenset(one.items) not in asked), None))
 
     def foreseeable(self, belief: AnyBelief) -> NewQuestion | None:
-        known = self._n_items, self._size, self._history.sets
-        return _of_set(set_questions.confirmation_set(belief, *known, self._rng), "confirmation")
+        sure = set_questions.confirmation_set(self._current.votes(belief), *self._known, self._rng)
+        return _of_set(None if sure is None else self._current.set_choice(sure), "confirmation")
 
     def chosen(self, belief: AnyBelief, strategy: str) -> NewQuestion | None:
-        known = self._n_items, self._size, self._history.sets
-        found = set_questions.choose_sets(belief, strategy, *known, self._rng, self._k)
-        return _of_set(found[0] if found else None)
+        votes = self._current.votes(belief)
+        found = set_questions.choose_sets(votes, strategy, *self._known, self._rng, self._k)
+        return _of_set(self._current.set_choice(found[0]) if found else None)
 
 
 def _of_set(choice: SetChoice | None, purpose: str = "") -> NewQuestion | None:

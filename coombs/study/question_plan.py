@@ -12,8 +12,9 @@ import numpy as np
 from coombs.data.catalogue import Catalogue
 from coombs.data.tables import InputError
 from coombs.language import Translatable
-from coombs.storage.records import AnyQuestion, QuestionRecord
+from coombs.storage.records import AnyQuestion, Item, QuestionRecord
 from coombs.study.history import History
+from coombs.study.item_versions import latest_versions, origins
 from coombs.study.settings import FIXED, Settings
 from coombs.study.study_records import ATTENTION, REPEAT
 
@@ -53,30 +54,53 @@ class QuestionPlan:
     fixed: tuple[tuple[int, ...], ...]
     repeats: tuple[int, ...]
     attention: tuple[Check, ...]
+    skipped: tuple[str, ...] = ()
+    origins: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, settings: Settings, items: Catalogue) -> Self:
-        """The plan of a study, or an InputError where it names items that are not there."""
-        place = {name: i for i, name in enumerate(items.names)}
+    def of(cls, settings: Settings, items: Catalogue, versions: Sequence[Item] = ()) -> Self:
+        """The plan of a study, or an InputError where it names items that are not there.
 
-        def position(name: str, where: str) -> int:
+        An item that changed is asked about as it is now. What names a retired one is left out, and `skipped`
+        says so. Questions that were drawn are about the items that the study was made with. `versions` are
+        the items as they are stored.
+        """
+        place, skipped = {item.name: i for i, item in enumerate(versions)}, list[str]()
+        place |= {name: i for i, name in enumerate(items.names)}
+        latest = latest_versions(versions) or list(range(len(items.names)))
+
+        def position(name: str, setting: str) -> int:
             if name not in place:
                 raise InputError(
                     "{where} names {name}, which is no item of the study; give its items' names.",
-                    where=where,
+                    where=setting,
                     name=repr(name),
                 )
-            return place[name]
+            return latest[place[name]]
+
+        def is_asked(positions: tuple[int, ...], setting: str) -> bool:
+            gone = [items.names[one] for one in positions if one in items.retired]
+            if gone:
+                skipped.append(f"A question of {setting} is skipped, as {gone[0]!r} is retired.")
+            return not gone
 
         if isinstance(settings.fixed, int):
-            fixed = balanced_sets(len(items.names), settings.set_size, settings.fixed, settings.seed)
+            n = items.table.n_scaled or len(items.names)
+            drawn = balanced_sets(n, settings.set_size, settings.fixed, settings.seed)
+            fixed = [tuple(latest[one] for one in positions) for positions in drawn]
         else:
             fixed = [tuple(position(name, "fixed") for name in one) for one in settings.fixed]
         checks = [
             Check(after, position(right, "attention"), position(wrong, "attention"))
             for after, right, wrong in settings.attention
         ]
-        return cls(tuple(fixed), settings.repeats, tuple(checks))
+        return cls(
+            tuple(one for one in fixed if is_asked(one, "fixed")),
+            settings.repeats,
+            tuple(one for one in checks if is_asked(one[1:], "attention")),
+            tuple(skipped),
+            tuple(origins(versions)),
+        )
 
     def next(self, history: History, seed: Sequence[int], rng: np.random.Generator) -> Planned | None:
         """The question that is due after these answers, if one is; `seed` is the person's own."""
@@ -115,9 +139,13 @@ class QuestionPlan:
         """The next of the fixed questions in a person's own order."""
         if not self.fixed:
             return None
-        done = {frozenset(one.positions) for one in asked if one.purpose == FIXED}
+        done = {self._key(one.positions) for one in asked if one.purpose == FIXED}
         order = np.random.default_rng([*seed, FIXED_STREAM]).permutation(len(self.fixed)).tolist()
-        return next((self.fixed[i] for i in order if frozenset(self.fixed[i]) not in done), None)
+        return next((self.fixed[i] for i in order if self._key(self.fixed[i]) not in done), None)
+
+    def _key(self, positions: Sequence[int]) -> frozenset[int]:
+        """A question, whichever versions of its items it is about."""
+        return frozenset(self.origins[one] if one < len(self.origins) else one for one in positions)
 
 
 def _check(due: Check, rng: np.random.Generator) -> Planned:
@@ -132,7 +160,7 @@ def _to_repeat(history: History, rng: np.random.Generator) -> AnyQuestion | None
     answers = [one for one in history.answers.values() if one.choice != "skip"]
     asked = [history.questions[one.question_id] for one in answers if one.question_id in history.questions]
     again = {frozenset(one.positions) for one in asked if one.purpose in (REPEAT, ATTENTION)}
-    once = [one for one in asked if frozenset(one.positions) not in again]
+    once = [one for one in asked if frozenset(one.positions) not in again and history.is_askable(one)]
     if not once:
         return None
     candidates = once[:-LATELY] or once[:1]

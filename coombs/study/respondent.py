@@ -88,7 +88,7 @@ class Respondent(RespondentModel):
         """
         with self._lock:
             self._history.sync()
-            history, snapshot, record = self._history, self._snapshot, None
+            history, snapshot, record = self._history, self._latest, None
             if not self._is_complete(snapshot):
                 record = history.open or self._ask_new(snapshot, again=False) or history.unanswered
             found = self._progress(snapshot, *self.study.settings.goal(self.study.n_items))
@@ -98,8 +98,8 @@ class Respondent(RespondentModel):
 
     def _ask_new(self, snapshot: Snapshot | None, again: bool = True) -> AnyQuestion | None:
         """A question that was never asked, or that the study's plan asks now, stored; None without any."""
-        settings, n_items, history = self.study.settings, self.study.n_items, self._history
-        goal = settings.goal(n_items)
+        settings, current, history = self.study.settings, self.study.scaled.current, self._history
+        goal = settings.goal(len(current))
         far = self._far(snapshot, *goal)[1] if goal == self.study.stored_goal else None
         planned = self.study.plan.next(history, self._seed, self._rng)
         if planned is not None:
@@ -107,7 +107,7 @@ class Respondent(RespondentModel):
         for refused in range(self.study.n_pairs):
             if refused == REFUSED:
                 history.asked |= self._storage.pairs(self.record.id)
-            chosen = new_question(settings, n_items, history, snapshot, self._rng, again)
+            chosen = new_question(settings, current, history, snapshot, self._rng, again)
             record = None if chosen is None else self._store(chosen, far)
             if chosen is None or record is not None:
                 return record
@@ -151,7 +151,7 @@ class Respondent(RespondentModel):
         with self._lock:
             self._history.sync()
             waiting = self._history.open
-            if waiting is not None and not self._is_complete(self._snapshot):
+            if waiting is not None and not self._is_complete(self._latest):
                 return self._question(waiting)
         return self._ask(self._update())
 
@@ -178,6 +178,8 @@ class Respondent(RespondentModel):
             record = self._answer_record(answer)
             if not isinstance(record, AnswerRecord):
                 raise InputError(f"Answer {record.id} is not about a pair; only a pair can be asked again.")
+            if not self._history.retired.isdisjoint((record.left, record.right)):
+                raise InputError(f"Answer {record.id} is about an item that is not asked about any more.")
             left, right = self._rng.permutation([record.left, record.right]).tolist()
             asked = self._storage.add_question(self.record.id, left, right, "check", again=True)
             assert asked is not None

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coombs.data.tables import InputError
+from coombs.data.tables import FloatArray, InputError
 from coombs.storage.records import RespondentRecord
 from coombs.study.ask_tell import AskTell
 from coombs.study.history import StoredHistory, unordered
 from coombs.study.online_model import Learn, OnlineModel, RemainingQuestions, Snapshot, learn
 from coombs.study.question_count import by_number
+from coombs.study.scaled_items import ScaledItems
 from coombs.study.settings import FIXED
 from coombs.study.study_records import StudyProgress
 
@@ -33,7 +34,8 @@ class RespondentModel(AskTell):
         self._learn = learn
         # Whoever learns may take the other lock, not the other way around: answers do not wait for learning.
         self._learning, self._lock = threading.Lock(), threading.RLock()
-        self._history = StoredHistory(study.storage, record)
+        self._history = StoredHistory(study.storage, record, study.follow_items)
+        self._model: tuple[FloatArray, OnlineModel] | None = None
         self._snapshot: Snapshot | None = None
         self._prior: PriorRecord | None = None
         self._heard: list[int] = []
@@ -55,14 +57,23 @@ class RespondentModel(AskTell):
         own = self._storage.use_seed(self.record.id, zlib.crc32(self.record.name.encode()))
         return self.study.settings.seed, own or 0
 
-    @cached_property
-    def _model(self) -> OnlineModel:
-        """Made when it is first needed: those who are only listed need none."""
-        study = self.study
-        known = (study.scaled_items, study.settings.asked_by, self._seed, self._learn)
-        self._prior = study.priors.fixed(self.record)
-        people = study.priors.items_prior(self._prior)
-        return OnlineModel(*known, study.scaler.levels, study.directions, people)
+    def _model_of(self, items: ScaledItems) -> OnlineModel:
+        """Made when it is first needed, as those who are only listed need none; and when items were added."""
+        if self._model is None or self._model[0] is not items.matrix:
+            study = self.study
+            known = (items.matrix, study.settings.asked_by, self._seed, self._learn)
+            self._prior = study.priors.fixed(self.record)
+            people = study.priors.items_prior(self._prior, items)
+            directions = items.directions(study.settings.wishes)
+            made = OnlineModel(*known, items.scaler.levels, directions, people)
+            self._model = items.matrix, made
+        return self._model[1]
+
+    @property
+    def _latest(self) -> Snapshot | None:
+        """The latest snapshot; None where it is about other items than are asked about now."""
+        found = self._snapshot
+        return found if found is not None and found.current == self.study.scaled.current else None
 
     @cached_property
     def _rng(self) -> np.random.Generator:
@@ -97,13 +108,13 @@ class RespondentModel(AskTell):
         with self._learning:
             with self._lock:
                 answers, asked = self._history.learned, self._history.pairs
-                sets = set(self._history.sets)
-            heard = [answer.id for answer in answers]
-            if self._snapshot is None or heard != self._heard:
-                k, _ = settings.goal(self.study.n_items)
-                size = min(settings.set_size, self.study.n_items)
-                known = answers, asked, settings.chosen_by, k, size, sets
-                self._snapshot = self._model.update(*known)
+                sets, items = set(self._history.sets), self.study.scaled
+            heard, current = [answer.id for answer in answers], items.current
+            if self._snapshot is None or heard != self._heard or self._snapshot.current != current:
+                k, _ = settings.goal(len(current))
+                size = min(settings.set_size, len(current))
+                known = answers, asked, settings.chosen_by, k, size, sets, current
+                self._snapshot = self._model_of(items).update(*known)
                 self._heard = heard
             return self._snapshot
 

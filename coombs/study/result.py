@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from coombs.data.tables import pandas
+from coombs.data.tables import ItemTable, pandas
 from coombs.language import Translatable
 from coombs.questions import CHOSEN
 from coombs.render.blocks import Section
@@ -42,6 +42,7 @@ class Result:
     is_chosen : whether questions were chosen by the answers before them
     with_others : what is believed with others' answers, where questions were chosen with them; nothing else
         here is of any answers but the respondent's own
+    items : the table of the items that are ranked, where others were retired; None for all of the model's
 
     Examples
     --------
@@ -62,6 +63,7 @@ class Result:
     agreement: float
     is_chosen: bool = False
     with_others: RankingWithOthers | None = None
+    items: ItemTable | None = None
 
     @classmethod
     def of(cls, respondent: Respondent) -> Self:
@@ -87,6 +89,7 @@ class Result:
         from coombs.estimators.ideal_point import IdealPoint
 
         data, settings = respondent.comparisons(), respondent.study.settings
+        goods = respondent.study.catalogue
         # Questions were chosen on the scales that the study has: a result does not change them.
         model = IdealPoint(
             metric=settings.metric, wishes=settings.wishes, scales="given", random_state=settings.seed
@@ -105,6 +108,7 @@ class Result:
             float(model.score(data)),
             any(one.purpose in CHOSEN for one in answers),
             RankingWithOthers.of(respondent),
+            goods.current_table if goods.retired else None,
         )
 
     @property
@@ -158,11 +162,11 @@ class Result:
 
     @property
     def ranking(self) -> list[Any]:
-        """All items, best first: names where they have them, otherwise positions.
+        """All items that are asked about, best first: names where they have them, otherwise positions.
 
         Without a pattern that order is no better than chance.
         """
-        order: list[Any] = self.model.rank().tolist()
+        order: list[Any] = self.model.rank(self.items).tolist()
         return order
 
     @property
@@ -190,7 +194,7 @@ class Result:
         >>> study.result().explain().n_answers
         2
         """
-        told = self.model.explain(**{"chosen": self.is_chosen, **options})
+        told = self.model.explain(**{"chosen": self.is_chosen, "items": self.items, **options})
         return told.without_claims() if self.response_style.is_mechanical or not self.n_clear else told
 
     def report(self, path: str | PathLike[str], **options: Any) -> Any:
@@ -218,12 +222,11 @@ class Result:
         """
         from coombs.render.html import report
 
-        return report(
-            self.model, path, **{"has_pattern": self.has_pattern, "chosen": self.is_chosen, **options}
-        )
+        known = {"has_pattern": self.has_pattern, "chosen": self.is_chosen, "items": self.items}
+        return report(self.model, path, **{**known, **options})
 
     def to_frame(self) -> Any:
-        """Return all items, best first.
+        """Return all items that are asked about, best first.
 
         Returns
         -------
@@ -237,15 +240,15 @@ class Result:
         >>> study.result().to_frame()["rank"].tolist()
         [1, 2, 3]
         """
-        model = self.model
-        order = np.argsort(model.distances_, kind="stable")
-        ends = model.rank_interval()[order]
+        model, distances = self.model, self.model.distance(self.items)
+        order = np.argsort(distances, kind="stable")
+        ends = model.rank_interval(self.items)[order]
         columns = {
             "item": self.ranking,
             "rank": np.arange(1, len(order) + 1),
             "rank_low": ends[:, 0],
             "rank_high": ends[:, 1],
-            "distance": model.distances_[order],
+            "distance": distances[order],
         }
         return pandas().DataFrame(columns)
 

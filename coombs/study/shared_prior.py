@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coombs.data.comparisons import Comparisons
 from coombs.data.encoding import NUMBER
-from coombs.data.tables import InputError, ItemTable
+from coombs.data.tables import FloatArray, InputError, ItemTable
 from coombs.inference.people.coordinates import KINDS
 from coombs.inference.people.people_prior import (
     ItemsPrior,
@@ -26,6 +26,7 @@ from coombs.storage.prior_storage import NO_PRIOR
 from coombs.storage.records import PriorRecord, RespondentRecord
 from coombs.storage.stored_values import RowReading
 from coombs.study.everybody import everybody_answers
+from coombs.study.scaled_items import ScaledItems
 
 if TYPE_CHECKING:
     from coombs.study.study import Study
@@ -58,6 +59,15 @@ def learn_prior(answers: Comparisons, metric: str) -> LearnedPrior:
         warnings.simplefilter("ignore")
         found = Population(metric=metric, groups="auto").fit(answers)._people_prior.lean()
     return LearnedPrior(found.to_json(), found.n_people, found.n_answers)
+
+
+def _about_items(prior: PeoplePrior, items: ScaledItems) -> ItemsPrior:
+    """What a prior tells about a study's items; of features that came after it, nothing."""
+    table = items.catalogue.table
+    features = None if table.features is None else table.features.tolist()
+    fitting = prior.with_features(items.catalogue.features).for_features(features, table.matrix.shape[1])
+    names = None if table.names is None else table.texts
+    return fitting.about(table.matrix, names, items.scaler)
 
 
 Fit = Callable[[Comparisons, str], LearnedPrior]
@@ -121,6 +131,7 @@ class StudyPriors:
     def __init__(self, study: Study) -> None:
         self._study, self._lock = study, threading.Lock()
         self._read: dict[PriorRecord, ItemsPrior] = {}
+        self._items: FloatArray | None = None
         self.refresh: Callable[[], object] = self.learn
 
     @property
@@ -158,23 +169,18 @@ class StudyPriors:
         found = [] if version == NO_PRIOR else self._study.storage.priors(self._study.record.id)
         return next((one for one in found if one.version == version), None)
 
-    def items_prior(self, record: PriorRecord | None) -> ItemsPrior | None:
+    def items_prior(self, record: PriorRecord | None, items: ScaledItems) -> ItemsPrior | None:
         """What a version tells of anybody about the study's items."""
         if record is None:
             return None
         with self._lock:
+            if self._items is not items.matrix:
+                self._items, self._read = items.matrix, {}
             if record not in self._read:
                 text = self._study.storage.prior_text(self._study.record.id, record.version)
                 with RowReading(f"Version {record.version} of the prior of the study {self._study.name!r}"):
-                    self._read[record] = self._about_items(people_prior_of(text))
+                    self._read[record] = _about_items(people_prior_of(text), items)
             return self._read[record]
-
-    def _about_items(self, prior: PeoplePrior) -> ItemsPrior:
-        table = self._study.catalogue.table
-        features = None if table.features is None else table.features.tolist()
-        fitting = prior.for_features(features, table.matrix.shape[1])
-        names = None if table.names is None else table.texts
-        return fitting.about(table.matrix, names, self._study.scaler)
 
     def is_due(self) -> bool:
         """Whether so many more people or answers are there that another version is worth learning."""

@@ -13,18 +13,18 @@ import numpy as np
 from coombs.data import naming
 from coombs.data.catalogue import Catalogue, catalogue
 from coombs.data.column_roles import Roles
-from coombs.data.encoding import Encoding
-from coombs.data.scaling import LARGEST, Scaler
-from coombs.data.tables import InputError, ItemTable, Names, TableLike, has_number_names
+from coombs.data.tables import InputError, ItemTable, TableLike
 from coombs.data.wishes import wish_texts, wishes_of
 from coombs.inference.people.people_prior import PeoplePrior
 from coombs.storage import Storage, StudyExistsError, open_storage
 from coombs.storage.failures import damaged
 from coombs.storage.records import Item, StudyRecord, StudySummary
+from coombs.study.item_versions import first_items
 from coombs.study.presentation import Presentation
 from coombs.study.question_plan import QuestionPlan
 from coombs.study.settings import Settings
 from coombs.study.shared_prior import given_prior, warn_of_coins
+from coombs.study.stored_items import check_comparable, stored_catalogue
 from coombs.study.study import Study, check_name
 from coombs.study.study_presentations import check_presentation
 from coombs.words import count
@@ -168,8 +168,8 @@ def _keeping(goods: Catalogue, wishes: Sequence[str] | str) -> tuple[Catalogue, 
 def store_study(
     place: Storage, name: str, goods: Catalogue, settings: Mapping[str, Any], at: datetime | None = None
 ) -> StudyRecord:
-    """Put a new study into a storage, whichever way it comes in, once its items can be compared."""
-    _check_comparable(goods)
+    """Put a new study into a storage, once its items can be compared."""
+    check_comparable(goods)
     rows = zip(goods.names, goods.table.matrix.tolist(), goods.details, strict=True)
     items = [Item(called, tuple(row), details) for called, row, details in rows]
     return place.create_study(name, goods.features, items, {**settings, **_how_called(goods.table)}, at=at)
@@ -200,58 +200,10 @@ def load_study(name: str = "study", *, storage: str | Storage = DEFAULT_STORAGE)
     items = place.items(record.id)
     try:
         goods = stored_catalogue(record.feature_names, items, record.settings)
-        _check_comparable(goods)
-        return Study(place, record, goods, Settings.of(record.settings))
+        check_comparable(goods)
+        return Study(place, record, goods, Settings.of(record.settings), tuple(items))
     except InputError as error:
         raise damaged(f"The study {name!r}", str(error).rstrip(".")) from error
-
-
-def stored_catalogue(
-    features: Sequence[str], items: Sequence[Item], settings: Mapping[str, Any]
-) -> Catalogue:
-    """Items as a storage has them; the settings say how the table was named."""
-    texts = [item.name for item in items] if settings.get("named", True) else None
-    names = None if texts is None else _read_names(texts, settings.get("name_kinds", "text"))
-    columns = np.array(features, dtype=object)
-    if {len(item.features) for item in items} - {len(features)}:
-        raise InputError("The items do not have as many features as the study has names for.")
-    matrix = np.array([item.features for item in items], dtype=float).reshape(len(items), len(features))
-    matrix.flags.writeable = False
-    table = ItemTable(
-        matrix,
-        names,
-        columns if settings.get("features_named", True) else None,
-        has_number_names(names),
-        _read_encoding(settings.get("encoding"), features),
-    )
-    return Catalogue(table, tuple(item.details for item in items))
-
-
-def _read_encoding(data: Any, features: Sequence[str]) -> Encoding | None:
-    """How the columns of the items became these features."""
-    if data is None:
-        return None
-    try:
-        encoding = Encoding.from_dict(data)
-    except ValueError as error:
-        raise InputError(f"The setting encoding cannot be read ({error}).") from error
-    if encoding.names.tolist() != list(features):
-        raise InputError("The setting encoding does not fit the names of the features.")
-    return encoding
-
-
-def _read_names(texts: Sequence[str], kinds: Any) -> Names:
-    """Names out of their texts, with the types that they came in."""
-    each = [kinds] * len(texts) if isinstance(kinds, str) else kinds
-    names = np.empty(len(texts), dtype=object)
-    if not isinstance(each, list) or len(each) != len(texts) or not all(isinstance(k, str) for k in each):
-        raise InputError("The setting name_kinds must be the kind of all names, or a list of one for each.")
-    for i, (kind, text) in enumerate(zip(each, texts, strict=True)):
-        try:
-            names[i] = naming.read(kind, text)
-        except ValueError as error:
-            raise InputError(f"The name of item {text!r} must be {error}.") from error
-    return names
 
 
 def list_studies(storage: str | Storage = DEFAULT_STORAGE) -> list[StudySummary]:
@@ -300,24 +252,6 @@ def delete_study(name: str, *, storage: str | Storage = DEFAULT_STORAGE) -> None
     open_storage(storage).delete_study(name)
 
 
-def _check_comparable(goods: Catalogue) -> None:
-    """Refuse items unless there are two that differ."""
-    matrix = goods.table.matrix
-    if len(matrix) < 2:
-        raise InputError(f"There are fewer than two items ({len(matrix)}); a comparison needs two.")
-    if not matrix.shape[1]:
-        return
-    largest = np.abs(matrix).max(axis=0)
-    if largest.max() > LARGEST:
-        feature = goods.features[int(largest.argmax())]
-        raise InputError(f"Feature {feature!r} reaches {largest.max():.0e}; give it in larger units.")
-    if not Scaler.of(matrix, standardize=True).varies.any():
-        raise InputError(
-            f"All {len(matrix)} items have the same features ({', '.join(goods.features)}); there is nothing "
-            "to learn about unless some feature differs."
-        )
-
-
 def _how_called(table: ItemTable) -> dict[str, Any]:
     """How the table was named, by which `stored_catalogue` makes it again."""
     kinds = {} if table.names is None else {"name_kinds": naming.kinds(table.names.tolist())}
@@ -327,10 +261,23 @@ def _how_called(table: ItemTable) -> dict[str, Any]:
 
 
 def _same(study: Study, goods: Catalogue) -> Study:
-    """The study, once it is about these items."""
-    old = study.catalogue
-    if old.names != goods.names or not np.array_equal(old.table.matrix, goods.table.matrix):
+    """The study, once it is about these items: those that it has, or those that it was made with."""
+    items, current = study.stored_items, study.catalogue.current
+    made_with = range(first_items(items) or len(items))
+    if not any(_is_same(study, which, goods) for which in (current, made_with)):
         raise InputError(
-            f"The study {study.name!r} is about other items; choose another name, or delete it first."
+            f"The study {study.name!r} is about other items; choose another name, or delete it first. "
+            "`coombs items` adds and changes items of a study."
         )
     return study
+
+
+def _is_same(study: Study, positions: Sequence[int], goods: Catalogue) -> bool:
+    """Whether some items of a study are these; levels of categories that came later are none of theirs."""
+    features, matrix = study.catalogue.features, goods.table.matrix
+    if [study.stored_items[i].name for i in positions] != goods.names or set(goods.features) - {*features}:
+        return False
+    own = study.catalogue.table.matrix[list(positions)]
+    same = np.zeros_like(own)
+    same[:, [features.index(name) for name in goods.features]] = matrix
+    return np.array_equal(own, same)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
 from os import PathLike
 from pathlib import Path
@@ -17,8 +17,7 @@ from coombs.data.comparisons import Comparisons
 from coombs.data.directions import Directions
 from coombs.data.scaling import Scaler
 from coombs.data.tables import FloatArray, InputError
-from coombs.data.wishes import wishes_of
-from coombs.storage import Storage
+from coombs.storage import Item, Storage
 from coombs.storage.records import StudyRecord, new_token
 from coombs.study.ask_tell import AskTell
 from coombs.study.judgements import keep, told_in
@@ -26,9 +25,10 @@ from coombs.study.monitoring import MonitoredStudy
 from coombs.study.person_rights import PersonRights
 from coombs.study.question_plan import QuestionPlan
 from coombs.study.respondent import Respondent
+from coombs.study.scaled_items import ScaledItems
 from coombs.study.settings import Settings
 from coombs.study.shared_prior import StudyPriors
-from coombs.study.study_presentations import PresentedStudy
+from coombs.study.study_items import StudyItems
 from coombs.study.study_records import Answer, Question
 from coombs.study.study_tokens import StudyTokens
 from coombs.study.study_webhooks import StudyWebhooks
@@ -55,7 +55,7 @@ def _of_respondent(method: Callable[Concatenate[Respondent, P], T]) -> Callable[
     return call
 
 
-class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
+class Study(StudyItems, PersonRights, MonitoredStudy, AskTell):
     """Questions, answers and results about one table of items, kept in a storage.
 
     `create_study` and `load_study` make it. `ask`, `tell`, `undo`, `change`, `history`, `progress`, `done`
@@ -67,6 +67,7 @@ class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
     record : what the storage has of the study
     items : the Catalogue of items
     settings : the Settings
+    stored : the items as the storage has them; read when they are needed, if they are not given
 
     Examples
     --------
@@ -82,11 +83,19 @@ class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
     True
     """
 
-    def __init__(self, storage: Storage, record: StudyRecord, items: Catalogue, settings: Settings) -> None:
-        self.storage, self.record = storage, record
-        self.catalogue, self.settings = items, settings
+    def __init__(
+        self,
+        storage: Storage,
+        record: StudyRecord,
+        items: Catalogue,
+        settings: Settings,
+        stored: Sequence[Item] | None = None,
+    ) -> None:
+        self.storage, self.record, self.settings = storage, record, settings
+        self._scaled = ScaledItems(items)
+        self._stored = None if stored is None else tuple(stored)
         self._respondents: dict[str, Respondent] = {}
-        self._planned: tuple[Settings, QuestionPlan] | None = None
+        self._planned: tuple[tuple[Settings, Catalogue], QuestionPlan] | None = None
         self._lock = threading.Lock()
 
     @property
@@ -95,33 +104,39 @@ class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
         return self.record.name
 
     @property
+    def scaled(self) -> ScaledItems:
+        """The items of now, as they are learned from."""
+        return self._scaled
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """All items that there ever were, by position; `retired` says which are not asked about any more."""
+        return self._scaled.catalogue
+
+    @property
     def n_items(self) -> int:
-        """How many items there are."""
-        return len(self.catalogue.table.matrix)
+        """How many items are asked about."""
+        return len(self.catalogue.current)
 
     @property
     def n_pairs(self) -> int:
-        """How many pairs of items there are."""
+        """How many pairs of these items there are."""
         return self.n_items * (self.n_items - 1) // 2
 
-    @cached_property
+    @property
     def scaled_items(self) -> FloatArray:
-        """The items standardised, without features that do not vary."""
-        return self.scaler.forward(self.catalogue.table.matrix)
+        """All items standardised, without features that do not vary."""
+        return self._scaled.matrix
 
-    @cached_property
+    @property
     def scaler(self) -> Scaler:
         """What standardises the items; it knows which columns are levels of categories."""
-        table = self.catalogue.table
-        return Scaler.of(table.matrix, standardize=True, levels=table.levels)
+        return self._scaled.scaler
 
-    @cached_property
+    @property
     def directions(self) -> Directions | None:
         """Features of which more, or less, is never worse, as it was declared."""
-        if not self.settings.wishes:
-            return None
-        declared = wishes_of(self.settings.wishes, self.catalogue.table)
-        return Directions.of(self.scaled_items, declared.signs[self.scaler.columns])
+        return self._scaled.directions(self.settings.wishes)
 
     @cached_property
     def priors(self) -> StudyPriors:
@@ -131,10 +146,11 @@ class Study(PresentedStudy, PersonRights, MonitoredStudy, AskTell):
     @property
     def plan(self) -> QuestionPlan:
         """The questions that do not depend on answers, by the settings of now."""
-        settings, plan = self._planned or (None, None)
-        if plan is None or settings is not self.settings:
-            plan = QuestionPlan.of(self.settings, self.catalogue)
-            self._planned = self.settings, plan
+        now = self.settings, self.catalogue
+        known, plan = self._planned or (None, None)
+        if plan is None or known is None or known[0] is not now[0] or known[1] is not now[1]:
+            plan = QuestionPlan.of(*now, self.stored_items)
+            self._planned = now, plan
         return plan
 
     @property

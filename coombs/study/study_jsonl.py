@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import count
-from types import NoneType
-from typing import Any, TypeAlias, get_args, get_origin
+from typing import Any
 
 from coombs.data import files, naming, tables
-from coombs.data.strict_json import read_json
 from coombs.data.tables import InputError
 from coombs.inference.people.people_prior import people_prior_of
 from coombs.progress import ProgressBar
@@ -29,76 +26,26 @@ from coombs.storage.records import (
     revoked_token,
 )
 from coombs.storage.stored_values import RowReading
-from coombs.storage.timestamps import read_time, time_text
+from coombs.storage.timestamps import time_text
 from coombs.study.history import History
+from coombs.study.jsonl_lines import (
+    FIELDS,
+    FORMAT,
+    IGNORABLE,
+    LOWEST_VERSION,
+    NEEDED_VERSIONS,
+    OPTIONAL,
+    VERSION,
+    Entry,
+    Name,
+    parsed_line,
+)
 from coombs.study.presentation import Presentation
 from coombs.study.settings import Settings
-from coombs.study.stored_studies import DEFAULT_STORAGE, load_study, store_study, stored_catalogue
+from coombs.study.stored_items import check_comparable, stored_catalogue, typed_names
+from coombs.study.stored_studies import DEFAULT_STORAGE, load_study
 from coombs.study.study import Study
 from coombs.study.study_presentations import presentation_of
-
-FORMAT = "coombs study"
-"""What the first line of such a file says that it is."""
-VERSION = 5
-"""Of the format; in version 1, `predicted` was called `foretold`; up to 2, all answers were about pairs; up
-to 3, there were no priors; up to 4, no presentations and logs, all questions were about pairs, and nothing
-was known of people but their names."""
-NEEDED_VERSIONS = {"judgement": 3, "prior": 4, "presentation": 5, "log": 5, "set": 5, "skip": 5}
-"""The lowest version of a file that has such lines."""
-LOWEST_VERSION = 2
-"""The version of a file without any of them, which an older coombs reads as well."""
-
-Entry: TypeAlias = dict[str, Any]
-"""A line, read."""
-Name: TypeAlias = str | int | float | bool
-"""What an item may be called in JSON."""
-
-_FIELDS: dict[str, dict[str, Any]] = {
-    "study": {"name": str, "feature_names": list[str], "settings": dict, "created": datetime},
-    "item": {"name": Name, "features": list[float], "details": dict[str, str]},
-    "prior": {"version": int, "prior": dict, "n_people": int, "n_answers": int}
-    | {"source": str, "created": datetime},
-    "presentation": {"version": int, "content": dict, "created": datetime},
-    "respondent": {"id": int, "name": str, "created": datetime, "prior_version": int | None},
-    "question": dict.fromkeys(["id", "respondent", "left", "right"], int)
-    | {"purpose": str, "predicted": float | None, "asked": datetime},
-    "set": {"id": int, "respondent": int, "items": list[int], "purpose": str}
-    | {"chances": list[float] | None, "asked": datetime},
-    "answer": dict.fromkeys(["id", "respondent", "left", "right"], int)
-    | {"question": int | None, "choice": str, "weight": float, "told": datetime},
-    "judgement": dict.fromkeys(["id", "respondent"], int)
-    | {"judgement": dict, "weight": float, "told": datetime},
-    "skip": dict.fromkeys(["id", "respondent", "question"], int) | {"weight": float, "told": datetime},
-    "undo": {"answer": int, "told": datetime},
-    "log": {"what": str, "happened": datetime},
-}
-"""The fields of each kind of line, and their types."""
-_KNOWN: dict[str, Any] = {
-    "source": str | None,
-    "external_id": str | None,
-    "fields": dict[str, str],
-    "language": str | None,
-    "seed": int | None,
-    "consent_version": int | None,
-    "consented": datetime | None,
-    "finished": datetime | None,
-    "revoked": bool | None,
-}
-"""What a respondent's line has where it is known."""
-_OPTIONAL: dict[str, dict[str, Any]] = {"respondent": _KNOWN, "judgement": {"question": int | None}}
-"""The fields that a kind of line may lack."""
-_IGNORABLE = {"seed"}
-"""Those of them that an older coombs may pass over."""
-_CALLED = {
-    Name: "text or a number",
-    str: "text",
-    int: "a whole number",
-    float: "a finite number",
-    list: "a list",
-    dict: "an object",
-    bool: "true or false",
-}
-"""What messages call a type."""
 
 
 def export_study(study: Study, path: files.PathType) -> None:
@@ -174,9 +121,12 @@ def holds_study(path: files.PathType) -> bool:
 
 def _entries(study: Study) -> Iterator[Entry]:
     """The lines of a study, in an order in which a storage can be told them."""
+    study.follow_items()
     record, storage = study.record, study.storage
     yield {"kind": "study", "format": FORMAT, "version": VERSION, **_entry("study", record)}
-    for called, item in zip(study.catalogue.labels, storage.items(record.id), strict=True):
+    items = storage.items(record.id)
+    names = typed_names(items, record.settings)
+    for called, item in zip(study.catalogue.names if names is None else names, items, strict=True):
         yield _entry("item", item, name=naming.for_json(called))
     for prior in storage.priors(record.id):
         text = storage.prior_text(record.id, prior.version)
@@ -218,15 +168,15 @@ def _entries(study: Study) -> Iterator[Entry]:
 def _entry(kind: str, record: object, **instead: Any) -> Entry:
     """A line: the fields of its kind, out of a record or as they are given instead."""
     values = {**vars(record), **instead}
-    plain = {name: values[name] for name in _FIELDS[kind]}
-    plain |= {name: values[name] for name in _OPTIONAL.get(kind, ()) if values[name] not in (None, {})}
+    plain = {name: values[name] for name in FIELDS[kind]}
+    plain |= {name: values[name] for name in OPTIONAL.get(kind, ()) if values[name] not in (None, {})}
     times = {name: time_text(value) for name, value in plain.items() if isinstance(value, datetime)}
     return {"kind": kind, **plain, **times}
 
 
 def _needed_version(entry: Entry) -> int:
     """The lowest version of the format that has such a line."""
-    if entry.keys() & (_OPTIONAL.get(entry["kind"], {}).keys() - _IGNORABLE):
+    if entry.keys() & (OPTIONAL.get(entry["kind"], {}).keys() - IGNORABLE):
         return VERSION
     return NEEDED_VERSIONS.get(entry["kind"], LOWEST_VERSION)
 
@@ -244,7 +194,7 @@ class Replay:
 
     def add(self, line: str) -> None:
         """The next line."""
-        kind, fields = _parsed(line)
+        kind, fields = parsed_line(line)
         if (kind == "study") == bool(self._header):
             raise InputError("The first line, and no other, must be the study.")
         getattr(self, f"_{kind}")(**fields)
@@ -257,8 +207,9 @@ class Replay:
                 raise InputError("There are fewer than two items; a study begins with a line for each.")
             name, features, settings, created = self._header.values()
             tables.refuse_repeats(features, "feature")
-            goods = stored_catalogue(features, self._items, settings)
-            self._record = store_study(self._storage, self._name or name, goods, settings, at=created)
+            called = self._name or name
+            check_comparable(stored_catalogue(features, self._items, settings))
+            self._record = self._storage.create_study(called, features, self._items, settings, at=created)
         return self._record
 
     def _study(self, **fields: Any) -> None:
@@ -268,20 +219,25 @@ class Replay:
             raise InputError(f"The settings cannot be read ({error}); they must be a study's.") from error
         self._header = fields
 
-    def _item(self, name: Name, features: list[float], details: dict[str, str]) -> None:
+    def _item(self, name: Name, features: list[float], details: dict[str, str], **version: Any) -> None:
         width = len(self._header["feature_names"])
         if self._record is not None:
             raise InputError("This item comes after a respondent; all items must come before.")
         if len(features) != width:
             raise InputError(f"The item has {len(features)} features; the study has {width}.")
-        text = naming.text(name)
-        self._keep("item", text, None)
-        self._items.append(Item(text, tuple(features), details))
+        text, replaces = naming.text(name), version.get("replaces")
+        if version.get("retired") is None:
+            self._keep("item", text, None)
+        if replaces is not None and not 0 <= replaces < len(self._items):
+            raise InputError(
+                f"The item replaces item {replaces}, which is on no line before; it must be there."
+            )
+        self._items.append(Item(text, tuple(features), details, **version))
 
     def _prior(self, version: int, prior: Entry, source: str, created: datetime, **counts: int) -> None:
         text = json.dumps(prior, separators=(",", ":"), allow_nan=False)
         features = self._header["feature_names"]
-        people_prior_of(text).for_features(None, len(features))
+        people_prior_of(text).with_features(features).for_features(None, len(features))
         made = self._storage.add_prior(self.study.id, text, **counts, source=source, at=created)
         self._keep("prior", version, made)
         # Versions may be missing, as what was learned goes when somebody is deleted.
@@ -368,62 +324,6 @@ class Replay:
             gone = "was undone" if (kind, number) in self._made else "is on no line before"
             raise InputError(f"It is about {kind} {number}, which {gone}; it must be there.")
         return found
-
-
-def _parsed(line: str) -> tuple[str, Entry]:
-    """The kind of a line, and its fields, checked."""
-    entry = read_json(line, "It", "it must be an object in JSON")
-    kind = entry.get("kind") if isinstance(entry, dict) else None
-    if not isinstance(kind, str) or kind not in _FIELDS:
-        raise InputError(
-            f"It is of the kind {kind!r}; it must be an object whose kind is one of {', '.join(_FIELDS)}."
-        )
-    if kind == "study":
-        _check_version(entry.get("format"), entry.get("version"))
-    if "foretold" in entry:
-        entry.setdefault("predicted", entry["foretold"])
-    if kind == "respondent":
-        entry.setdefault("prior_version", None)
-    optional = [name for name in _OPTIONAL.get(kind, ()) if name in entry]
-    return kind, {name: _field(kind, entry, name) for name in (*_FIELDS[kind], *optional)}
-
-
-def _check_version(name: Any, version: Any) -> None:
-    """Refuse what only another coombs can read."""
-    if name != FORMAT or type(version) is not int or version < 1:
-        raise InputError(f"It is {name!r}, version {version!r}; it must be {FORMAT!r}, version {VERSION}.")
-    if version > VERSION:
-        raise InputError(
-            f"It is of version {version}, and this coombs reads up to version {VERSION}; use a newer coombs."
-        )
-
-
-def _field(kind: str, entry: Entry, name: str) -> Any:
-    """A field of a line, checked."""
-    if name not in entry:
-        raise InputError(f"The {kind} has no {name!r}; it must have {', '.join(_FIELDS[kind])}.")
-    try:
-        return _as({**_FIELDS[kind], **_OPTIONAL.get(kind, {})}[name], entry[name])
-    except ValueError as error:
-        raise InputError(f"The {kind}'s {name} is {entry[name]!r}; it must be {error}.") from error
-
-
-def _as(kind: Any, value: Any) -> Any:
-    """A value out of JSON as a type, or a ValueError that says what it must be."""
-    of = get_args(kind)
-    if NoneType in of:
-        return None if value is None else _as(of[0], value)
-    if kind is datetime:
-        return read_time(value)
-    if kind is Name and type(value) in get_args(Name):
-        return value
-    if kind is float and type(value) in (int, float) and abs(value) <= sys.float_info.max:
-        return float(value)
-    if kind is float or type(value) is not (get_origin(kind) or kind):
-        raise ValueError(_CALLED[kind if kind in _CALLED else get_origin(kind)])
-    if of and isinstance(value, list):
-        return [_as(of[0], one) for one in value]
-    return {key: _as(of[1], one) for key, one in value.items()} if of else value
 
 
 @contextmanager

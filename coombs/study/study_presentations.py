@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from coombs.data.catalogue import Catalogue
 from coombs.data.tables import InputError
 from coombs.storage import PresentationRecord, Storage, UnknownStudyError, now
 from coombs.storage.presentation_storage import NO_PRESENTATION
 from coombs.storage.records import StudyRecord, new_token
 from coombs.storage.stored_values import RowReading
+from coombs.study.item_versions import ITEMS_VERSION
 from coombs.study.presentation import Presentation
 from coombs.study.question_plan import QuestionPlan
 from coombs.study.settings import Settings
+
+if TYPE_CHECKING:
+    from coombs.data.catalogue import Catalogue
+    from coombs.storage import Item
 
 FIXED_SETTINGS = ("metric", "seed", "wishes")
 """Settings that stay as the study was made: what was asked and learned so far goes by them."""
@@ -97,9 +101,17 @@ class PresentedStudy:
     """The part of a `Study` by which its owner says what people see and how many questions they get."""
 
     storage: Storage
-    catalogue: Catalogue
     record: StudyRecord
     settings: Settings
+    if TYPE_CHECKING:
+
+        @property
+        def catalogue(self) -> Catalogue:
+            """The items."""
+
+        @property
+        def stored_items(self) -> tuple[Item, ...]:
+            """The same as they are stored."""
 
     @cached_property
     def presentations(self) -> StudyPresentations:
@@ -205,7 +217,7 @@ class PresentedStudy:
         with self.storage.batch():
             record = self.storage.study(self.record.name)
             stored = replace(Settings.of(record.settings), **changes)
-            QuestionPlan.of(stored, self.catalogue)
+            QuestionPlan.of(stored, self.catalogue, self.stored_items)
             changed = {**record.settings, **asdict(stored)}
             self.note_settings(self.storage.change_settings(record.id, changed).settings)
         return self.settings
@@ -229,9 +241,18 @@ class PresentedStudy:
         >>> study.settings.questions
         20
         """
-        if stored != self.record.settings:
-            self.record = replace(self.record, settings=stored)
+        before = self.record.settings
+        if stored == before:
+            return
+        if stored.get(ITEMS_VERSION) != before.get(ITEMS_VERSION):
+            self._read_items()
+        self.record = replace(self.record, settings=stored)
+        # What was given for this time stays where only the items have changed.
+        if Settings.of(stored) != Settings.of(before):
             self.settings = Settings.of(stored)
+
+    def _read_items(self) -> None:
+        """Read the items again, which have changed."""
 
     @property
     def open_token(self) -> str | None:

@@ -19,6 +19,7 @@ from coombs.storage.timestamps import time_text
 from coombs.study import codebook
 from coombs.study.codebook import NUMBER, TEXT, TidyColumn, TidyTable
 from coombs.study.history import History
+from coombs.study.item_versions import version_numbers
 
 if TYPE_CHECKING:
     from coombs.study.monitoring import MonitoredPerson
@@ -30,6 +31,7 @@ PAIR = "pair"
 
 def tidy_tables(study: Study) -> tuple[TidyTable, ...]:
     """Answers, people and items, a row each."""
+    study.follow_items()
     people = study.monitor().people
     return _answers(study, people), _people(study, people), _items(study)
 
@@ -128,16 +130,24 @@ def _items(study: Study) -> TidyTable:
     shown = [
         TidyColumn(name, TEXT, "shown, not learned from") for _, name in _apart(details, taken, "detail")
     ]
+    stored = study.stored_items
+    versions = version_numbers(stored)
     rows = [
         (
             name,
             i,
+            stored[i].name,
+            versions[i],
+            stored[i].replaces,
+            stored[i].added or study.record.created,
+            stored[i].retired,
             *(column[i] for column in cells.values()),
             *(catalogue.details[i].get(one) or None for one in details),
         )
         for i, name in enumerate(catalogue.names)
     ]
-    return TidyTable("items", "a row for each item", (*codebook.ITEMS, *features, *shown), rows)
+    what = "a row for each item, and for each version of it that was asked about"
+    return TidyTable("items", what, (*codebook.ITEMS, *features, *shown), rows)
 
 
 def _apart(names: list[str], taken: list[str], kind: str) -> Iterator[tuple[str, str]]:

@@ -34,8 +34,8 @@ class RankingWithOthers:
     ----------
     n_people : the others
     share : how likely it is that their answers tell of the person, given the person's own
-    ranking : all items, best first: names where they have them, otherwise positions
-    rank_interval : (n_items, 2) ranks that each item, in the study's order, has 9 times in 10
+    ranking : the items that are asked about, best first: names where they have them, otherwise positions
+    rank_interval : (n_items, 2) ranks that each of them, in the study's order, has 9 times in 10
     is_evident : whether answers were predicted better than a coin's before they were given
 
     Examples
@@ -73,12 +73,14 @@ class RankingWithOthers:
         True
         """
         prior = respondent.prior()
-        belief = None if prior is None else respondent.think().belief
-        if prior is None or not isinstance(belief, PopulationBelief):
+        if prior is None:
             return None
-        names = respondent.study.catalogue.table.names
-        order = np.argsort(belief.mean_scores(), kind="stable")
-        scores = belief.scores(np.arange(len(order)))[0]
+        snapshot = respondent.think()
+        belief = snapshot.belief
+        if not isinstance(belief, PopulationBelief):
+            return None
+        names, order = respondent.study.catalogue.table.names, snapshot.order()
+        scores = belief.scores(np.sort(order))[0]
         ranks = np.argsort(np.argsort(scores, axis=0, kind="stable"), axis=0) + 1
         ends = quantiles(ranks.T.astype(float), LEVEL)
         interval = np.column_stack([np.floor(ends[:, 0]), np.ceil(ends[:, 1])]).astype(int)

@@ -23,6 +23,7 @@ from coombs.web.access import Policy
 from coombs.web.access_log import hide_secrets
 from coombs.web.api import (
     access_tokens,
+    items_api,
     participation_api,
     people_rights,
     respondents,
@@ -46,6 +47,7 @@ from coombs.web.pages import (
     api_reference,
     differences,
     home,
+    items_page,
     joining,
     people_page,
     programs_page,
@@ -53,6 +55,7 @@ from coombs.web.pages import (
     study_page,
     study_settings,
     taking_part,
+    wishes_page,
 )
 from coombs.web.process_memory import free_memory
 from coombs.web.proxies import ProxyMiddleware, checked_root, networks
@@ -80,17 +83,20 @@ ROUTERS = (
     home.router,
     study_page.router,
     study_settings.router,
+    items_page.router,
     people_page.router,
     programs_page.router,
     differences.router,
     answer_review.router,
     taking_part.router,
+    wishes_page.router,
     joining.router,
     result_page.router,
     api_reference.router,
     participation_api.router,
     studies.router,
     settings_api.router,
+    items_api.router,
     people_rights.router,
     study_data.router,
     access_tokens.router,

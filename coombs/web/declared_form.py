@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Protocol
 
 from fastapi import Form
 
 from coombs.data.encoding import DATE, LOG, NUMBER, ORDERED, YES_NO
-from coombs.web.column_choices import ColumnChoice
 
 ASKED = (NUMBER, LOG, DATE, ORDERED, YES_NO)
 """Roles of columns that have a row; wishes about categories are written down."""
@@ -16,6 +15,18 @@ BETTER = ("less", "more")
 """What may be better."""
 MUST = ("yes", "no")
 """What a column of yes and no may have to be."""
+
+
+class DeclaredColumn(Protocol):
+    """A column of an upload, or of a study: its name, and what it is taken for."""
+
+    @property
+    def name(self) -> str:
+        """Of the column."""
+
+    @property
+    def role(self) -> str:
+        """What it is."""
 
 
 class DeclaredRow(NamedTuple):
@@ -56,7 +67,7 @@ class DeclaredForm:
     ) -> None:
         self._typed, self.lines = (direction or [], at_least or [], at_most or []), wishes
 
-    def rows(self, columns: Sequence[ColumnChoice]) -> list[DeclaredRow]:
+    def rows(self, columns: Sequence[DeclaredColumn]) -> list[DeclaredRow]:
         """Of all columns, in their order."""
         found = [DeclaredRow(one.name, one.role) for one in columns]
         for field, typed in zip(("direction", "at_least", "at_most"), self._typed, strict=True):
@@ -64,7 +75,7 @@ class DeclaredForm:
             found = [row._replace(**{field: cell.strip()}) for row, cell in zip(found, cells, strict=False)]
         return found
 
-    def texts(self, columns: Sequence[ColumnChoice]) -> list[str]:
+    def texts(self, columns: Sequence[DeclaredColumn]) -> list[str]:
         """All wishes, those of the rows first."""
         lines = [line.strip() for line in self.lines.splitlines() if line.strip()]
         return [*(wish for row in self.rows(columns) for wish in row.wishes), *lines]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-import numpy as np
-
 from coombs.inference.population_belief import PopulationBelief
 from coombs.study import Respondent
 from coombs.study.online_model import Snapshot
@@ -39,5 +37,4 @@ class FirstLook:
             return cls(n_answers, (), doubts)
         belief = snapshot.belief
         own = belief.own if isinstance(belief, PopulationBelief) else belief
-        order = np.argsort(own.mean_scores(), kind="stable")[:N_FIRST]
-        return cls(n_answers, tuple(order.tolist()), ())
+        return cls(n_answers, tuple(snapshot.order(own)[:N_FIRST].tolist()), ())

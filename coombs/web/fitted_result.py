@@ -14,6 +14,7 @@ from coombs.data import naming
 from coombs.data.catalogue import shown_cells
 from coombs.data.tables import FloatArray
 from coombs.insights.item_comparison import ItemComparison, compare_positions
+from coombs.insights.rank_draws import RankDraws
 from coombs.insights.selection import item_names
 from coombs.insights.statements import BY_LEVEL, NOT_KNOWN, SWEET_SPOT, decide_most
 from coombs.insights.what_matters import what_matters_data
@@ -126,7 +127,8 @@ class FittedResult:
 
     def __init__(self, respondent: Respondent, answers: Sequence[Answer]) -> None:
         self.respondent, self.answers = respondent, tuple(answers)
-        self.k, _ = respondent.study.settings.goal(respondent.study.n_items)
+        self.items = respondent.study.catalogue
+        self.k, _ = respondent.study.settings.goal(len(self.items.current))
         with warnings.catch_warnings():
             # What a fit is not sure of stands in the explanation.
             warnings.simplefilter("ignore")
@@ -136,11 +138,13 @@ class FittedResult:
         self.ranking, self.matters = self._ranking(), self._matters()
 
     def _ranking(self) -> list[Place]:
-        model, names = self.result.model, self.respondent.study.catalogue.names
-        order = np.argsort(model.distances_, kind="stable").tolist()
-        ends, chances = model.rank_interval().tolist(), model.top_probability(self.k).tolist()
+        model, items = self.result.model, self.items
+        drawn, current = RankDraws.among(model, items.current), items.current
+        ends, chances = drawn.intervals().tolist(), drawn.top(self.k).tolist()
+        order = np.argsort(model.distances_[current], kind="stable").tolist()
         return [
-            Place(rank, i, names[i], ends[i][0], ends[i][1], chances[i]) for rank, i in enumerate(order, 1)
+            Place(rank, current[k], items.names[current[k]], ends[k][0], ends[k][1], chances[k])
+            for rank, k in enumerate(order, 1)
         ]
 
     def _matters(self) -> list[Matter]:
@@ -191,7 +195,8 @@ class FittedResult:
     def is_more(self) -> bool:
         """Whether there are pairs left to ask about."""
         pairs = {frozenset(one.positions) for one in self.answers if one.shape == "pair"}
-        return len(pairs) < self.respondent.study.n_pairs
+        n = len(self.items.current)
+        return sum(self.items.retired.isdisjoint(one) for one in pairs) < n * (n - 1) // 2
 
     @property
     def fit_together(self) -> bool:
@@ -221,7 +226,7 @@ class FittedResult:
 
     def ideal(self, best: Sequence[Place]) -> list[IdealRow]:
         """The ideal beside the best items, the most important feature first."""
-        table = self.respondent.study.catalogue.table
+        table = self.items.table
         cells = shown_cells(table)
         units = {} if table.encoding is None else {one.name: one.unit for one in table.encoding.columns}
         wanted = {one.feature: one for one in self.explanation.ideal}
@@ -247,7 +252,7 @@ class FittedResult:
 
     def surprises(self) -> list[CorrectableAnswer]:
         """Answers that the rest speaks against, which can still be corrected."""
-        table = self.respondent.study.catalogue.table
+        table = self.items.table
         labels, names = item_names(table), table.texts
         given = {_winner_loser(answer): answer.id for answer in self.answers}
         found = [
@@ -265,7 +270,7 @@ class FittedResult:
 
         `conduct` is deprecated: the former name of `response_style`.
         """
-        result, catalogue = self.result, self.respondent.study.catalogue
+        result, catalogue = self.result, self.items
         told = self.explanation
         ideal = {f.name: one.wanted(f) for f, one in zip(told.features, told.ideal, strict=True)}
         return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -90,15 +90,23 @@ class GroupResult:
 
 
 def group_result(
-    data: Comparisons, advance: Callable[[float], None] = lambda share: None, n_jobs: int = 1
+    data: Comparisons,
+    advance: Callable[[float], None] = lambda share: None,
+    n_jobs: int = 1,
+    current: Sequence[int] | None = None,
 ) -> GroupResult:
-    """Learn what people share and which groups there are; `advance` is told the share that is done."""
+    """Learn what people share and which groups there are; `advance` is told the share that is done.
+
+    Only the items at the positions `current` are ranked, by default all.
+    """
     from coombs.estimators.population import Population
 
     with warnings.catch_warnings(), listening(lambda share: advance(LEARNED * share)):
         # What a fit is not sure of stands in the explanation.
         warnings.simplefilter("ignore")
         population = Population(metric=METRIC, groups="auto", n_jobs=n_jobs).fit(data)
+    if current is not None and len(current) < data.n_items:
+        population._rank_only(current)
     advance(LEARNED)
     with serial(0):
         return _result_of(population, advance)

@@ -127,7 +127,7 @@ def _largest(path: str) -> int:
     """Bytes that a request for a path may have."""
     if is_public(path):
         return LARGEST_FIELDS if path.endswith("/fields") else LARGEST_ANSWER
-    return LARGEST_UPLOAD if path in UPLOADS or path.endswith("/answers") else LARGEST_FORM
+    return LARGEST_UPLOAD if path in UPLOADS or path.endswith(("/answers", "/items")) else LARGEST_FORM
 
 
 def _too_large(path: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -39,15 +39,15 @@ class ViewChoices:
         starred: Iterable[int],
         without: Iterable[int],
         top: int | None,
-        n_items: int,
+        items: Collection[int],
         *,
         unstar: int | None = None,
         back: int | None = None,
     ) -> ViewChoices:
         """With what a button adds or takes back; what cannot be is passed over."""
-        stars = [i for i in dict.fromkeys(starred) if 0 <= i < n_items and i != unstar]
-        gone = [i for i in dict.fromkeys(without) if 0 <= i < n_items and i != back]
-        gone = gone[: max(0, n_items - LEAST_LEFT)]
+        stars = [i for i in dict.fromkeys(starred) if i in items and i != unstar]
+        gone = [i for i in dict.fromkeys(without) if i in items and i != back]
+        gone = gone[: max(0, len(items) - LEAST_LEFT)]
         stars = [i for i in stars if i not in gone]
         return cls(tuple(stars), tuple(gone), top if top in TOPS else None)
 

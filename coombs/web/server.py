@@ -23,12 +23,14 @@ from coombs.data.catalogue import catalogue
 from coombs.data.tables import InputError
 from coombs.storage import Storage, is_memory, open_storage
 from coombs.study import create_study, load_study
+from coombs.study.declared_wishes import may_declare
 from coombs.web.access import is_loopback
 from coombs.web.app import create_app
 from coombs.web.connections import BoundedProtocol, allow_files
 from coombs.web.json_log import log_as_json
 from coombs.web.metrics import Metrics
 from coombs.web.owner_token import given_token, new_token
+from coombs.web.pages.wishes_page import ASK
 from coombs.web.proxies import checked_root, networks
 from coombs.web.routing import study_path
 from coombs.web.server_processes import ServerProcesses
@@ -243,7 +245,8 @@ def _first_page(
         study = create_study(goods, called, storage=storage, wishes=wishes, **settings)
         # Of a study that exists they change for good: it is read anew by whoever serves it.
         study.change_settings(**settings)
-        return f"/a/{study.respondent().record.token}"
+        path = f"/a/{study.respondent().record.token}"
+        return f"{path}?wishes={ASK}" if may_declare(study) and not study.settings.ends else path
     return "/" if name is None else study_path(load_study(name, storage=storage).name)
 
 

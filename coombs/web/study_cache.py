@@ -108,6 +108,8 @@ class StudyCache:
         kept, record = self._studies.get(name), self.storage.study(name)
         if kept is not None and kept.study.record.id == record.id:
             kept.study.note_settings(record.settings)
+            if kept.cards.items is not kept.study.catalogue:
+                self._keep(kept.study)
             return kept.study
         return self._keep(load_study(name, storage=self.storage)).study
 
@@ -150,8 +152,9 @@ class StudyCache:
     def cards(self, respondent: Respondent) -> Cards:
         """The cards of a respondent's study."""
         kept = self._studies.get(respondent.study.name)
-        if kept is None or kept.study is not respondent.study:
-            kept = self._keep(respondent.study)
+        study = respondent.study
+        if kept is None or kept.study is not study or kept.cards.items is not study.catalogue:
+            kept = self._keep(study)
         return kept.cards
 
     def is_decided(self, respondent: Respondent) -> bool:
@@ -162,8 +165,9 @@ class StudyCache:
     def kept_result(self, respondent: Respondent) -> FittedResult | None:
         """The result of the standing answers, if it is at hand."""
         kept, answers = self._results.get(respondent.record.token), respondent.history()
-        is_new = kept is not None and [one.id for one in kept.answers] == [one.id for one in answers]
-        return kept if is_new else None
+        if kept is None or kept.items is not respondent.study.catalogue:
+            return None
+        return kept if [one.id for one in kept.answers] == [one.id for one in answers] else None
 
     def fitted(self, respondent: Respondent) -> FittedResult | None:
         """The result of the standing answers; None before one says which of two items is better."""

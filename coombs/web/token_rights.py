@@ -10,7 +10,7 @@ from coombs.web.addresses import study_called
 
 _STUDY = re.compile(r"/api/studies/([^/]+)(?:/(.*))?")
 """A path below a study, its name and the rest."""
-READ = re.compile(r"|people|respondents|answers|monitor|log|retention|export/[^/]+")
+READ = re.compile(r"|people|respondents|answers|items|monitor|log|retention|export/[^/]+")
 """What may be read with the right to read; a path that is not named here takes the right to own."""
 ANSWER = re.compile(r"respondents")
 """What may be posted with the right to answer: a new person, whose link then asks and tells."""

@@ -38,7 +38,7 @@ class FeatureField(NamedTuple):
 
 def feature_fields(fitted: FittedResult, position: int) -> list[FeatureField]:
     """Of an item, the features that decide most first."""
-    model, items = fitted.result.model.model_, fitted.respondent.study.catalogue.table.matrix
+    model, items = fitted.result.model.model_, fitted.items.table.matrix
     columns, cells = table_columns(model), cells_of(model, items[position])
     order = {matter.feature: place for place, matter in enumerate(fitted.matters)}
     found = [

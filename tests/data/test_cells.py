@@ -19,7 +19,7 @@ from coombs.data.files import read_table
 from coombs.data.units import common_unit, is_known
 
 NAN = float("nan")
-ERRORS = ["TBD", "#N/A", "#DIV/0!", "."]
+ERRORS = ["TBD", "#N/A", "#DIV/0!", ".", "k.A.", "unbekannt", "s/d"]
 MIXED = [("1,5", "2.5", "2"), ("5", "1:30"), ("12,5", "7,25", "big"), ("5 kg", "6 kg", "about 7 kg")]
 
 

@@ -166,7 +166,7 @@ def test_a_server_leaves_one_whole_file_at_calm_moments_and_at_its_end(
         try:
             assert server.stderr is not None
             said = [server.stderr.readline() for _ in range(3)]
-            base = said[1].split()[-1].replace("/a/", "/api/respondents/")
+            base = said[1].split()[-1].partition("?")[0].replace("/a/", "/api/respondents/")
 
             def call(what: str, body: Any = None) -> Any:
                 data = None if body is None else json.dumps(body).encode()

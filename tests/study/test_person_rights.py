@@ -357,9 +357,8 @@ def test_a_study_without_some_versions_of_its_prior_is_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after somebody was deleted between two that were given."""
-    monkeypatch.setattr(
-        study_jsonl, "people_prior_of", lambda _: SimpleNamespace(for_features=lambda *_: None)
-    )
+    any_prior = SimpleNamespace(for_features=lambda *_: None, with_features=lambda _: any_prior)
+    monkeypatch.setattr(study_jsonl, "people_prior_of", lambda _: any_prior)
     study, text = made("memory:"), "{}"
     number = study.record.id
     for source in ("given", "study", "given"):

@@ -44,6 +44,9 @@ def app(study: Study) -> Any:
     return web.create_app(study.storage, token=TOKEN)
 
 
+DELETE_STUDY = "delete /api/studies/{name}"
+
+
 def client_of(app: Any, token: str, address: str = ADDRESS) -> TestClient:
     """A program elsewhere that shows a token."""
     headers = {"Authorization": f"Bearer {token}"}
@@ -64,7 +67,9 @@ def test_each_right_opens_what_it_says_and_only_in_its_study(study: Study, app: 
         opened[rights] = set()
         for path, methods in app.openapi()["paths"].items():
             for method in methods:
-                if path.startswith("/api/respondents"):
+                # The study itself is deleted at the end.
+                is_end = rights == "own" and f"{method} {path}" == DELETE_STUDY
+                if path.startswith("/api/respondents") or is_end:
                     continue
                 for name in ("points", "other"):
                     at = re.sub(r"\{\w+\}", "none", path.replace("{name}", name))
@@ -86,7 +91,8 @@ def test_each_right_opens_what_it_says_and_only_in_its_study(study: Study, app: 
         for method in methods
         if "{name}" in path
     }
-    assert opened["own"] == everything
+    assert opened["own"] == everything - {DELETE_STUDY}
+    assert client.delete("/api/studies/points").status_code == 204
 
 
 def test_a_path_that_nobody_thought_of_takes_the_right_to_own() -> None:
@@ -204,6 +210,19 @@ def test_a_request_that_is_still_worked_on_is_not_begun_again(
     # Whoever began it has died.
     monkeypatch.setattr(idempotency, "BUSY_SECONDS", -1.0)
     assert kept._claim("name", "digest") is None
+
+
+def test_a_study_that_is_deleted_is_gone_with_the_replies_about_it(study: Study, owner: TestClient) -> None:
+    at, words = "/api/studies/points/respondents", ("Quasimodo", "points")
+    post(owner, "k", {"names": ["Quasimodo"]}, at)
+    other = post(owner, "j", {"name": "teas", "csv": "tea,price\nA,1\nB,2\nC,4\n"})
+    assert owner.delete("/api/studies/points").status_code == 204
+    assert (
+        owner.get("/api/studies/points").status_code == owner.delete("/api/studies/points").status_code == 404
+    )
+    rows = study.storage.database.rows("SELECT content FROM temporary")
+    assert not [word for word in words for (content,) in rows if word in content]
+    assert post(owner, "j", {"name": "teas", "csv": "tea,price\nA,1\nB,2\nC,4\n"}).json() == other.json()
 
 
 def parts(client: TestClient, path: str) -> list[Any]:

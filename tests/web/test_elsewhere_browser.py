@@ -1,9 +1,10 @@
-"""Whoever reads from right to left, or lives in another time zone, in a real browser."""
+"""Who reads from right to left, lives in another time zone or is certain of something, in a real browser."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("playwright.sync_api")
 pytest.importorskip("axe_core_python.sync_playwright")
 
-from test_web_browser import PHONE, Server, after, browser, check, new_page, server
+from test_web_browser import PHONE, TABLE, Server, after, browser, check, new_page, server
 
 from coombs.web.pages import rendering
 
@@ -75,3 +76,18 @@ def test_dates_are_typed_in_ones_own_time_and_kept_in_utc(
     assert shown.opens == datetime(2030, 1, 31, 12, 30, tzinfo=UTC)
     assert shown.closes == datetime(2030, 7, 2, 0, 0, tzinfo=UTC)
     assert page.get_by_label("Closes (your time").input_value() == "2030-07-01T20:00"
+
+
+def test_what_is_certain_is_said_on_one_card_before_the_first_question(
+    new_page: Callable[..., Any], server: Server, tmp_path: Path
+) -> None:
+    file = tmp_path / "teas.csv"
+    file.write_text(TABLE)
+    study, page = create_study(file, "teas", storage=server.url, metric="none"), new_page(**PHONE)
+    page.goto(f"{server.address}/a/{study.respondent().record.token}?wishes=ask")
+    check(page)
+    page.get_by_label("At most price").fill("5")
+    page.get_by_role("button", name="To the questions").click()
+    page.wait_for_selector(".pair")
+    known = load_study("teas", storage=server.url)
+    assert known.settings.wishes == ("price <= 5",) and known.n_items == 5

@@ -135,7 +135,7 @@ def test_nobody_waits_for_it(client: TestClient, monkeypatch: pytest.MonkeyPatch
     go_on = threading.Event()
     real = group_result.group_result
 
-    def slow(data: Any, advance: Any) -> Any:
+    def slow(data: Any, advance: Any, **_: Any) -> Any:
         advance(0.25)
         go_on.wait(60)
         return real(data, advance)

@@ -172,7 +172,7 @@ def owner(tmp_path: Path) -> Iterator[TestClient]:
         yield made
 
 
-@pytest.mark.parametrize("code", ["de", "es"])
+@pytest.mark.parametrize("code", ["de", pytest.param("es", marks=pytest.mark.slow)])
 def test_what_is_said_of_a_messy_table_is_in_the_owners_language(owner: TestClient, code: str) -> None:
     owner.headers["Accept-Language"] = code
     page = owner.post("/drafts", files={"file": ("Häuser.csv", MESSY.encode("cp1252"))})

@@ -224,7 +224,8 @@ def test_a_result_of_everybody_goes_when_somebody_in_it_does(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Although the former result stays on the page while answers alone have changed."""
-    monkeypatch.setattr(group_learning, "group_result", lambda data, _: sorted({*data.answer_users.tolist()}))
+    names = lambda data, *_, **__: sorted({*data.answer_users.tolist()})  # noqa: E731
+    monkeypatch.setattr(group_learning, "group_result", names)
     learner = group_learning.GroupLearner()
     assert learner.state(study, 30.0).result == ["Ann", "Bob"]
     monkeypatch.setattr(learner, "_learn", lambda *_: None)

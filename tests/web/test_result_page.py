@@ -115,9 +115,9 @@ def test_what_is_left_out_leaves_the_ranking_and_comes_back_and_stars_stay_in_si
 
 
 def test_a_view_keeps_two_items_and_passes_over_what_cannot_be() -> None:
-    chosen = ViewChoices.of([7, 7, -1, 0], [*range(9)], 4, 5)
+    chosen = ViewChoices.of([7, 7, -1, 0], [*range(9)], 4, range(5))
     assert chosen == ViewChoices((), (0, 1, 2), None)
-    assert ViewChoices.of([1], [2], 3, 5).query == "star=1&without=2&top=3"
+    assert ViewChoices.of([1], [2], 3, range(5)).query == "star=1&without=2&top=3"
 
 
 def test_two_items_are_compared_with_doubt_as_a_part_and_as_a_page(client: TestClient, home: str) -> None:

@@ -30,7 +30,7 @@ class Page:
         self.process = subprocess.Popen(command, cwd=place, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         self.said = [self.process.stderr.readline() for _ in range(3)]
-        self.question = self.said[1].split()[-1]
+        self.question = self.said[1].split()[-1].partition("?")[0]
 
     def api(self, what: str, body: dict[str, Any] | None = None) -> Any:
         """A reply of the API."""

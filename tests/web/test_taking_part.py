@@ -217,6 +217,18 @@ def test_nobody_who_comes_by_the_open_link_is_the_owners_own_person(client: Test
     assert (person.name, person.external_id) == ("Person 1", "me")
 
 
+def test_who_came_by_the_open_link_or_filled_in_fields_has_started(client: TestClient, study: Study) -> None:
+    """Before the first question, too: they are not only invited, and were seen."""
+    study.present(fields=[{"label": "Age"}, {"label": "Years", "asked": "after"}])
+    at = f"/a/{study.respondent('Ann').record.token}"
+    client.post(f"{at}/fields", data={"asked": "before", "field Age": "4"})
+    client.post(f"/join/{study.switch_open_link()}", data={"pid": "P7"})
+    study.respondent("Bob")
+    people = {one.name: one for one in study.monitor().people}
+    assert [people[name].status for name in ("Ann", "P7", "Bob")] == ["started", "started", "invited"]
+    assert people["P7"].last_seen is not None and people["Bob"].last_seen is None
+
+
 def test_long_answers_about_oneself_are_taken_in_any_script(client: TestClient, study: Study) -> None:
     study.present(fields=[{"label": "Why"}, {"label": "Why not"}])
     at, long = f"/a/{study.respondent('Ann').record.token}", "\u5b57" * 1000

@@ -106,6 +106,22 @@ class PeoplePrior:
         )
         return replace(self, scaler=scaler, items=self.items[:, order], feature_names=given)
 
+    def with_features(self, names: Sequence[str]) -> PeoplePrior:
+        """The same for items that also have features which it tells nothing of, after its own."""
+        more = tuple(name for name in names if name not in self.feature_names)
+        if not more or not self.feature_names:
+            return self
+        own, n = self.scaler, len(more)
+        scaler = replace(
+            own,
+            centre=np.append(own.centre, np.zeros(n)),
+            sizes=np.append(own.sizes, np.ones(n)),
+            spreads=np.append(own.spreads, np.ones(n)),
+            varies=np.append(own.varies, np.zeros(n, dtype=bool)),
+        )
+        items = np.hstack([self.items, np.zeros((len(self.items), n))])
+        return replace(self, scaler=scaler, items=items, feature_names=(*self.feature_names, *more))
+
     def about(self, matrix: Matrix, names: Sequence[str] | None, scaler: Scaler) -> ItemsPrior:
         """The same about the items of a table, which another scaler has made others of."""
         place = {int(column): k for k, column in enumerate(scaler.columns)}

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from coombs.storage import RespondentRecord, StudySummary
-from coombs.study import Study, create_study
+from coombs.study import Study, create_study, delete_study
 from coombs.web.api.idempotency import IdempotentRoute
 from coombs.web.api.paging import After, Limit, after_number, point_to_next
 from coombs.web.api.schemas import GroupOut, PeopleIn, PersonOut, StudyIn, StudyOut, StudySummaryOut
@@ -70,6 +70,16 @@ def create(request: Request, new: StudyIn) -> StudyOut:
 def study(request: Request, name: Name) -> StudyOut:
     """A study and its people."""
     return _about(request, cache_of(request).study(study_called(name)))
+
+
+@router.delete("/{name}", status_code=204)
+def delete(request: Request, name: Name) -> None:
+    """Delete a study with its people and their answers, for good."""
+    cache = cache_of(request)
+    found = cache.study(study_called(name))
+    delete_study(found.name, storage=cache.storage)
+    cache.forget(found)
+    request.app.state.groups.forget(found)
 
 
 @router.get("/{name}/people")

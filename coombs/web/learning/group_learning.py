@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -97,7 +97,7 @@ class GroupLearner:
             if data is None or len({*data.answer_users.tolist()}) < LEAST_PEOPLE:  # type: ignore[union-attr]
                 problem = "Fewer than two people have answered, so there is nobody to compare yet."
             else:
-                result = self._result(data, kept)
+                result = self._result(data, study.catalogue.current, kept)
         except InputError as error:
             problem = str(error)
         except Exception:
@@ -106,28 +106,30 @@ class GroupLearner:
         with self._lock:
             kept.result, kept.version, kept.problem, kept.future = result, version, problem, None
 
-    def _result(self, data: Comparisons, kept: _Kept) -> GroupResult:
+    def _result(self, data: Comparisons, current: Sequence[int], kept: _Kept) -> GroupResult:
         def note(share: float) -> None:
             kept.fraction = share
 
         if not self._has_process:
-            return group_result(data, note)
+            return group_result(data, note, current=current)
         # A process that was killed, or hung, may only have had bad luck.
         for _ in range(TRIES):
             try:
-                return self._in_process(data, note)
+                return self._in_process(data, current, note)
             except BrokenProcessPool as error:
                 if self._pool is None:
                     raise InputError("The server is being stopped.") from error
                 self._end_process()
-        return group_result(data, note)
+        return group_result(data, note, current=current)
 
-    def _in_process(self, data: Comparisons, note: Callable[[float], None]) -> GroupResult:
+    def _in_process(
+        self, data: Comparisons, current: Sequence[int], note: Callable[[float], None]
+    ) -> GroupResult:
         if self._pool is None:
             self._progress = WorkerContext().Value("d", 0.0)
             self._pool = WatchedPool(1, _begin, (self._progress,))
         self._progress.value = 0.0
-        future = self._pool.submit(_in_worker, data)
+        future = self._pool.submit(_in_worker, data, current)
         while True:
             try:
                 return future.result(0.1)
@@ -158,10 +160,10 @@ def _begin(progress: Any) -> None:
     _SHARED["progress"] = progress
 
 
-def _in_worker(data: Comparisons) -> GroupResult:
+def _in_worker(data: Comparisons, current: Sequence[int]) -> GroupResult:
     """In a worker, which says how far it is."""
 
     def note(share: float) -> None:
         _SHARED["progress"].value = share
 
-    return group_result(data, note, n_jobs=-1)
+    return group_result(data, note, n_jobs=-1, current=current)

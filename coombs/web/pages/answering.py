@@ -19,6 +19,7 @@ from coombs.web.item_cards import is_image_file
 from coombs.web.learning.learning_queue import PATIENCE_AT_FIRST
 from coombs.web.pages.rendering import go_to, render_to_person
 from coombs.web.pages.taking_part import page_before, turn_page
+from coombs.web.pages.wishes_page import ASK, wishes_page
 from coombs.web.routing import ShownTurn, cache_of, ends_of, next_turn
 
 ONE_OF_EACH = Translatable("Choose one item as the best, and another one as the worst.")
@@ -28,10 +29,11 @@ router = APIRouter(prefix="/a/{token}", include_in_schema=False)
 
 
 @router.get("")
-def answer_page(request: Request, token: str, begin: str = "") -> Response:
+def answer_page(request: Request, token: str, begin: str = "", wishes: str = "") -> Response:
     """Two cards, or what comes before and after all of them."""
     respondent = cache_of(request).respondent(token)
-    before = page_before(request, respondent, bool(begin))
+    before = wishes_page(request, respondent) if wishes == ASK else None
+    before = before or page_before(request, respondent, bool(begin))
     if before is not None:
         return before
     turn = next_turn(request, respondent, patience=PATIENCE_AT_FIRST)

@@ -26,8 +26,7 @@ def written(ending: str, write: Callable[[Path], Any]) -> bytes:
 
 def ranking_csv(fitted: FittedResult) -> bytes:
     """All items, best first, with what is known of their ranks, and their features."""
-    catalogue, model = fitted.respondent.study.catalogue, fitted.result.model
-    columns = shown_cells(catalogue.table)
+    model, columns = fitted.result.model, shown_cells(fitted.items.table)
     header = ["item", "rank", "rank_low", "rank_high", f"in_top_{fitted.k}", "distance", *columns]
     distances = model.distances_.tolist()
     rows = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from coombs.data.encoding import FeatureColumn
-from coombs.data.tables import FloatArray
+from coombs.data.tables import FloatArray, ItemTable
 from coombs.insights.columns import axis_ticks
 from coombs.insights.level_sets import level_sets_data
 from coombs.insights.maps import LevelSets
@@ -117,10 +117,17 @@ class LevelMap(NamedTuple):
 
 
 def level_map(
-    model: IdealPoint, x: str, y: str, verdicts: Sequence[FeatureVerdict] | None = None
+    model: IdealPoint,
+    x: str,
+    y: str,
+    verdicts: Sequence[FeatureVerdict] | None = None,
+    items: ItemTable | None = None,
 ) -> LevelMap:
-    """The learned distance over two features; `verdicts` are those of the explanation, if it is there."""
-    data = level_sets_data(model, x, y, size=GRID_SIZE, verdicts=verdicts)
+    """The learned distance over two features; `verdicts` are those of the explanation, if it is there.
+
+    `items` are drawn, by default all that were fitted.
+    """
+    data = level_sets_data(model, x, y, items=items, size=GRID_SIZE, verdicts=verdicts)
     across = MapAxis(data.xs[0], data.xs[-1], LEFT, WIDTH - RIGHT)
     down = MapAxis(data.ys[0], data.ys[-1], HEIGHT - BOTTOM, TOP)
     count = max(len(data.levels), 1)

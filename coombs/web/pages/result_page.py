@@ -19,7 +19,7 @@ from coombs.study import Respondent
 from coombs.web.first_look import FirstLook
 from coombs.web.fitted_result import FittedResult
 from coombs.web.pages import downloads
-from coombs.web.pages.level_map import HEIGHT, WIDTH, level_map
+from coombs.web.pages.level_map import HEIGHT, WIDTH, LevelMap, level_map
 from coombs.web.pages.rendering import download, render
 from coombs.web.result_access import fitted_result, latest_snapshot, whose_result
 from coombs.web.result_view import ResultView, ViewChoices
@@ -57,8 +57,8 @@ class Wanted:
 
     def view(self, fitted: FittedResult) -> ResultView:
         """Of that result."""
-        given, n_items = (self._starred, self._without, self._top), len(fitted.ranking)
-        chosen = ViewChoices.of(*given, n_items, unstar=self._unstar, back=self._back)
+        given, items = (self._starred, self._without, self._top), frozenset(fitted.items.current)
+        chosen = ViewChoices.of(*given, items, unstar=self._unstar, back=self._back)
         return ResultView(fitted, chosen)
 
 
@@ -110,13 +110,12 @@ async def _shown(request: Request, view: ResultView) -> dict[str, Any]:
     fitted, cards = view.fitted, cache_of(request).cards(view.fitted.respondent)
     if not fitted.has_pattern:
         return {"fitted": fitted, "view": view}
-    names = fitted.respondent.study.catalogue.columns
+    names = fitted.items.columns
     numeric = {*numeric_names(fitted.result.model.model_)} & {*names}
     varied = [matter.feature for matter in fitted.matters if matter.wish != CONSTANT]
     mapped, drawn = [name for name in varied if name in numeric], None
     if len(mapped) > 1:
-        x, y = mapped[:2]
-        drawn = await slowly(request, level_map, fitted.result.model, x, y, fitted.explanation.ideal)
+        drawn = await slowly(request, _map, fitted, *mapped[:2])
     second = view.places[1].position
     return {
         "fitted": fitted,
@@ -131,10 +130,14 @@ async def _shown(request: Request, view: ResultView) -> dict[str, Any]:
     }
 
 
+def _map(fitted: FittedResult, x: str, y: str) -> LevelMap:
+    """Level sets of two features, with the items that are ranked."""
+    return level_map(fitted.result.model, x, y, fitted.explanation.ideal, fitted.result.items)
+
+
 def _compared(request: Request, view: ResultView, first: int, second: int) -> dict[str, Any]:
     """Two items side by side."""
-    n_items = len(view.fitted.ranking)
-    if not (0 <= first < n_items and 0 <= second < n_items) or first == second:
+    if not {first, second} <= {*view.fitted.items.current} or first == second:
         raise InputError(f"Items {first} and {second} cannot be compared; give two different items.")
     cards = cache_of(request).cards(view.fitted.respondent).pair(first, second)
     return {"compared": view.compare(first, second), "pair": cards}
@@ -182,7 +185,7 @@ def _part(request: Request, template: str, respondent: Respondent, **data: Any) 
 async def map_part(request: Request, token: str, x: str, y: str) -> Response:
     """Level sets of two features: a part of the page for our script, a page by itself without it."""
     respondent, fitted = await _fitted(request, token, pattern=True)
-    drawn = await slowly(request, level_map, fitted.result.model, x, y, fitted.explanation.ideal)
+    drawn = await slowly(request, _map, fitted, x, y)
     template = "_map.html" if request.headers.get("x-part") == "map" else "map.html"
     return render(request, template, map=drawn, size=(WIDTH, HEIGHT), token=token, person=respondent)
 

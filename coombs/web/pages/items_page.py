@@ -1,0 +1,154 @@
+"""The owner's page of a study's items: the list, a table of additions and changes, retire and bring back."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, File, Form, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from coombs.data import files
+from coombs.data.tables import InputError
+from coombs.language import Translatable
+from coombs.study import Study
+from coombs.web.drafts import Drafts
+from coombs.web.item_table import fitting_table, item_rows
+from coombs.web.pages.downloads import written
+from coombs.web.pages.rendering import download, go_to, render
+from coombs.web.routing import cache_of, study_called, study_path
+from coombs.words import grouped, plain
+
+ROWS = 100
+"""Items on a page of the list."""
+NAMED = 50
+"""Items that a preview names of each sort."""
+
+router = APIRouter(prefix="/studies/{name}/items", include_in_schema=False)
+
+
+def _study(request: Request, name: str) -> Study:
+    return cache_of(request).study(study_called(name))
+
+
+@router.get("")
+def items_page(request: Request, name: str) -> Response:
+    """The items, and the versions before."""
+    return _page(request, _study(request, name))
+
+
+def _page(request: Request, study: Study, status: int = 200, problem: str = "") -> Response:
+    asked = request.query_params
+    found = study.items(retired=True)
+    shown = [one for one in found if one.is_retired == (asked.get("show") == "retired")]
+    n_pages = max(1, -(-len(shown) // ROWS))
+    wanted = asked.get("page", "1")
+    page = min(max(int(wanted) if wanted.isdecimal() and len(wanted) < 9 else 1, 1), n_pages)
+    rows = shown[(page - 1) * ROWS : page * ROWS]
+    return render(
+        request,
+        "items.html",
+        status,
+        study=study,
+        shown=rows,
+        texts={one.position: {name: _text(cell) for name, cell in one.cells.items()} for one in rows},
+        is_retired=asked.get("show") == "retired",
+        n_current=study.n_items,
+        n_retired=len(found) - study.n_items,
+        page=page,
+        n_pages=n_pages,
+        skipped=study.plan.skipped,
+        done=asked.get("done", ""),
+        problem=problem,
+    )
+
+
+def _text(cell: float | str) -> str:
+    """A cell as people read it."""
+    return cell if isinstance(cell, str) else grouped(plain(cell))
+
+
+@router.get("/items.csv")
+def items_file(request: Request, name: str) -> Response:
+    """The items that are asked about, to edit and to bring back."""
+    study = _study(request, name)
+    header, rows = item_rows(study)
+    content = written("csv", lambda path: files.write_csv(path, header, rows))
+    return download(content, f"{study.name}-items.csv", "text/csv")
+
+
+@router.post("")
+def upload(request: Request, name: str, file: Annotated[UploadFile | None, File()] = None) -> Response:
+    """A table of items to add and to change, to look over."""
+    study, drafts = _study(request, name), request.app.state.drafts
+    assert isinstance(drafts, Drafts)
+    try:
+        if file is None or not file.filename:
+            raise InputError(Translatable("No file was chosen; choose a table of items."))
+        draft = drafts.add(file.file.read(), file.filename)
+    except InputError as error:
+        return _page(request, study, 422, str(error))
+    return go_to(request, f"{study_path(study.name)}/items/drafts/{draft.id}")
+
+
+@router.get("/drafts/{number}")
+def preview(request: Request, name: str, number: str) -> Response:
+    """What an uploaded table would change."""
+    study = _study(request, name)
+    draft = _draft(request, number)
+    try:
+        told = study.preview_items(fitting_table(study, draft))
+    except InputError as error:
+        return _page(request, study, 422, str(error))
+    return render(
+        request, "items_preview.html", study=study, told=told, number=number, file=draft.file, named=NAMED
+    )
+
+
+@router.post("/drafts/{number}")
+def apply(request: Request, name: str, number: str) -> Response:
+    """Change the items as the preview says."""
+    study = _study(request, name)
+    try:
+        study.update_items(fitting_table(study, _draft(request, number)))
+    except InputError as error:
+        return _page(request, study, 422, str(error))
+    return go_to(request, f"{study_path(study.name)}/items?done=yes")
+
+
+def _draft(request: Request, number: str) -> files.NamedColumns:
+    found = request.app.state.drafts.get(number)
+    if found is None:
+        raise HTTPException(404, Translatable("This upload is gone; bring the file again."))
+    table: files.NamedColumns = found.table
+    return table
+
+
+@router.post("/retire")
+def retire(request: Request, name: str, position: Annotated[int, Form()]) -> Response:
+    """Ask about an item no more."""
+    study = _study(request, name)
+    try:
+        study.retire_items([_called(study, position)])
+    except InputError as error:
+        return _page(request, study, 422, str(error))
+    return go_to(request, f"{study_path(study.name)}/items?done=yes")
+
+
+@router.post("/restore")
+def restore(request: Request, name: str, position: Annotated[int, Form()]) -> Response:
+    """Ask about an item again."""
+    study = _study(request, name)
+    try:
+        study.restore_items([_called(study, position)])
+    except InputError as error:
+        return _page(request, study, 422, str(error))
+    return go_to(request, f"{study_path(study.name)}/items?done=yes")
+
+
+def _called(study: Study, position: int) -> str:
+    """What a version of an item is called, apart from others."""
+    if not 0 <= position < len(study.catalogue.names):
+        raise InputError(f"The study has no item at position {position}.")
+    return study.catalogue.names[position]
