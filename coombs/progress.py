@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -99,7 +100,9 @@ class ProgressBar:
         return f"[{bar:<{WIDTH}}] {share:4.0%}{left}  {self.label}"
 
     def _visible(self) -> bool:
-        return self.stream.isatty() and time.monotonic() - self._begin > PATIENCE
+        # A dumb terminal cannot clear a line.
+        is_terminal = self.stream.isatty() and os.environ.get("TERM") != "dumb"
+        return is_terminal and time.monotonic() - self._begin > PATIENCE
 
 
 def duration(seconds: float) -> str:

@@ -12,7 +12,15 @@ import coombs
 from coombs.cli import show
 from coombs.cli.asking_options import asking_settings, planned_options, set_size_option
 from coombs.cli.export_import import named_study
-from coombs.cli.options import command, json_option, storage_option, strategy_option, whole
+from coombs.cli.options import (
+    certainty_option,
+    command,
+    json_option,
+    storage_option,
+    strategy_option,
+    top_option,
+    whole,
+)
 
 if TYPE_CHECKING:
     from coombs.study import Study
@@ -58,6 +66,8 @@ def _texts(function: Any) -> Any:
 @click.option(
     "--most-questions", metavar="N", type=whole, help="until the best are certain, at most N; 0 for no most"
 )
+@top_option
+@certainty_option
 @strategy_option
 @set_size_option
 @planned_options
@@ -121,8 +131,8 @@ def _numbers(options: Mapping[str, Any]) -> dict[str, int | None]:
 
 def _asking(options: Mapping[str, Any]) -> dict[str, Any]:
     """How the study asks."""
-    given = {**_numbers(options), **asking_settings(options)}
-    return given if options["strategy"] is None else given | {"strategy": options["strategy"]}
+    plain = {name: options[name] for name in ("strategy", "top", "certainty") if options[name] is not None}
+    return {**_numbers(options), **asking_settings(options), **plain}
 
 
 def _text(given: str) -> str:

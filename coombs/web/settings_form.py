@@ -10,6 +10,7 @@ from coombs.data.tables import InputError
 from coombs.study import Presentation, Study
 from coombs.study.asking_texts import asking_texts, asking_value
 from coombs.study.person_fields import fields_in
+from coombs.study.settings import Settings
 
 TEXTS = ("title", "introduction", "consent", "wording", "instructions", "thank_you", "redirect")
 """Inputs that are texts of the presentation as they are."""
@@ -29,9 +30,23 @@ def whole_number(text: str, name: str) -> int | None:
         ) from None
 
 
+def share(text: str, name: str) -> float:
+    """A share that an input has in per cent; the usual one where it is blank."""
+    if not text.strip():
+        return Settings().certainty
+    try:
+        return float(text.replace(",", ".")) / 100
+    except ValueError:
+        raise InputError(
+            "{name} is {text}; it must be a number, or blank.", name=name, text=repr(text)
+        ) from None
+
+
 SETTINGS: dict[str, Callable[[str, str], Any]] = {
     "questions": whole_number,
     "most_questions": whole_number,
+    "top": whole_number,
+    "certainty": share,
     **dict.fromkeys(("strategy", "set_size", "fixed", "repeats", "attention"), asking_value),
 }
 """Inputs that are settings, by name, and what makes a value of their text and name."""
@@ -41,11 +56,12 @@ def form_of(study: Study) -> dict[str, str]:
     """What the inputs hold before anybody types."""
     shown, settings = study.presentation, study.settings
     plain = {name: getattr(shown, name) for name in (*TEXTS, "id_parameter")}
-    numbers = {name: getattr(settings, name) for name in ("questions", "most_questions")}
+    numbers = {name: getattr(settings, name) for name in ("questions", "most_questions", "top")}
     return {
         **plain,
         **asking_texts(settings),
         **{name: "" if value is None else str(value) for name, value in numbers.items()},
+        "certainty": f"{100 * settings.certainty:g}",
         "opens": _local(shown.opens),
         "closes": _local(shown.closes),
         "shows_result": "yes" if shown.shows_result else "",

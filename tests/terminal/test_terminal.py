@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 from coombs import cli
 from coombs.data.catalogue import Catalogue
 from coombs.data.tables import ItemTable
+from coombs.progress import ProgressBar
 from coombs.render import text
 from coombs.render.blocks import Points, Section, TableBlock
 from coombs.study import Question, Study, StudyProgress, create_study, load_study
@@ -652,3 +653,15 @@ def test_the_terminal_is_restored_after_any_exception() -> None:
     assert signal.getsignal(signal.SIGTERM) == handler
     os.close(outer)
     os.close(inner)
+
+
+def test_a_dumb_terminal_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It could not clear the line."""
+    screen = io.StringIO()
+    screen.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr("coombs.progress.PATIENCE", -1.0)
+    for term, is_shown in (("dumb", False), ("xterm", True)):
+        monkeypatch.setenv("TERM", term)
+        with ProgressBar(8, "cells", screen) as bar:
+            bar.reach(0.5)
+        assert bool(screen.getvalue()) == is_shown

@@ -88,6 +88,14 @@ def test_the_form_sets_all_and_sent_again_changes_nothing(client: TestClient, st
     asks = load_study("points", storage=study.storage).settings
     assert (asks.set_size, asks.repeats, asks.fixed) == (3, (4, 6), (("0", "2"),))
     assert asks.attention == ((2, "0", "1"),)
+    client.post(URL, data={**form, "top": "1", "certainty": "62,5"})
+    asks = load_study("points", storage=study.storage).settings
+    assert (asks.top, asks.certainty) == (1, 0.625)
+    # A browser takes only whole numbers unless it is told otherwise.
+    assert re.search(r'name="certainty"[^>]* value="62.5"[^>]* step="any"', client.get(URL).text)
+    client.post(URL, data={**form, "top": "", "certainty": ""})
+    asks = load_study("points", storage=study.storage).settings
+    assert (asks.top, asks.certainty) == (None, 0.8)
     version, page = study.presentations.latest, client.get(URL).text
     assert SCRIPT not in page
     client.post(URL, data=typed(page))
@@ -203,9 +211,11 @@ def test_the_command_has_the_same(study: Study, url: str, capsys: pytest.Capture
     shown = study.presentation
     assert shown.title == "Flats" and shown.before[0].required and shown.after[0].label == "Job"
     assert not shown.shows_result and shown.parameters == ("source",)
-    assert main(["settings", "--storage", url, "--close", "--most-questions", "8", "--json"]) == 0
+    until = ["--most-questions", "8", "--top", "1", "--certainty", "0.9"]
+    assert main(["settings", "--storage", url, "--close", *until, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["state"] == "closed" and found["settings"]["most_questions"] == 8
+    assert (found["settings"]["top"], found["settings"]["certainty"]) == (1, 0.9)
     assert found["settings"]["questions"] is None and found["open_token"] == study.open_token
     assert main(["settings", "--storage", url, "--reopen", "--field", ""]) == 0
     assert study.presentation.state() == "open" and study.presentation.before == ()
