@@ -40,6 +40,12 @@ PATHS = (
     *("/api/studies/{s}/respondents", "/studies/{s}", "/studies/{s}/people", "/studies/{s}/export/{x}"),
     *("/studies/{s}/delete", "/studies/{s}/differences", "/a/{t}", "/a/{t}/picture/{x}", "/a/{t}/result"),
     *("/a/{t}/result/map", "/a/{t}/result/words", "/a/{t}/result/{x}", "/api/respondents/{t}/question"),
+    *(
+        "/studies/{s}/items",
+        "/studies/{s}/items/drafts/{x}",
+        "/studies/{s}/items/items.csv",
+        "/api/studies/{s}/items",
+    ),
     *("/join/{x}", "/studies/{s}/settings", "/studies/{s}/settings/preview", "/api/studies/{s}/settings"),
     *("/api/respondents/{t}", "/a/{t}/consent", "/a/{t}/fields", "/a/{t}/finish"),
     *("/api/respondents/{t}/progress", "/api/respondents/{t}/history", "/api/respondents/{t}/result"),
@@ -104,7 +110,8 @@ def send(record: Record, about: Any, method: str, path: str, **request: Any) -> 
         reply = client.request(method, path, **request)
         assert reply.status_code < 500, (reply.status_code, reply.text[:300])
         assert "Traceback" not in reply.text
-        if method != "HEAD" and reply.headers.get("content-type", "").startswith("application/json"):
+        has_body = method != "HEAD" and reply.status_code != 204
+        if has_body and reply.headers.get("content-type", "").startswith("application/json"):
             reply.json()
         return reply
 
@@ -136,7 +143,11 @@ def get_pages(record: Record, rng: random.Random, folder: Path) -> None:
     if rng.random() < 0.5:
         names = ("x", "y", "group", "explain", "whole", "token", "")
         path += "?" + "&".join(f"{rng.choice(names)}={word(rng)}" for _ in range(rng.choice((1, 2))))
-    send(record, None, rng.choice(("GET", "GET", "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS")), path)
+    method = rng.choice(("GET", "GET", "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"))
+    # The others need the study.
+    send(
+        record, None, "GET" if path.startswith("/api/studies/flats") and method == "DELETE" else method, path
+    )
 
 
 def post_json(record: Record, rng: random.Random, folder: Path) -> None:
@@ -149,6 +160,9 @@ def post_json(record: Record, rng: random.Random, folder: Path) -> None:
         "/api/studies/flats/respondents": {"names": ["cleo", "dan"]},
         f"/api/respondents/{SITE.token}/tell": {"question": question["id"], "choice": "left"},
         f"/api/respondents/{SITE.token}/undo": {"answer": None},
+        "/api/studies/flats/items": {"csv": TABLE, "preview": False},
+        "/api/studies/flats/items/retire": {"names": [name]},
+        "/api/studies/flats/items/restore": {"names": [name]},
         f"/api/respondents/{SITE.token}/consent": {"agree": True, "language": "de"},
         f"/api/respondents/{SITE.token}/fields": {"fields": {"Age": "41"}},
     }
