@@ -1309,7 +1309,7 @@ def test_an_ideal_is_told_as_far_as_items_go() -> None:
         "",
     ]
     assert Column(np.array([7.0, 7.0])).ideal(7.0) == "-"
-    assert Column(np.array([335594.22, 1.0])).text(335594.22) == "335\u202f594"
+    assert Column(np.array([335594.22, 1.0])).text(335594.22) == "335\u202f594.22"
 
 
 def test_links_of_this_computer_are_said_to_be_so(client: TestClient, study: Study) -> None:
