@@ -79,7 +79,8 @@ def _print_changes(told: Sequence[ItemChanges], is_preview: bool, as_json: bool)
         print(f"Would be: {one}" if is_preview else str(one))
         for what in ("added", "changed", "retired", "restored"):
             for called in getattr(one, what):
-                show.line(f"{what:9} {called}")
+                differences = "; ".join(one.differences.get(called, ()))
+                show.line(f"{what:9} {called}" + (f"  ({differences})" if differences else ""))
         for note in one.notes:
             show.line(note)
 

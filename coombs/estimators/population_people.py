@@ -291,7 +291,8 @@ class PopulationPeople:
             check_is_fitted(self)
         if not isinstance(ranks, bool | np.bool_):
             raise InputError(f"ranks is {ranks!r}; it must be True or False.")
-        size = max(1, MOST_UTILITIES // max(len(self._data.items), 1))
+        # Consistency is of pairs of items, which may be more than those.
+        size = max(1, MOST_UTILITIES // max(len(self._data.items), PAIRS))
         parts = [
             self._rows(np.arange(begin, min(begin + size, len(self.people_))), ranks)
             for begin in range(0, len(self.people_), size)

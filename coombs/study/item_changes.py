@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from coombs.data import naming, tables
-from coombs.data.catalogue import Catalogue
+from coombs.data.catalogue import Catalogue, shown_cells
 from coombs.data.encoding import Encoding
 from coombs.data.files import NAME_HEADERS, NamedColumns
 from coombs.data.grown_items import GrownTable, NewRows, differing, encoding_of, grown, learned_cells
@@ -20,6 +20,7 @@ from coombs.storage.records import Item
 from coombs.study.item_versions import ITEMS_VERSION, version_numbers
 from coombs.study.settings import Settings
 from coombs.study.stored_items import check_comparable, stored_catalogue, typed_names
+from coombs.words import plain
 
 MOST_ITEMS = 20_000
 """Items that a study may have, retired ones among them."""
@@ -37,6 +38,7 @@ class ItemChanges:
     restored : that are asked about again
     unchanged : that a table has as they were
     notes : sentences about columns that were left out
+    differences : of each item that changed, what, as "rent: 720 → 690"
 
     Examples
     --------
@@ -51,6 +53,7 @@ class ItemChanges:
     restored: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    differences: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def is_nothing(self) -> bool:
@@ -191,7 +194,9 @@ class StoredItems:
                 items.append(Item(text, tuple(next(features)), row.details, at, None, base))
                 names.append(row.name)
             found.setdefault(what, []).append(text)
-        changes = ItemChanges(**{what: tuple(texts) for what, texts in found.items()})
+        sorts = ("added", "changed", "restored", "unchanged")
+        added, changed, restored, unchanged = (tuple(found.get(what, ())) for what in sorts)
+        changes = ItemChanges(added, changed, (), restored, unchanged)
         return self._after(items, changes, names, made.encoding)
 
     def _rows(self, table: NamedColumns, rename: str | None) -> list[Row]:
@@ -286,7 +291,27 @@ class StoredItems:
         goods = stored_catalogue(features, items, settings)
         check_comparable(goods)
         _refuse_outside(goods, Settings.of(self.settings).wishes)
-        return ItemsAfter(tuple(items), features, settings, changes)
+        told = replace(changes, differences=_differences(items, len(self.items), goods))
+        return ItemsAfter(tuple(items), features, settings, told)
+
+
+def _differences(items: Sequence[Item], n_old: int, goods: Catalogue) -> dict[str, tuple[str, ...]]:
+    """Of each new version, what is another than in the version before it."""
+    cells, found = shown_cells(goods.table), {}
+    for i, item in enumerate(items[n_old:], n_old):
+        if item.replaces is None:
+            continue
+        before, k = items[item.replaces], item.replaces
+        pairs = [("name", before.name, item.name)]
+        pairs += [(name, _cell_text(column[k]), _cell_text(column[i])) for name, column in cells.items()]
+        pairs += [(name, before.details.get(name, ""), cell) for name, cell in item.details.items()]
+        others = [(name, old or "-", new or "-") for name, old, new in pairs if old != new]
+        found[item.name] = tuple(f"{name}: {old} → {new}" for name, old, new in others)
+    return found
+
+
+def _cell_text(cell: float | str) -> str:
+    return cell if isinstance(cell, str) else plain(cell)
 
 
 def _called(items: Sequence[Item], positions: Sequence[int]) -> tuple[str, ...]:

@@ -81,7 +81,7 @@ class QuestionPlan:
         def is_asked(positions: tuple[int, ...], setting: str) -> bool:
             gone = [items.names[one] for one in positions if one in items.retired]
             if gone:
-                skipped.append(f"A question of {setting} is skipped, as {gone[0]!r} is retired.")
+                skipped.append(_skipped(setting, gone[0]))
             return not gone
 
         if isinstance(settings.fixed, int):
@@ -146,6 +146,13 @@ class QuestionPlan:
     def _key(self, positions: Sequence[int]) -> frozenset[int]:
         """A question, whichever versions of its items it is about."""
         return frozenset(self.origins[one] if one < len(self.origins) else one for one in positions)
+
+
+def _skipped(setting: str, item: str) -> str:
+    """What is said of a planned question that is not asked."""
+    if setting == "fixed":
+        return Translatable("One of the fixed questions is skipped, as {item} is retired.", item=repr(item))
+    return Translatable("One of the attention checks is skipped, as {item} is retired.", item=repr(item))
 
 
 def _check(due: Check, rng: np.random.Generator) -> Planned:

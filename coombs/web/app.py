@@ -181,7 +181,8 @@ def create_app(
 def _add_routes(app: FastAPI, policy: Policy) -> None:
     """Pages, API, static files, and what every request passes."""
     for router in ROUTERS:
-        app.include_router(router)
+        # As they are: FastAPI's include_router would make each anew, for every app, at its first request.
+        app.router.routes.extend(router.routes)
     app.mount("/static", StaticFiles(packages=[("coombs.web", "static")]), name="static")
     errors.install(app)
 

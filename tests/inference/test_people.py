@@ -352,6 +352,33 @@ def test_acceleration_finds_a_fixed_point_that_plain_steps_approach_slowly():
     np.testing.assert_allclose(x, 1 / (1 - np.diag(matrix)), rtol=0.05)
 
 
+def test_a_kind_that_begins_where_a_simpler_one_ended_ends_where_it_would_from_nothing():
+    items, _, _, _, answers = simulated(40, 8, d=2)
+    blocks = blocks_of(*answers, 40)
+    found = []
+    for kind in ("none", "diagonal"):
+        coordinates = coordinates_of(kind, items, NO_LEVELS, 320.0)
+        phi = coordinates(items)
+        starts = [PopulationPrior.first(phi, coordinates.blocks)]
+        starts += [starts[0].begun_from(found[0])] if found else []
+        found += [fit_population(phi, blocks, start, tolerance=1e-4, max_iter=200).prior for start in starts]
+    _, plain, warm = found
+    np.testing.assert_allclose(warm.means, plain.means, atol=0.02)
+    np.testing.assert_allclose(warm.covariance, plain.covariance, atol=0.02)
+
+
+def test_how_much_a_pass_changes_does_not_hang_on_the_order_of_weights():
+    rng, order = np.random.default_rng(0), np.array([2, 0, 3, 1])
+    one, other = (rng.standard_normal((4, 6)) for _ in range(2))
+    first = PopulationPrior.first(rng.standard_normal((9, 4)), np.zeros(4, dtype=int))
+
+    def with_covariance(rows: np.ndarray) -> PopulationPrior:
+        return replace(first, root=np.linalg.cholesky(rows @ rows.T))
+
+    change = with_covariance(one).change(with_covariance(other))
+    assert with_covariance(one[order]).change(with_covariance(other[order])) == pytest.approx(change)
+
+
 def test_items_have_effects_of_their_own_for_each_person():
     """Everybody has secret favourites that no feature tells, and everybody others."""
     rng = np.random.default_rng(0)

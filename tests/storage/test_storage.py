@@ -1078,3 +1078,23 @@ def test_versions_of_a_prior_are_kept_in_order_and_fixed_for_each_person(storage
     storage.delete_study(study.name)
     again = make(storage)
     assert storage.priors(again.id) == []
+
+
+def test_items_are_added_marked_and_given_more_features_in_every_storage(storage: Storage) -> None:
+    study = storage.create_study("tea", ["size"], [Item("a", (1.0,)), Item("b", (2.0,))], {})
+    at = datetime(2026, 1, 31, tzinfo=UTC)
+    storage.set_features(study.id, ["size", "new"], {0: (1.0, 0.0), 1: (2.0, 0.0)})
+    storage.add_items(study.id, [Item("a", (3.0, 1.0), {"x": "y"}, at, None, 0)])
+    storage.retire_items(study.id, [0, 1], at=at)
+    storage.restore_items(study.id, [1])
+    old, other, new = storage.items(study.id)
+    assert (old.retired, other.retired, old.features) == (at, None, (1.0, 0.0))
+    assert new == Item("a", (3.0, 1.0), {"x": "y"}, at, None, 0)
+    assert storage.study("tea").feature_names == ("size", "new")
+    assert storage.studies()[0].n_items == 2
+    storage.add_log(study.id, "Items changed.")
+    person = storage.add_respondent(study.id, "Ann", "token")
+    events, line = storage.events_and_log(person.id)
+    assert events == [] and line == storage.log(study.id)[-1].id
+    with pytest.raises(UnknownStudyError):
+        storage.add_items(study.id + 99, [])

@@ -145,6 +145,7 @@ def test_a_table_adds_changes_and_leaves_and_a_preview_says_so_before() -> None:
     table.loc["Z"] = [500.0, 40.0, "b", "Z.jpg"]
     told = study.preview_items(table)
     assert (told.added, told.changed, told.unchanged) == (("Z",), ("B",), ("A",))
+    assert told.differences == {"B": ("rent: 720 → 1",)}
     assert study.n_items == 8
     assert study.update_items(table) == told
     assert study.update_items(table) == ItemChanges(unchanged=("A", "B", "Z"))

@@ -91,6 +91,8 @@ def test_the_form_sets_all_and_sent_again_changes_nothing(client: TestClient, st
     client.post(URL, data={**form, "top": "1", "certainty": "62,5"})
     asks = load_study("points", storage=study.storage).settings
     assert (asks.top, asks.certainty) == (1, 0.625)
+    # A browser takes only whole numbers unless it is told otherwise.
+    assert re.search(r'name="certainty"[^>]* value="62.5"[^>]* step="any"', client.get(URL).text)
     client.post(URL, data={**form, "top": "", "certainty": ""})
     asks = load_study("points", storage=study.storage).settings
     assert (asks.top, asks.certainty) == (None, 0.8)

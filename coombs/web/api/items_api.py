@@ -46,6 +46,7 @@ class ItemChangesOut(BaseModel):
     restored: list[str]
     unchanged: list[str]
     notes: list[str] = Field(description="Sentences about columns that were left out")
+    differences: dict[str, list[str]] = Field(description="Of each changed item, what, as 'rent: 720 → 690'")
 
 
 class ItemTableIn(_Body):
@@ -132,4 +133,4 @@ def _item(one: ItemVersion) -> ItemVersionOut:
 
 
 def _changes(told: ItemChanges) -> ItemChangesOut:
-    return ItemChangesOut.model_validate({name: list(value) for name, value in vars(told).items()})
+    return ItemChangesOut.model_validate(vars(told))
