@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from fastapi.testclient import TestClient
 
-from coombs import create_study, load_study
+from coombs import create_study, delete_study, load_study
 from coombs.client import Client, ClientReply
 from coombs.storage import Storage, open_storage
 from coombs.study import Study
@@ -18,7 +18,7 @@ CSV = "flat,rent,town,photo\nA,650,a,https://x.org/a.jpg\nB,720,b,\nC,900,a,\nD,
 PAGE = "/studies/flats/items"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def storage() -> Storage:
     return open_storage("memory:")
 
@@ -28,18 +28,20 @@ def client_of(storage: Storage, **options: object) -> TestClient:
     return TestClient(create_app(storage), base_url="http://127.0.0.1", **known)  # type: ignore[arg-type]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client(storage: Storage) -> Iterator[TestClient]:
+    """The owner, at one server for all tests."""
     with client_of(storage) as made:
-        new = {"name": "flats", "csv": CSV, "roles": {"town": "category", "photo": "picture"}}
-        assert made.post("/api/studies", json=new).status_code == 201
         yield made
 
 
 @pytest.fixture
-def study(client: TestClient, storage: Storage) -> Study:
-    """The same study in another process."""
-    return load_study("flats", storage=storage)
+def study(client: TestClient, storage: Storage) -> Iterator[Study]:
+    """A study that is made there, as another process has it."""
+    new = {"name": "flats", "csv": CSV, "roles": {"town": "category", "photo": "picture"}}
+    assert client.post("/api/studies", json=new).status_code == 201
+    yield load_study("flats", storage=storage)
+    delete_study("flats", storage=storage)
 
 
 def uploaded(client: TestClient, table: str | bytes, file: str = "new.csv") -> str:
@@ -70,6 +72,7 @@ def test_a_table_is_looked_over_before_it_changes_anything(client: TestClient, s
     assert "harbour" in page and page.count("<tbody>") == 1
 
 
+@pytest.mark.usefixtures("study")
 def test_what_is_taken_away_comes_back_unchanged(client: TestClient) -> None:
     content = client.get(f"{PAGE}/items.csv").content
     place = client.post(PAGE, files={"file": ("items.csv", content)}, follow_redirects=False).headers[
@@ -144,7 +147,8 @@ def test_the_api_and_its_client_do_the_same(client: TestClient, study: Study) ->
     assert "items/retire" in json.dumps(client.get("/openapi.json").json())
 
 
-def test_strangers_see_and_change_no_items(client: TestClient, storage: Storage) -> None:
+@pytest.mark.usefixtures("study")
+def test_strangers_see_and_change_no_items(storage: Storage) -> None:
     with client_of(storage, client=("192.0.2.1", 5)) as stranger:
         for path in (PAGE, f"{PAGE}/items.csv", "/api/studies/flats/items"):
             assert stranger.get(path).status_code in (401, 403)
@@ -159,9 +163,10 @@ def test_names_of_items_are_escaped(client: TestClient, study: Study) -> None:
     assert "<i>" not in client.get(place).text
 
 
-def test_a_planned_question_about_a_retired_item_is_said_to_the_owner(storage: Storage) -> None:
+def test_a_planned_question_about_a_retired_item_is_said_to_the_owner(
+    client: TestClient, storage: Storage
+) -> None:
     made = create_study([[1.0], [2.0], [3.0]], "plan", storage=storage, fixed=(("0", "1"), ("1", "2")))
     made.retire_items([0])
-    with client_of(storage) as client:
-        assert "is retired" in client.get("/studies/plan").text
-        assert "is retired" in client.get("/studies/plan/items").text
+    assert "is retired" in client.get("/studies/plan").text
+    assert "is retired" in client.get("/studies/plan/items").text
