@@ -54,6 +54,7 @@ def told_apart(items: Sequence[Item], names: Names) -> Names:
     --------
     >>> from datetime import UTC, datetime
     >>> old = Item("tea", (1.0,), retired=datetime(2026, 1, 31, tzinfo=UTC))
+    >>> import numpy as np
     >>> told_apart([old, Item("tea", (2.0,), replaces=0)], np.array(["tea", "tea"], dtype=object)).tolist()
     ['tea (version 1)', 'tea']
     """
