@@ -223,6 +223,31 @@ class StudyStorage:
             self._check_study(study_id)
         return [(rows.respondent(row[:-1]), row[-1]) for row in found]
 
+    def answer_counts(self, study_id: int) -> list[int]:
+        """Return how many answers of each person stand, without reading who they are.
+
+        Parameters
+        ----------
+        study_id : of the study
+
+        Returns
+        -------
+        list of int, of those who answered
+
+        Examples
+        --------
+        >>> from coombs import create_study
+        >>> study = create_study([[1.0], [2.0]], "pizza", storage="memory:")
+        >>> study.tell(("0", "1")).choice, study.storage.answer_counts(study.record.id)
+        ('left', [1])
+        """
+        found = self.database.rows(
+            f"SELECT {_COUNT} FROM respondents JOIN events ON events.respondent_id = respondents.id"
+            " WHERE respondents.study_id = ? GROUP BY respondents.id",
+            study_id,
+        )
+        return [int(count) for (count,) in found]
+
     def state(self, study_id: int) -> tuple[int, int]:
         """Return two numbers that stay as long as everybody's answers, and who gave them, do; else they rise.
 

@@ -190,7 +190,7 @@ class StudyPriors:
         known = self._study.storage.priors(self._study.record.id)
         if not asked_for and any(one.source == "given" for one in known):
             return False
-        counts = [n for _, n in self._study.storage.respondents(self._study.record.id)]
+        counts = self._study.storage.answer_counts(self._study.record.id)
         n_people = sum(n >= LEAST_ANSWERS for n in counts)
         if n_people < (LEAST_IF_ASKED if asked_for else LEAST_PEOPLE):
             return False

@@ -63,8 +63,8 @@ from coombs.web.request_log import RequestLogMiddleware
 from coombs.web.study_cache import StudyCache
 from coombs.web.webhook_delivery import WebhookDelivery
 
-THREADS = 40
-"""Requests that are worked on at once, most of which wait for a model; each has a database connection."""
+THREADS = 16
+"""Requests that are worked on at once, each with a database connection; more get in each other's way."""
 SLOW_THREADS = 2
 """Results that are worked on at once."""
 CALM = 5.0

@@ -64,6 +64,7 @@ class Person:
         """An answer every so many seconds."""
         await asyncio.sleep(begin)
         turn = await self._fetch("GET", "question")
+        await asyncio.sleep(pace)
         while turn.get("question") and time.monotonic() < until:
             started = time.monotonic()
             turn = await self._tell(turn["question"]["id"])

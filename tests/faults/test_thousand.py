@@ -26,7 +26,7 @@ pytestmark = [
 START = Path(__file__).resolve().parents[2] / "deploy" / "start.sh"
 PEOPLE = size(20, 1000)
 SECONDS = size(10, 120)
-PACE = float(os.environ.get("COOMBS_PACE", "10" if FULL else "1"))
+PACE = float(os.environ.get("COOMBS_PACE", "20" if FULL else "1"))
 """Seconds between two answers of a person."""
 MOST_MS = 300
 """Milliseconds within which 95 % of answers are confirmed, in full."""

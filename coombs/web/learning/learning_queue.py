@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
@@ -19,8 +21,12 @@ PATIENCE = 0.065
 """Seconds that a reply waits for the model to learn."""
 PATIENCE_AT_FIRST = 0.3
 """Seconds that the first page of somebody who comes back waits."""
+SOON = 3
+"""People queued for each process with whom a reply still waits."""
 REFRESH_EVERY = 10
 """Answers of one person after which it is looked whether the study's prior is to be learned again."""
+REST = 50
+"""Times as long as such a look took until the next: in a study of thousands each reads many rows."""
 
 
 class LearningQueue:
@@ -38,7 +44,7 @@ class LearningQueue:
 
     def _start(self) -> None:
         self._for_priors, self._apart = ThreadPoolExecutor(1, "coombs-prior"), Apart()
-        self._refreshed: set[int] = set()
+        self._next_look: dict[int, float] = {}
         self._threads = ThreadPoolExecutor(max(self._processes, 1), "coombs-learn")
         self._workers = WorkerPool(self._processes, self._time_limit) if self._processes else None
 
@@ -53,7 +59,9 @@ class LearningQueue:
             future = self._queued.get(token)
             if future is None:
                 future = self._queued[token] = self._threads.submit(self._update, respondent)
-        wait([future], patience)
+            is_soon = len(self._queued) <= SOON * max(self._processes, 1)
+        # Behind a long queue nobody is served in that time, and whoever waits keeps others from being.
+        wait([future], patience if is_soon else 0.0)
         error = future.exception() if future.done() and not future.cancelled() else None
         if isinstance(error, InputError) or is_storage_error(error):
             raise error
@@ -71,13 +79,18 @@ class LearningQueue:
     def refresh_prior(self, study: Study) -> None:
         """Learn from everybody's answers what is known of the next person, if it is time; nobody waits."""
         with self._lock:
-            if study.record.id in self._refreshed:
+            if time.monotonic() < self._next_look.get(study.record.id, 0.0):
                 return
-            self._refreshed.add(study.record.id)
+            self._next_look[study.record.id] = math.inf
         self._for_priors.submit(self._refresh_prior, study, self._apart)
 
     def _refresh_prior(self, study: Study, apart: Apart) -> None:
+        began, rest = time.monotonic(), 0.0
         try:
+            is_due = study.priors.is_due()
+            rest = REST * (time.monotonic() - began)
+            if not is_due:
+                return
             if self._workers is None:
                 study.priors.learn()
             else:
@@ -89,7 +102,7 @@ class LearningQueue:
             logging.getLogger("coombs.web").exception("Learning a study's prior failed.")
         finally:
             with self._lock:
-                self._refreshed.discard(study.record.id)
+                self._next_look[study.record.id] = time.monotonic() + rest
 
     @property
     def length(self) -> int:

@@ -24,8 +24,8 @@ HANGS = 10
 """Times that limit after which a worker is taken to hang: before, the machine may only be busy."""
 TIME_PER_ANSWER = 0.05
 """Seconds that each new answer adds to that limit: 2,000 answers at once take 10 s on a slow machine."""
-NICENESS = 5
-"""How much workers give way to the process that answers requests."""
+NICENESS = 19
+"""How much workers give way to the processes that answer requests: entirely."""
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
 """For workers: the matrices are small, and no module comes from the current folder."""
 
