@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections import Counter
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
@@ -51,6 +52,7 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection; where there are too many, end another."""
         super().connection_made(transport)
+        _send_at_once(transport.get_extra_info("socket"))
         self._since, self._bytes, self._unsent = self.loop.time(), 0, 0
         self._look: asyncio.TimerHandle | None = self.loop.call_later(LOOK_EVERY, self._check)
         self._address = network(self.client[0]) if self.client else ""
@@ -126,6 +128,13 @@ class BoundedProtocol(H11Protocol):
         ]
         oldest = min(waiting, key=lambda one: one._since, default=self)
         oldest.transport.abort()
+
+
+def _send_at_once(connected: Any) -> None:
+    """Let no part of a reply wait until the one before it is acknowledged, which takes 40 ms."""
+    # asyncio does so by itself only where the listening socket was made with the protocol's number.
+    if connected is not None and connected.family in (socket.AF_INET, socket.AF_INET6):
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def allow_files() -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +21,9 @@ import pytest
 from coombs import load_study
 
 pytest.importorskip("fastapi", reason="the page needs the extra 'web'")
+uvicorn = pytest.importorskip("uvicorn")
+
+from coombs.web.connections import BoundedProtocol  # noqa: E402
 
 TEAS = "tea,price,strength\n" + "".join(f"Tea {i},{3 + i * 7 % 10},{i * 3 % 8}\n" for i in range(12))
 
@@ -112,3 +118,24 @@ def test_what_serve_is_given_is_how_its_study_asks_also_one_that_exists(
     assert cli.main([*plain, *given]) == 0
     asked = load_study("teas", storage=f"sqlite:///{tmp_path}/coombs.db").settings
     assert (asked.top, asked.certainty, asked.strategy, asked.most_questions) == (2, 0.9, "best", 30)
+
+
+def test_no_part_of_a_reply_waits_for_the_one_before_it() -> None:
+    """Else each reply takes 40 ms more on Linux: asyncio sees to it only for sockets that it made itself."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        """Nothing is asked of it."""
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(app, http=BoundedProtocol, ws="none", lifespan="off", log_level="error")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    with socket.create_connection(listener.getsockname()):
+        while not server.server_state.connections:
+            time.sleep(0.01)
+        (one,) = server.server_state.connections
+        assert one.transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    server.should_exit = True
+    thread.join(20)
+    listener.close()
