@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from coombs.data.grown_items import GrownTable, NewRows, differing, encoding_of,
 from coombs.data.tables import InputError
 from coombs.data.wishes import wishes_of
 from coombs.storage.records import Item
-from coombs.study.item_versions import ITEMS_VERSION, version_numbers
+from coombs.study.item_versions import ITEMS_VERSION, origins, version_numbers
 from coombs.study.settings import Settings
 from coombs.study.stored_items import check_comparable, stored_catalogue, typed_names
 from coombs.words import plain
@@ -109,19 +109,25 @@ class StoredItems:
     def retire(self, names: Sequence[Any], at: datetime) -> ItemsAfter:
         """Without some items."""
         there = {item.name: i for i, item in enumerate(self.items) if item.retired is None}
-        chosen = [self._find(name, there, "is asked about") for name in names]
+        chosen = dict.fromkeys(self._find(name, there, "is asked about") for name in names)
         items = list(self.items)
         for i in chosen:
             items[i] = replace(items[i], retired=at)
         return self._after(items, ItemChanges(retired=_called(self.items, chosen)))
 
-    def restore(self, names: Sequence[Any]) -> ItemsAfter:
-        """With some that were retired: of each, the latest version."""
+    def restore(self, names: Sequence[Any], at: datetime) -> ItemsAfter:
+        """With some that were retired: of each, the latest version, or an earlier one in its place."""
         gone = {self.catalogue.names[i]: i for i in sorted(self.catalogue.retired)}
+        asked = {item.name for item in self.items if item.retired is None}
         # Of several versions, the name alone means the latest.
-        known = gone | {self.items[i].name: i for i in gone.values()}
-        chosen = [self._find(name, known, "is retired", list(gone)) for name in names]
-        items = list(self.items)
+        latest = {self.items[i].name: i for i in gone.values()}
+        known = gone | {name: i for name, i in latest.items() if name not in asked}
+        chosen = dict.fromkeys(self._find(name, known, "is retired", list(gone)) for name in names)
+        items, first = list(self.items), origins(self.items)
+        back = {first[i] for i in chosen}
+        replaced = [i for i, item in enumerate(items) if item.retired is None and first[i] in back]
+        for i in replaced:
+            items[i] = replace(items[i], retired=at)
         for i in chosen:
             items[i] = replace(items[i], retired=None)
         return self._after(items, ItemChanges(restored=_called(self.items, chosen)))
@@ -314,7 +320,7 @@ def _cell_text(cell: float | str) -> str:
     return cell if isinstance(cell, str) else plain(cell)
 
 
-def _called(items: Sequence[Item], positions: Sequence[int]) -> tuple[str, ...]:
+def _called(items: Sequence[Item], positions: Iterable[int]) -> tuple[str, ...]:
     return tuple(items[i].name for i in positions)
 
 

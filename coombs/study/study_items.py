@@ -249,7 +249,7 @@ class StudyItems(PresentedStudy):
         Parameters
         ----------
         names : of items that were retired, of which the latest version comes back; an earlier version is
-            called as in `history`, "tea (version 1)"
+            called as in `history`, "tea (version 1)", and takes the place of the one that is asked about
 
         Returns
         -------
@@ -264,7 +264,7 @@ class StudyItems(PresentedStudy):
         ('1',)
         """
         chosen = as_list(names, "names")
-        return self._change_items(lambda _: self._planned_items.restore(chosen))
+        return self._change_items(lambda at: self._planned_items.restore(chosen, at))
 
     def follow_items(self, log_line: int | None = None, least: int = 0) -> frozenset[int]:
         """Go by what other processes changed of the items, and say which are retired.

@@ -92,6 +92,18 @@ def test_retiring_and_restoring_gives_the_same_predictions() -> None:
     assert study.progress() == progress
 
 
+def test_an_earlier_version_comes_back_in_the_place_of_the_one_of_now() -> None:
+    study = a_study(0)
+    first = study.items()[0].cells
+    study.change_item("A", {"rent": 1.0})
+    with pytest.raises(InputError, match=r"No item called 'A' is retired; these are: 'A \(version 1\)'"):
+        study.restore_items(["A"])
+    assert study.restore_items(["A (version 1)", "A (version 1)"]).restored == ("A",)
+    (back,) = [one for one in study.items() if one.name == "A"]
+    assert back.version == 1 and back.cells == first
+    assert study.retire_items(["B", "B"]).retired == ("B",)
+
+
 def test_a_retired_item_is_neither_asked_about_nor_ranked() -> None:
     study = a_study(5, metric="identity")
     study.retire_items(["E"])
