@@ -98,6 +98,8 @@ def test_the_api_asks_about_sets_and_keeps_the_form_of_pairs(client: TestClient,
     assert other.status_code == 409
     second = told.json()["question"]
     assert client.post(f"{url}/tell", json={"question": second["id"]}).status_code == 422
+    odd = {"question": second["id"], "best": True, "worst": False}
+    assert client.post(f"{url}/tell", json=odd).status_code == 422
     third = client.post(f"{url}/tell", json={"question": second["id"], "choice": "skip"}).json()["question"]
     # An attention check is a pair; nothing says what it is.
     assert third["left"] == third["items"][0] and third["chosen"] == "fixed"

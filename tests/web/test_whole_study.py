@@ -245,6 +245,19 @@ def watch(page: Any, server: Server, join: str) -> None:
     late.close()
     page.goto(f"{server.address}/studies/flats/programs")
     shot(page, "programs")
+    change_items(page, server)
+
+
+def change_items(page: Any, server: Server) -> None:
+    """A flat is dearer now and another is new; both are looked at first, and not taken."""
+    page.goto(f"{server.address}/studies/flats/items")
+    shot(page, "items")
+    table = b"flat,rent,size,commute\nFlat 2,690,53,14\nFlat 17,700,60,10\n"
+    page.set_input_files("#file", {"name": "more.csv", "mimeType": "text/csv", "buffer": table})
+    page.get_by_role("button", name="See what will change").click()
+    page.get_by_role("button", name="Change the items").wait_for()
+    shot(page, "items-preview")
+    assert "rent: 900 → 690" in page.inner_text("main")
 
 
 def take_away(page: Any, server: Server, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
 
 from coombs.data import naming
 from coombs.data.catalogue import ColumnDecision
@@ -32,8 +32,8 @@ class AnswerIn(_Body):
 
     question: int = Field(description="The question's id")
     choice: Choice | None = Field(None, description="Of a pair; of a set, skip alone")
-    best: int | None = Field(None, description="Of a set, the position of its best item")
-    worst: int | None = Field(None, description="Of a set, the position of its worst item")
+    best: StrictInt | None = Field(None, description="Of a set, the position of its best item")
+    worst: StrictInt | None = Field(None, description="Of a set, the position of its worst item")
 
 
 class ChangeIn(_Body):
@@ -41,8 +41,8 @@ class ChangeIn(_Body):
 
     answer: int = Field(description="Its id, as `history` has it")
     choice: Choice | None = Field(None, description="Of a pair; of a set, skip alone")
-    best: int | None = Field(None, description="Of a set, the position of its best item")
-    worst: int | None = Field(None, description="Of a set, the position of its worst item")
+    best: StrictInt | None = Field(None, description="Of a set, the position of its best item")
+    worst: StrictInt | None = Field(None, description="Of a set, the position of its worst item")
 
 
 class UndoIn(_Body):
