@@ -269,8 +269,8 @@ class StudyStorage:
         """
         ((lines, events),) = self.database.rows(
             "SELECT (SELECT COUNT(*) FROM study_log WHERE study_id = ?),"
-            " (SELECT SUM(COALESCE((SELECT MAX(id) FROM events WHERE events.respondent_id = respondents.id), 0)"
-            " + COALESCE(LENGTH(fields), 0))"
+            " (SELECT SUM(COALESCE(LENGTH(fields), 0)"
+            " + COALESCE((SELECT MAX(id) FROM events WHERE events.respondent_id = respondents.id), 0))"
             " FROM respondents WHERE study_id = ?)",
             study_id,
             study_id,

@@ -29,7 +29,7 @@ def everybody_answers(study: Study) -> Comparisons | None:
 
 
 def everybody_about(study: Study) -> Any:
-    """A frame, a row a person, of the fields with numbers and choices; None if nobody said anything in them."""
+    """A frame, a row a person, of fields with numbers and choices; None if nobody filled in any."""
     import pandas as pd
 
     fields = [one for one in study.presentation.fields if one.kind != "text" and one.label != "user"]
