@@ -139,7 +139,7 @@ class RespondentModel(AskTell):
         """
         with self._lock:
             self._history.refresh()
-            return bool(self._history.last_question or self._history.last_event)
+            return bool(self._history.questions or self._history.last_event)
 
     def has_answered(self, question: int) -> bool:
         """Return whether a question has a standing answer.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, File, Form, UploadFile
 from starlette.exceptions import HTTPException
@@ -180,16 +180,16 @@ def _form(
 ) -> Response:
     """The form of one item."""
     decided = {one.name: one.text for one in study.catalogue.decisions if one.role != "text"}
-    about = {"study": study, "item": item, "typed": typed, "cell": CELL, "decided": decided}
-    return render(request, "item_form.html", status, **about, problem=problem)
+    about = {"item": item, "typed": typed, "cell": CELL, "decided": decided}
+    return render(request, "item_form.html", status, study=study, problem=problem, **about)
 
 
 def _preview(
     request: Request, study: Study, told: ItemChanges, title: str, place: str, kept: dict[str, str]
 ) -> Response:
     """What a change would do; `place` is where the form that does it is sent, with what is `kept`."""
-    about = {"study": study, "told": told, "title": title, "place": place, "kept": kept, "named": NAMED}
-    return render(request, "items_preview.html", **about)
+    about: dict[str, Any] = {"title": title, "place": place, "kept": kept, "named": NAMED}
+    return render(request, "items_preview.html", study=study, told=told, **about)
 
 
 def _draft(request: Request, number: str) -> files.NamedColumns:
