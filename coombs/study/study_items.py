@@ -15,6 +15,7 @@ from coombs.data.catalogue import named_columns, shown_cells
 from coombs.data.files import NamedColumns
 from coombs.data.grown_items import encoding_of
 from coombs.data.tables import InputError, TableLike, array_table, as_list
+from coombs.language import Translatable
 from coombs.storage import Item, StudyRecord, now
 from coombs.study.item_changes import ItemChanges, ItemsAfter, StoredItems
 from coombs.study.item_versions import ITEMS_VERSION, version_numbers
@@ -251,7 +252,7 @@ class StudyItems(PresentedStudy):
         table = NamedColumns(columns, "csv" if is_typed else "pandas", index=_column([name]))
         called = None if rename is None else naming.text(rename).strip()
         if called == "":
-            raise InputError("The new name is blank; give one.")
+            raise InputError(Translatable("The new name is blank; give one."))
         return lambda at: self._planned_items.update(table, at, rename=called, adds=False)
 
     def retire_items(self, names: Sequence[Any]) -> ItemChanges:
