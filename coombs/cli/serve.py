@@ -7,13 +7,16 @@ from typing import Any
 
 import click
 
-from coombs.cli.asking_options import ASKING, asking_settings, planned_options, set_size_option
 from coombs.cli.options import (
+    ASKING,
     argument,
+    asking_settings,
     certainty_option,
     command,
     features_option,
+    planned_options,
     positive,
+    set_size_option,
     shared_prior_option,
     storage_option,
     strategy_option,

@@ -8,7 +8,7 @@ from types import NoneType
 from typing import Any
 
 from coombs.data.tables import InputError
-from coombs.insights.chosen_scales import ChosenScale
+from coombs.insights.columns import ChosenScale
 from coombs.insights.statements import (
     KINDS,
     NOT_KNOWN,
@@ -121,13 +121,13 @@ class Explanation:
 
     def __str__(self) -> str:
         # Printing is the one thing for which a record knows of what renders it.
+        from coombs.render.sections import page
         from coombs.render.sentences import sections
-        from coombs.render.text import page
 
         return page(sections(self))
 
     def _repr_html_(self) -> str:
-        from coombs.render.fragments import fragment
+        from coombs.render.sections import fragment
         from coombs.render.sentences import sections
 
         return fragment(sections(self))

@@ -116,13 +116,13 @@ class PeopleExplanation:
 
     def __str__(self) -> str:
         from coombs.render.people_text import people_sections
-        from coombs.render.text import page
+        from coombs.render.sections import page
 
         return page(people_sections(self))
 
     def _repr_html_(self) -> str:
-        from coombs.render.fragments import fragment
         from coombs.render.people_text import people_sections
+        from coombs.render.sections import fragment
 
         return fragment(people_sections(self))
 
@@ -176,13 +176,13 @@ class PersonExplanation:
 
     def __str__(self) -> str:
         from coombs.render.people_text import person_sections
-        from coombs.render.text import page
+        from coombs.render.sections import page
 
         return page(person_sections(self))
 
     def _repr_html_(self) -> str:
-        from coombs.render.fragments import fragment
         from coombs.render.people_text import person_sections
+        from coombs.render.sections import fragment
 
         return fragment(person_sections(self))
 

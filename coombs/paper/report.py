@@ -18,9 +18,8 @@ from coombs.paper.judging import NOT_ASKED, Claim, ClaimVerdict, Outcome, Summar
 from coombs.paper.runner import QUICK_TRIALS, ExperimentResult, Run
 from coombs.paper.sweep_quantities import ORACLE, OWN, START
 from coombs.paper.sweeps import CODE
-from coombs.render.blocks import Block, Section, TableBlock
-from coombs.render.fragments import fragment
 from coombs.render.html import document, write
+from coombs.render.sections import Block, Section, TableBlock, fragment
 
 TITLE = "Every experiment of the paper again"
 MARKS = {

@@ -20,16 +20,15 @@ from coombs.insights.people_pictures import (
     people_map_data,
 )
 from coombs.language import Translatable
-from coombs.render.blocks import Section, TableBlock
 from coombs.render.draw_people import (
     draw_consensus_ranking,
     draw_people_agreement,
     draw_people_band,
     draw_people_map,
 )
-from coombs.render.fragments import fragment
 from coombs.render.html import Illustration, document, picture_sections, report, target_path, write
 from coombs.render.people_text import people_sections
+from coombs.render.sections import Section, TableBlock, fragment
 from coombs.words import NO_PATTERN, count, listed, percent
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from coombs.data import naming
 from coombs.language import Translatable
-from coombs.render.blocks import Block, Points, Section, TableBlock
+from coombs.render.sections import Block, Points, Section, TableBlock
 from coombs.words import NO_PATTERN, count, listed, percent
 
 if TYPE_CHECKING:

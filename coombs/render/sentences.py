@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from coombs.data.encoding import CATEGORY
 from coombs.insights.explanation import FINDINGS, FIT, MODEL
 from coombs.insights.statements import BY_LEVEL, NOT_KNOWN, SHAPES, SWEET_SPOT, WORST
-from coombs.render.blocks import Block, Points, Section, TableBlock
+from coombs.render.sections import Block, Points, Section, TableBlock
 from coombs.words import LESS_IS_BETTER, NO_PATTERN, count, no_more, percent, plain, short, together
 
 if TYPE_CHECKING:

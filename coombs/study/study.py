@@ -29,9 +29,8 @@ from coombs.study.scaled_items import ScaledItems
 from coombs.study.settings import Settings
 from coombs.study.shared_prior import StudyPriors
 from coombs.study.study_items import StudyItems
+from coombs.study.study_programs import StudyTokens, StudyWebhooks
 from coombs.study.study_records import Answer, Question
-from coombs.study.study_tokens import StudyTokens
-from coombs.study.study_webhooks import StudyWebhooks
 from coombs.terminal_text import terminal_safe
 from coombs.words import count
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from coombs.insights.item_comparison import ItemComparison, compare_positions
-from coombs.insights.rank_draws import RankDraws
 from coombs.insights.statements import NOT_KNOWN
+from coombs.insights.what_matters import RankDraws
 from coombs.web.fitted_result import N_BEST, N_REASONS, FittedResult, IdealRow, Place
 from coombs.web.item_cards import Card, CardFeature, Cards
 

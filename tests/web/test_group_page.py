@@ -22,7 +22,7 @@ from fastapi.testclient import TestClient
 
 from coombs import Comparisons, create_study, load_study, web
 from coombs.study import Study
-from coombs.study.everybody import everybody_answers
+from coombs.study.judgements import everybody_answers
 from coombs.web import group_result
 from coombs.web.learning.group_learning import GroupLearner
 

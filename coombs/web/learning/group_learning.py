@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from coombs.data.tables import InputError
-from coombs.study.everybody import everybody_answers
+from coombs.study.judgements import everybody_answers
 from coombs.web.group_result import GroupResult, group_result
 from coombs.web.learning.worker import WatchedPool, WorkerContext
 

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from coombs.data.frame_files import write_frame
+from coombs.data.files import write_frame
 from coombs.data.tables import InputError
 from coombs.language import Translatable
 from coombs.render.people_text import feature_words
