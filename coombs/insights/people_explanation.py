@@ -12,7 +12,12 @@ from coombs.blas import serial
 from coombs.data import naming
 from coombs.inference.people.tastes import MOST_TOLD
 from coombs.inference.posterior import LEVEL
-from coombs.insights.people_covariates import CovariateFinding, covariate_findings, without_findings
+from coombs.insights.people_covariates import (
+    CovariateFinding,
+    covariate_findings,
+    feature_labels,
+    without_findings,
+)
 from coombs.insights.people_curves import curve_along, verdict_along
 from coombs.insights.people_records import BestValue, GroupSummary, SharedFeature, SharedItem, UnlikePerson
 from coombs.words import feature_names
@@ -346,7 +351,18 @@ def with_verdict(
 
 
 def _differences(population: Population) -> list[float]:
-    """Nats by which the answers bear out that people differ along each feature; 0 where that is not told."""
+    """Nats by which the answers bear out that people differ along each feature; 0 where that is not told.
+
+    Where people want something else by what is known of them, they surely differ.
+    """
+    surely = {one.feature for one in covariate_findings(population)}
+    unexplained = _unexplained_differences(population)
+    labels = feature_labels(population)
+    return [math.inf if name in surely else nats for name, nats in zip(labels, unexplained, strict=True)]
+
+
+def _unexplained_differences(population: Population) -> list[float]:
+    """The same of people who are alike in what is known of them."""
     average, columns = population._average, population._scaler.columns
     plain = [k for k, part in enumerate(average.parts) if part.coordinates.kind != "smooth"]
     share = float(average.weights[plain].sum())

@@ -91,11 +91,21 @@ def _covariates(told: PeopleExplanation) -> list[Block]:
     return found + ([nothing] if told.untold else [])
 
 
-def covariate_sentence(one: CovariateFinding) -> str:
+def covariate_words(one: CovariateFinding) -> Translatable:
     """What people with more of something, or of one sort, want."""
-    who = f"{one.covariate}: {one.level}" if one.level else f"a higher {one.covariate}"
-    size = f"{one.difference:+.2f}, {one.low:+.2f} to {one.high:+.2f}"
-    return f"People with {who} want {one.verdict} {one.feature} than others ({size})."
+    of = {"covariate": one.covariate, "level": one.level, "feature": one.feature}
+    if one.level and one.verdict == "more":
+        return Translatable("People with {covariate}: {level} want more {feature} than others", **of)
+    if one.level:
+        return Translatable("People with {covariate}: {level} want less {feature} than others", **of)
+    if one.verdict == "more":
+        return Translatable("People with a higher {covariate} want more {feature} than others", **of)
+    return Translatable("People with a higher {covariate} want less {feature} than others", **of)
+
+
+def covariate_sentence(one: CovariateFinding) -> str:
+    """The same with its size."""
+    return f"{covariate_words(one)} ({one.difference:+.2f}, {one.low:+.2f} to {one.high:+.2f})."
 
 
 GROUPS_NOTE = (

@@ -260,18 +260,3 @@ def _order_of_items(record: JudgementRecord) -> tuple[int, list[list[int]], floa
         return shape, [], weight
     known = [[item for item in place if item != NONE] for place in places]
     return shape, [place for place in known if place], weight
-
-
-def everybody_answers(study: Study) -> Comparisons | None:
-    """With users, in the order in which people came; None if nobody has answered.
-
-    Skips and answers to attention checks are left out.
-    """
-    study.follow_items()
-    storage, table, parts = study.storage, study.catalogue.table, []
-    for record, count in storage.respondents(study.record.id):
-        answers = History.of(storage, record.id).learned if count else ()
-        told = [one for one in answers if one.choice != "skip"]
-        if told:
-            parts.append(comparisons_of(table, told, record.name))
-    return Comparisons.concatenate(parts) if parts else None

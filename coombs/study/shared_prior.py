@@ -25,7 +25,7 @@ from coombs.inference.people.people_prior import (
 from coombs.storage.prior_storage import NO_PRIOR
 from coombs.storage.records import PriorRecord, RespondentRecord
 from coombs.storage.stored_values import RowReading
-from coombs.study.judgements import everybody_answers
+from coombs.study.everybody import everybody_answers
 from coombs.study.scaled_items import ScaledItems
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from coombs import Population, create_study, import_study, load_study
 from coombs.data.tables import InputError
 from coombs.storage import open_storage
 from coombs.study import ItemChanges, Study, check_storage
-from coombs.study.judgements import everybody_answers
+from coombs.study.everybody import everybody_answers
 
 FLATS = pd.DataFrame(
     {

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from coombs.data.files import write_frame
 from coombs.data.tables import InputError
 from coombs.language import Translatable
-from coombs.render.people_text import feature_words
+from coombs.render.people_text import covariate_words, feature_words
 from coombs.study import Study
 from coombs.web.group_result import GroupResult
 from coombs.web.pages.downloads import written
@@ -84,6 +84,7 @@ def _shown(result: GroupResult, group: int) -> dict[str, Any]:
         "map": None if result.map is None else people_map_svg(result.map),
         "band": [] if result.band is None else band_rows(result.band),
         "wanted": {one.feature: feature_words(one) for one in result.told.features},
+        "covariate_words": covariate_words,
         "agreement": None if result.agreement is None else agreement_svg(result.agreement),
         "unlike": unlike,
         "several": len(result.groups) > 1,
