@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data import naming
-from coombs.data.cells import ReadColumn, Reading, read_columns, read_frame_column
+from coombs.data.cells import ReadColumn, Reading, no_numbers, read_columns, read_frame_column
 from coombs.data.dates import Dates, read_dates
 from coombs.data.file_limits import LARGEST_FILE, LONGEST_LINE
 from coombs.data.formats import guard, read_text_table, unreadable
@@ -111,6 +111,19 @@ class NamedColumns:
             return {name: read_frame_column(column) for name, column in self.columns.items()}
         labels = [name for name in self.columns if name.strip().lower() in _LABEL_HEADERS]
         return read_columns(self.columns, labels, self.separator in ";\t")
+
+    def other_cells(self, names: Iterable[str]) -> dict[str, list[int]]:
+        """Of columns that somebody takes for numbers, the rows of cells that are something else."""
+        found = {name: no_numbers(self.typed[name]) for name in names if name in self.columns}
+        return {name: rows for name, rows in found.items() if rows}
+
+    def with_numbers(self, names: Iterable[str]) -> NamedColumns:
+        """The same table, where those cells are not known."""
+        columns = dict(self.columns)
+        for name, rows in self.other_cells(names).items():
+            columns[name] = columns[name].astype(object)
+            columns[name][rows] = "" if self.source in _TEXT_SOURCES else None
+        return replace(self, columns=columns)
 
     @property
     def answers(self) -> Columns:

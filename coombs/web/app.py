@@ -134,7 +134,8 @@ def create_app(
     metrics_from : addresses or networks, beside the owner, to which /metrics is shown
     webhook_networks : private networks into which messages to webhooks may be sent
     embed_origins : other sites, as https://shop.example, that may show respondents' pages in a frame, and ask
-        and tell from their own scripts
+        and tell from their own scripts, of studies that name no sites themselves; studies may then name none
+        but these
     metrics : where the numbers are counted; by default this process's alone
 
     Returns
@@ -170,7 +171,7 @@ def create_app(
     app.state.metrics_from = networks(metrics_from, "--metrics-from")
     app.state.webhook_networks = networks(webhook_networks, "--webhook-network")
     app.state.webhooks = WebhookDelivery(app.state.cache, app.state.webhook_networks)
-    app.state.embedding = Embedding(embed_origins)
+    app.state.embedding = Embedding(app.state.cache, embed_origins)
     app.state.looks = anyio.CapacityLimiter(1)
     _add_routes(app, policy)
     app.add_middleware(ProxyMiddleware, root=checked_root(root_path), proxies=networks(proxies))

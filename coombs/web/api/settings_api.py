@@ -37,6 +37,9 @@ class PresentationOut(BaseModel):
     fields: list[FieldOut] = Field(description="What people are asked about themselves")
     id_parameter: str = Field(description="Another name of the participant's id in the open link's address")
     parameters: list[str] = Field(description="Of that address, to keep with the person")
+    embed_origins: list[str] = Field(
+        description="Other sites that may embed the study; none leaves it to the server"
+    )
 
 
 class SettingsOut(BaseModel):

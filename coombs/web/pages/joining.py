@@ -85,8 +85,7 @@ def join(
 
 
 def _study(request: Request, open_token: str) -> Study:
-    cache = cache_of(request)
-    return cache.study(cache.storage.by_open_token(open_token))
+    return cache_of(request).opened(open_token)
 
 
 def _known_person(request: Request, study: Study, pid: str | None) -> RespondentRecord | None:

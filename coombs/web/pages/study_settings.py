@@ -78,7 +78,7 @@ def preview(request: Request, name: str) -> Response:
 def _page(
     request: Request, study: Study, form: dict[str, Any], status: int = 200, problem: str = "", **more: Any
 ) -> Response:
-    token = study.open_token
+    token, embedding = study.open_token, request.app.state.embedding
     return render(
         request,
         "study_settings.html",
@@ -89,6 +89,8 @@ def _page(
         now=now(),
         shown=study.presentation,
         problem=problem,
+        servers_origins=embedding.origins,
+        refused_origins=embedding.refused(study.presentation.embed_origins),
         languages=LANGUAGES,
         open_link=None if token is None else f"{site_of(request.scope)}/join/{token}",
         **{"saved": False, **more},
