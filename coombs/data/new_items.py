@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 from coombs.data import tables
 from coombs.data.catalogue import item_table, named_columns
 from coombs.data.column_roles import item_columns
-from coombs.data.encoding import CATEGORY, NOT_KNOWN, NUMBER, YES_NO, Encoding, FeatureColumn, Mark, is_gap
+from coombs.data.encoding import (
+    CATEGORY,
+    LOG,
+    NOT_KNOWN,
+    NUMBER,
+    YES_NO,
+    Encoding,
+    FeatureColumn,
+    Mark,
+    is_gap,
+)
 from coombs.data.files import NamedColumns
 from coombs.data.tables import Columns, FloatArray, InputError, ItemTable, TableLike, Where
 
@@ -200,6 +210,8 @@ def encoding_of(table: ItemTable) -> Encoding:
 def learned_cells(table: NamedColumns, encoding: Encoding) -> Columns:
     """The columns of a table that are learned from by an encoding, as far as they are there."""
     found = {}
+    # Of a column with gaps, what is no number is one, as it was where the study was made of such a table.
+    table = table.with_numbers(one.name for one in encoding.columns if one.gaps and one.role in (NUMBER, LOG))
     for one in encoding.columns:
         if one.gaps_of or one.name not in table.columns:
             continue
