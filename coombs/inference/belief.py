@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -41,6 +41,15 @@ FEW = 6
 """More new answers at once, and all is learned afresh."""
 LEAST_LEFT = 4
 """Fewer draws that predicted the new answers, and all is learned afresh."""
+
+
+class AnswerRows(NamedTuple):
+    """Winners, losers and weights, and the sets of rivals that rows beyond the items stand for, if any."""
+
+    winners: Index
+    losers: Index
+    weights: Vector
+    sets: RivalSets | None = None
 
 
 @dataclass(frozen=True)
@@ -81,30 +90,24 @@ class Belief:
         draws, _ = draw_prior(belief._about(np.arange(2)), DRAWS, rng)
         return replace(belief, draws=draws.astype(np.float32))
 
-    def after(
-        self,
-        winners: Index,
-        losers: Index,
-        weights: Vector,
-        rng: np.random.Generator,
-        sets: RivalSets | None = None,
-    ) -> Belief:
-        """Given more answers; rows beyond the items are these sets of rivals."""
-        if not len(winners):
+    def after(self, new: AnswerRows, rng: np.random.Generator) -> Belief:
+        """Given more answers."""
+        if not len(new.winners):
             return self
-        told = self._with(winners, losers, weights, sets)
+        told = self._with(new)
         with serial(0), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            logs = self._log_likelihood(winners, losers, weights, sets)
+            logs = self._log_likelihood(new)
             likelihood = np.exp(logs - logs.max())
             # Copies of too few draws would stay alike for long.
-            if len(winners) <= FEW and likelihood.sum() ** 2 > LEAST_LEFT * (likelihood**2).sum():
+            if len(new.winners) <= FEW and likelihood.sum() ** 2 > LEAST_LEFT * (likelihood**2).sum():
                 more = float(logs.max() + np.log(likelihood.mean()))
                 told = replace(told, log_evidence=self.log_evidence + more)
                 return told._resampled(likelihood, rng)._moved(rng)
         return told.afresh(rng)
 
-    def _with(self, winners: Index, losers: Index, weights: Vector, sets: RivalSets | None) -> Self:
+    def _with(self, new: AnswerRows) -> Self:
         """The same draws with more answers beside the others."""
+        winners, losers, weights, sets = new
         if self.sets is not None and sets is not None:
             n, more = len(self.items), self.sets.n_sets
             winners, losers = (np.where(rows < n, rows, rows + more) for rows in (winners, losers))
@@ -192,11 +195,9 @@ class Belief:
         assert self.kind is not None
         return Target.about(answers, self.kind, lapse=self.lapse, dtype=np.float32)
 
-    def _log_likelihood(
-        self, winners: Index, losers: Index, weights: Vector, sets: RivalSets | None
-    ) -> Vector:
+    def _log_likelihood(self, rows: AnswerRows) -> Vector:
         """How well each draw predicts some answers."""
-        some = Answers.collect(self.items, winners, losers, weights, sets, self.levels)
+        some = Answers.collect(self.items, *rows, self.levels)
         result: Vector = some.weights @ self._given(some).log_probabilities(self.draws).astype(float)
         return result
 

@@ -15,7 +15,7 @@ from scipy.linalg import solve_triangular
 
 from coombs.blas import serial
 from coombs.data.tables import NO_LEVELS, Levels
-from coombs.inference.belief import Belief
+from coombs.inference.belief import AnswerRows, Belief
 from coombs.inference.set_design import design_of
 from coombs.inference.target import EFFECT_SIZE_ALONE, EFFECT_WIDTH
 from coombs.inference.variational import VariationalFit
@@ -24,7 +24,6 @@ from coombs.inference.variational_fit import variational_fit
 if TYPE_CHECKING:
     from coombs.data.directions import Directions
     from coombs.data.graph import Index, Matrix, Vector
-    from coombs.data.rival_sets import RivalSets
 
 SIZES = EFFECT_SIZE_ALONE + EFFECT_WIDTH * np.linspace(-2.0, 2.0, 5)
 """Logarithms of the sizes of scores that are weighed, in logits."""
@@ -59,16 +58,9 @@ class ScoreBelief(Belief):
         known = (nothing, nothing, np.zeros(0), np.zeros((DRAWS, 0)))
         return cls(items, metric, lapse, *known, touched=nothing, sizes=sizes)
 
-    def after(
-        self,
-        winners: Index,
-        losers: Index,
-        weights: Vector,
-        rng: np.random.Generator,
-        sets: RivalSets | None = None,
-    ) -> Belief:
-        """Given more answers; rows beyond the items are these sets of rivals."""
-        return self._with(winners, losers, weights, sets).afresh(rng) if len(winners) else self
+    def after(self, new: AnswerRows, rng: np.random.Generator) -> Belief:
+        """Given more answers."""
+        return self._with(new).afresh(rng) if len(new.winners) else self
 
     def afresh(self, rng: np.random.Generator) -> Belief:
         """Draws from all answers."""

@@ -174,7 +174,7 @@ def learn(task: UpdateTask) -> ModelUpdate:
     for begin in range(0, len(task.new), size):
         chunk = task.new[begin : begin + size]
         rows = live_rows(chunk, len(belief.items))
-        belief, ids = belief.after(*rows[:3], rng, rows.sets), (*ids, *(answer.id for answer in chunk))
+        belief, ids = belief.after(rows, rng), (*ids, *(answer.id for answer in chunk))
         heard += sum(map(n_choices, chunk))
         states.append(ModelState(belief, ids, heard))
     choices, sets = _next_questions(task, belief, rng)

@@ -16,7 +16,7 @@ from coombs.data.catalogue import Catalogue
 from coombs.data.comparisons import Comparisons
 from coombs.data.directions import Directions
 from coombs.data.scaling import Scaler
-from coombs.data.tables import FloatArray, InputError
+from coombs.data.tables import InputError
 from coombs.storage import Item, Storage
 from coombs.storage.records import StudyRecord, new_token
 from coombs.study.ask_tell import AskTell
@@ -121,11 +121,6 @@ class Study(StudyItems, PersonRights, MonitoredStudy, AskTell):
     def n_pairs(self) -> int:
         """How many pairs of these items there are."""
         return self.n_items * (self.n_items - 1) // 2
-
-    @property
-    def scaled_items(self) -> FloatArray:
-        """All items standardised, without features that do not vary."""
-        return self._scaled.matrix
 
     @property
     def scaler(self) -> Scaler:

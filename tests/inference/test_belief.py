@@ -10,7 +10,7 @@ from scipy.stats import ks_2samp
 
 from coombs.data.answers import Answers
 from coombs.data.graph import ComparisonGraph
-from coombs.inference.belief import DRAWS, FEW, Belief
+from coombs.inference.belief import DRAWS, FEW, AnswerRows, Belief
 from coombs.inference.infer import infer
 from coombs.inference.kinds import KINDS
 from coombs.inference.target import Target
@@ -42,7 +42,7 @@ def told(
 ) -> Belief:
     """One answer after the other."""
     for winner, loser in zip(winners, losers, strict=True):
-        belief = belief.after(np.array([winner]), np.array([loser]), np.array([weight]), rng)
+        belief = belief.after(AnswerRows(np.array([winner]), np.array([loser]), np.array([weight])), rng)
     return belief
 
 
@@ -117,7 +117,7 @@ def test_a_tie_draws_two_items_together() -> None:
     prior = Belief.prior(items, "full", None, rng)
     belief = prior
     for _ in range(10):
-        belief = belief.after(np.array([0, 1]), np.array([1, 0]), np.full(2, 0.5), rng)
+        belief = belief.after(AnswerRows(np.array([0, 1]), np.array([1, 0]), np.full(2, 0.5)), rng)
     before, after = (abs(np.subtract(*of_belief(one)[:2])).mean() for one in (prior, belief))
     assert after < 0.8 * before
     weights = np.full(20, 0.5)
@@ -162,7 +162,7 @@ def test_many_answers_at_once_say_what_they_say_one_by_one() -> None:
     winners, losers = answers_of(items, 40, 17)
     rng = np.random.default_rng(18)
     prior = Belief.prior(items, "full", None, rng)
-    together = prior.after(winners, losers, np.ones(40), rng)
+    together = prior.after(AnswerRows(winners, losers, np.ones(40)), rng)
     assert len(together.draws) == DRAWS
     assert_alike(of_belief(told(prior, winners, losers, rng)), of_belief(together))
 
@@ -172,7 +172,7 @@ def test_a_few_answers_at_once_say_what_they_say_one_by_one() -> None:
     winners, losers = answers_of(items, FEW, 19)
     rng = np.random.default_rng(20)
     prior = Belief.prior(items, "full", None, rng)
-    together = prior.after(winners, losers, np.ones(FEW), rng)
+    together = prior.after(AnswerRows(winners, losers, np.ones(FEW)), rng)
     assert_alike(of_belief(told(prior, winners, losers, rng)), of_belief(together))
 
 
@@ -195,7 +195,9 @@ def test_answers_after_all_was_learned_afresh_are_learned_too() -> None:
     items = standardised(25, 3, 16)
     winners, losers = answers_of(items, 30, 17)
     rng = np.random.default_rng(18)
-    together = Belief.prior(items, "full", None, rng).after(winners[:20], losers[:20], np.ones(20), rng)
+    together = Belief.prior(items, "full", None, rng).after(
+        AnswerRows(winners[:20], losers[:20], np.ones(20)), rng
+    )
     assert together.kind is not KINDS["full"]
     belief = told(together, winners[20:], losers[20:], rng)
     assert belief.kind is together.kind
@@ -205,7 +207,7 @@ def test_answers_after_all_was_learned_afresh_are_learned_too() -> None:
 def test_no_answer_changes_nothing() -> None:
     rng, nothing = np.random.default_rng(18), np.zeros(0, dtype=np.intp)
     belief = Belief.prior(standardised(25, 3, 16), "full", None, rng)
-    assert belief.after(nothing, nothing, np.zeros(0), rng) is belief
+    assert belief.after(AnswerRows(nothing, nothing, np.zeros(0)), rng) is belief
 
 
 def test_the_same_generator_gives_the_same_draws() -> None:

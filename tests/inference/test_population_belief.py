@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from coombs import Population
 from coombs.data.scaling import Scaler
-from coombs.inference.belief import Belief
+from coombs.inference.belief import AnswerRows, Belief
 from coombs.inference.live import AveragedBelief
 from coombs.inference.population_belief import LOG_ODDS, PopulationBelief
 from coombs.inference.score_belief import ScoreBelief
@@ -54,7 +54,7 @@ def told(belief: PopulationBelief, wanted: Any, count: int, at_once: int = 1) ->
     winners, losers = np.where(better, pairs.T, pairs[:, ::-1].T)
     for begin in range(0, count, at_once):
         some = slice(begin, begin + at_once)
-        belief = belief.after(winners[some], losers[some], np.ones(len(winners[some])), rng)
+        belief = belief.after(AnswerRows(winners[some], losers[some], np.ones(len(winners[some]))), rng)
     return belief
 
 
@@ -120,5 +120,5 @@ def test_items_without_features_have_a_prior_too() -> None:
     about = population._people_prior.about(table.matrix, table.texts, scaler)
     belief = PopulationBelief.prior(own, about)
     assert belief.mean_scores().argmin() == 0 and belief.mean_scores().argmax() == 7
-    after = belief.after(np.array([0, 1, 2]), np.array([5, 6, 7]), np.ones(3), rng)
+    after = belief.after(AnswerRows(np.array([0, 1, 2]), np.array([5, 6, 7]), np.ones(3)), rng)
     assert after.share > 0.5
