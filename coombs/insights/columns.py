@@ -155,7 +155,7 @@ def level_scores(
 def category_verdict(
     scores: Sequence[LevelScore], draws: FloatArray, share: float, matters: bool, is_small: bool
 ) -> FeatureVerdict:
-    """What is wanted of a category, as far as the answers bear it out: nothing of it unless it matters."""
+    """What is wanted of a category, as far as the answers support it: nothing of it unless it matters."""
     name, known = scores[0].feature, [one for one in scores if one.is_known]
     if is_small:
         return FeatureVerdict(name, None, None, None, share, HARDLY)

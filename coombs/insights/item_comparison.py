@@ -59,7 +59,7 @@ class Reason:
     values : of the first and of the second item, as text
     gain : how much it speaks for the first item, in logits; below zero it speaks for the second
     probability : that it speaks for the first
-    is_known : whether the answers bear out that the feature matters, and what is wanted of it
+    is_known : whether the answers show that the feature matters, and what is wanted of it
     """
 
     feature: str

@@ -68,7 +68,7 @@ class PeopleExplanation:
     best, contested : the best items for all, and those that many people surely like and many surely do not
     groups : of people, if there is more than one
     unlike : people whose answers are unlikely of anybody in the population, if they are 2,000 at most
-    covariates : which tastes go with what is known of people, where answers of people left out bear it out
+    covariates : which tastes go with what is known of people, where answers of people left out support it
     untold : what is known of people that no taste is found to go with
 
     Examples
@@ -98,7 +98,7 @@ class PeopleExplanation:
 
     @property
     def differ(self) -> bool:
-        """Whether the answers bear out that people differ, along a feature, by groups or about items."""
+        """Whether the answers show that people differ, along a feature, by groups or about items."""
         by_feature = any(one.deviation is not None for one in self.features)
         return by_feature or len(self.groups) > 1 or bool(self.contested)
 
@@ -351,7 +351,7 @@ def with_verdict(
 
 
 def _differences(population: Population) -> list[float]:
-    """Nats by which the answers bear out that people differ along each feature; 0 where that is not told.
+    """Nats by which the answers show that people differ along each feature; 0 where that is not told.
 
     Where people want something else by what is known of them, they surely differ.
     """

@@ -32,7 +32,7 @@ MARKS = {
 INTRODUCTION = (
     "Each verdict is computed from summary.json. A claim makes one check or several, each against the "
     "threshold that stands beside it: it holds if all are passed, in part if at least half are, and "
-    "otherwise not. Claims are in our words. The paper's applicants are private: what others bear out, "
+    "otherwise not. Claims are in our words. The paper's applicants are private: what others support, "
     "simulated ones with a known truth or those of GradCafe, holds in part at best."
 )
 FIRST = ("main", "supplement")

@@ -291,7 +291,7 @@ def _matrix(est: PairEstimator, table: ItemTable, verdicts: Sequence[FeatureVerd
         draw_feature_matrix(data),
         f"Level sets of the learned distance for every two of {names}.",
         "On the diagonal, how the distance changes along one feature alone: the steeper, the more it "
-        "matters. The small strokes below are the items. Red is only what the answers bear out: a line and a "
+        "matters. The small strokes below are the items. Red is only what the answers support: a line and a "
         "band where one feature has a best value, a mark where two have one.",
     )
 

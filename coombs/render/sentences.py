@@ -49,7 +49,7 @@ SMOOTH_ALONE = (
 )
 """Of a model with a smooth part that has no findings."""
 ESTIMATE = (
-    "These are the numbers of an estimate. Whether the answers bear them out is not known: a coin's answers "
+    "These are the numbers of an estimate. Whether the answers support them is not known: a coin's answers "
     "would give such numbers, too."
 )
 """Of an estimate without a posterior, and of a model without findings."""

@@ -104,7 +104,7 @@ class Study(StudyItems, PersonRights, MonitoredStudy, AskTell):
 
     @property
     def scaled(self) -> ScaledItems:
-        """The items of now, as they are learned from."""
+        """The current items, as they are learned from."""
         return self._scaled
 
     @property
@@ -139,7 +139,7 @@ class Study(StudyItems, PersonRights, MonitoredStudy, AskTell):
 
     @property
     def plan(self) -> QuestionPlan:
-        """The questions that do not depend on answers, by the settings of now."""
+        """The questions that do not depend on answers, by the current settings."""
         now = self.settings, self.catalogue
         known, plan = self._planned or (None, None)
         if plan is None or known is None or known[0] is not now[0] or known[1] is not now[1]:

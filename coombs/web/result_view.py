@@ -116,7 +116,7 @@ class ResultView:
         return [self.compare(self.best.position, one.position) for one in self.places[1 : 1 + N_REASONS]]
 
     def compare(self, first: int, second: int) -> ItemComparison:
-        """Two items by what the answers bear out."""
+        """Two items by what the answers support."""
         return compare_positions(self.fitted.result.model, first, second, self.fitted.explanation.ideal)
 
     def ideal(self) -> list[IdealRow]:
