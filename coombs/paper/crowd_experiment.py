@@ -214,8 +214,8 @@ MANY_PEOPLE = Experiment(
     "many-people",
     "One metric, many people",
     "Synthetic: d = 10, 10 people, 100 items, logistic answers, M of rank 1 or 10, radii as the truth has "
-    "them; as many answers again are predicted. Colours: 48 simulated people, with a metric that they share in "
-    "part, and forced choices among 37 colours; hinge loss. Relative errors are of Frobenius norms.",
+    "them; as many answers again are predicted. Colours: 48 simulated people, with a metric that they share "
+    "in part, and forced choices among 37 colours; hinge loss. Relative errors are of Frobenius norms.",
     N_TRIALS,
     cells,
     trial,

@@ -141,7 +141,7 @@ def missing(fields: Sequence[PersonField], record: RespondentRecord) -> tuple[Pe
 def agree(
     respondent: Respondent, has_agreed: bool, language: str | None = None, version: int | None = None
 ) -> None:
-    """Keep that the person agreed to the consent text of the version that they saw, by default the current one.
+    """Store the person's consent, with the version of the text that they saw (default: the current one).
 
     Where the text has changed since, they are asked again.
     """
