@@ -310,7 +310,7 @@ def people_agreement(population: Population, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    population : a fitted Population
+    population : a fitted Population; people without answers are left out, and of very many some are shown
     ax : to draw in; by default that of a new figure, which is `ax.figure`
 
     Returns

@@ -158,6 +158,14 @@ def planned_options(function: Decorated) -> Decorated:
     return fixed_option(repeats_option(attention_option(function)))
 
 
+def study_options(function: Decorated) -> Decorated:
+    """Add the options of a study that is made of a file, and of how it asks, to a command."""
+    options = features_option, wish_option, shared_prior_option, strategy_option, set_size_option
+    for option in reversed((*options, planned_options, top_option, certainty_option)):
+        function = option(function)
+    return function
+
+
 def asking_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that options give; what is not given is not there."""
     from coombs.study.asking_texts import asking_value

@@ -11,17 +11,10 @@ from coombs.cli.options import (
     ASKING,
     argument,
     asking_settings,
-    certainty_option,
     command,
-    features_option,
-    planned_options,
     positive,
-    set_size_option,
-    shared_prior_option,
     storage_option,
-    strategy_option,
-    top_option,
-    wish_option,
+    study_options,
 )
 
 NEEDS = 'The page needs the extra web; install it with: pip install "coombs[web]"'
@@ -42,14 +35,7 @@ def _port(text: str | int) -> int:
 
 @command("serve", "answer and see the result in a browser", "coombs serve shop/items.csv --no-browser")
 @argument("items", "CSV, Excel, JSON or Parquet file; without it, the page asks for one", required=False)
-@features_option
-@wish_option
-@shared_prior_option
-@strategy_option
-@set_size_option
-@planned_options
-@top_option
-@certainty_option
+@study_options
 @click.option("--questions", metavar="N", type=positive, help="everybody is done after N answers at most")
 @click.option("--name", metavar="STUDY", help="name of the study (default: the file's)")
 @storage_option

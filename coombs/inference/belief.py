@@ -61,7 +61,6 @@ class Belief:
 
     items: Matrix
     metric: str
-    lapse: float | None
     winners: Index
     losers: Index
     weights: Vector
@@ -78,14 +77,13 @@ class Belief:
         cls,
         items: Matrix,
         metric: str,
-        lapse: float | None,
         rng: np.random.Generator,
         levels: Levels = NO_LEVELS,
         directions: Directions | None = None,
     ) -> Self:
         """Before any answer."""
         nothing, kind = np.zeros(0, dtype=np.intp), with_levels(KINDS[metric], levels, items.shape[1])
-        known = (items, metric, lapse, nothing, nothing, np.zeros(0), np.zeros((0, 0)))
+        known = (items, metric, nothing, nothing, np.zeros(0), np.zeros((0, 0)))
         belief = cls(*known, kind=kind, levels=levels, directions=directions)
         draws, _ = draw_prior(belief._about(np.arange(2)), DRAWS, rng)
         return replace(belief, draws=draws.astype(np.float32))
@@ -123,9 +121,9 @@ class Belief:
     def afresh(self, rng: np.random.Generator) -> Belief:
         """Forget the draws, and make new ones from all answers."""
         if not len(self.winners):
-            return self.prior(self.items, self.metric, self.lapse, rng, self.levels, self.directions)
+            return self.prior(self.items, self.metric, rng, self.levels, self.directions)
         answers = self.answers.canonical()
-        found = infer(answers, self.metric, rng, lapse=self.lapse, effort=QUICK)
+        found = infer(answers, self.metric, rng, effort=QUICK)
         draws = found.draws[rng.choice(len(found.draws), DRAWS, replace=len(found.draws) < DRAWS)]
         step = FIRST_STEP if found.tuning is None else found.tuning.step
         evidence = found.log_evidence
@@ -185,7 +183,6 @@ class Belief:
             ComparisonGraph(np.zeros(1, np.intp), np.ones(1, np.intp), len(positions)),
             np.ones(1),
             self.kind,
-            lapse=self.lapse,
             directions=self.directions,
             dtype=np.float32,
         )
@@ -193,7 +190,7 @@ class Belief:
     def _given(self, answers: Answers) -> Target:
         """The posterior of the same unknowns given some answers."""
         assert self.kind is not None
-        return Target.about(answers, self.kind, lapse=self.lapse, dtype=np.float32)
+        return Target.about(answers, self.kind, dtype=np.float32)
 
     def _log_likelihood(self, rows: AnswerRows) -> Vector:
         """How well each draw predicts some answers."""

@@ -39,9 +39,9 @@ class LiveSmooth:
     log_evidence: float
 
     @classmethod
-    def of(cls, answers: Answers, before: LiveSmooth | None, lapse: float | None) -> LiveSmooth:
+    def of(cls, answers: Answers, before: LiveSmooth | None) -> LiveSmooth:
         """With the sizes and relevances of `before`, unless there are many more answers now."""
-        process, count = Process(answers, lapse), len(answers.winners)
+        process, count = Process(answers), len(answers.winners)
         if before is None or count >= MORE * before.learned_from:
             best = process.learn(None if before is None else before.u)
             u, room, learned_from = best.u, best.room, count
@@ -82,7 +82,7 @@ class AveragedBelief(Belief):
         if len(answers.items) > MOST_ITEMS or not answers.items.shape[1]:
             return replace(told, smooth=None)
         with serial(0):
-            return replace(told, smooth=LiveSmooth.of(answers, self.smooth, self.lapse))
+            return replace(told, smooth=LiveSmooth.of(answers, self.smooth))
 
     @property
     def total_evidence(self) -> float:

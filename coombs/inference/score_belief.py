@@ -32,7 +32,7 @@ DRAWS = 960
 ROUGHLY = 1e-2
 """A Gaussian is found where a pass changes the bound on the evidence by less."""
 LAPSE = 0.02
-"""Share of answers given at random, unless it is known."""
+"""Share of answers given at random."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,6 @@ class ScoreBelief(Belief):
         cls,
         items: Matrix,
         metric: str,
-        lapse: float | None,
         rng: np.random.Generator,
         levels: Levels = NO_LEVELS,
         directions: Directions | None = None,
@@ -56,7 +55,7 @@ class ScoreBelief(Belief):
         nothing = np.zeros(0, dtype=np.intp)
         sizes = np.exp(EFFECT_SIZE_ALONE + EFFECT_WIDTH * rng.standard_normal(DRAWS))
         known = (nothing, nothing, np.zeros(0), np.zeros((DRAWS, 0)))
-        return cls(items, metric, lapse, *known, touched=nothing, sizes=sizes)
+        return cls(items, metric, *known, touched=nothing, sizes=sizes)
 
     def after(self, new: AnswerRows, rng: np.random.Generator) -> Belief:
         """Given more answers."""
@@ -65,14 +64,14 @@ class ScoreBelief(Belief):
     def afresh(self, rng: np.random.Generator) -> Belief:
         """Draws from all answers."""
         if not len(self.winners):
-            return self.prior(self.items, self.metric, self.lapse, rng)
+            return self.prior(self.items, self.metric, rng)
         answers = self.answers
-        lapse, eye = LAPSE if self.lapse is None else self.lapse, np.eye(len(answers.items))
+        eye = np.eye(len(answers.items))
         found: list[VariationalFit] = []
         with serial(0):
             for size in SIZES:
                 start = found[-1].sites if found else None
-                found.append(variational_fit(design_of(math.exp(size) * eye, answers), lapse, start, ROUGHLY))
+                found.append(variational_fit(design_of(math.exp(size) * eye, answers), LAPSE, start, ROUGHLY))
         log_prior = -(((SIZES - EFFECT_SIZE_ALONE) / EFFECT_WIDTH) ** 2) / 2
         log_weights = np.array([one.bound for one in found]) + log_prior
         shares = np.exp(log_weights - log_weights.max())
@@ -99,7 +98,7 @@ class ScoreBelief(Belief):
             for i in np.asarray(positions).tolist()
         ]
         scores = np.array(known).reshape(-1, DRAWS)[:, ::every]
-        return scores, np.full(scores.shape[1], LAPSE if self.lapse is None else self.lapse)
+        return scores, np.full(scores.shape[1], LAPSE)
 
     def _means(self) -> Vector:
         """Of the items, each draw at the same scale; nothing is known of one that was never compared."""

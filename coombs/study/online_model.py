@@ -219,7 +219,7 @@ class OnlineModel:
         kind, name = (AveragedBelief, "full") if metric == "auto" else (Belief, metric)
         kind = kind if items.shape[1] else ScoreBelief
         rng = np.random.default_rng(self._seed)
-        own = kind.prior(items, name, None, rng, levels, directions)
+        own = kind.prior(items, name, rng, levels, directions)
         self._prior = ModelState(own if people is None else PopulationBelief.prior(own, people))
         self._states = [self._prior]
 

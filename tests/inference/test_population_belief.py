@@ -41,7 +41,7 @@ def crowd(metric: str = "none") -> Population:
 
 def before(kind: type[Belief] = Belief, metric: str = "none") -> PopulationBelief:
     scaler = Scaler.of(items(), standardize=True)
-    own = kind.prior(scaler.forward(items()), "full", None, np.random.default_rng(1))
+    own = kind.prior(scaler.forward(items()), "full", np.random.default_rng(1))
     return PopulationBelief.prior(own, crowd(metric)._people_prior.about(items(), None, scaler))
 
 
@@ -115,7 +115,7 @@ def test_items_without_features_have_a_prior_too() -> None:
     pairs = np.sort(rng.permuted(np.tile(np.arange(8), (len(users), 1)), axis=1)[:, :2], axis=1)
     population = Population(names).fit([[names[i], names[j]] for i, j in pairs], users=users)
     table = population.item_table_
-    own = ScoreBelief.prior(np.zeros((8, 0)), "full", None, rng)
+    own = ScoreBelief.prior(np.zeros((8, 0)), "full", rng)
     scaler = Scaler.of(table.matrix, standardize=True)
     about = population._people_prior.about(table.matrix, table.texts, scaler)
     belief = PopulationBelief.prior(own, about)

@@ -13,7 +13,7 @@ from coombs.inference.score_belief import DRAWS, ScoreBelief
 
 
 def _belief(n: int) -> ScoreBelief:
-    return ScoreBelief.prior(np.zeros((n, 0)), "full", None, np.random.default_rng(0))
+    return ScoreBelief.prior(np.zeros((n, 0)), "full", np.random.default_rng(0))
 
 
 def test_before_any_answer_no_item_is_better() -> None:

@@ -168,7 +168,7 @@ def test_chunks_of_answers_with_sets_are_the_same_as_all_at_once() -> None:
     """Rows of rivals are counted on from those that are there."""
     records = [_record("choice", ((i,), (i + 1, i + 2))) for i in range(4)]
     rng, items = np.random.default_rng(0), np.zeros((6, 0))
-    blank = ScoreBelief.prior(items, "full", None, rng)
+    blank = ScoreBelief.prior(items, "full", rng)
     step = blank
     for record in records:
         rows = live_rows([record], 6)
