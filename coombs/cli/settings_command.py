@@ -10,12 +10,14 @@ import click
 
 import coombs
 from coombs.cli import show
-from coombs.cli.asking_options import asking_settings, planned_options, set_size_option
 from coombs.cli.export_import import named_study
 from coombs.cli.options import (
+    asking_settings,
     certainty_option,
     command,
     json_option,
+    planned_options,
+    set_size_option,
     storage_option,
     strategy_option,
     top_option,

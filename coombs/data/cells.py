@@ -15,9 +15,19 @@ from numpy.typing import NDArray
 
 from coombs.data import naming
 from coombs.data.dates import Dates, UnclearDates, read_dates
-from coombs.data.quantities import MARKS, Mark, Quantity, may_be_number, plain_number, quantity
+from coombs.data.quantities import (
+    CURRENCY,
+    MARKS,
+    Factors,
+    Mark,
+    Quantity,
+    common_unit,
+    is_known,
+    may_be_number,
+    plain_number,
+    quantity,
+)
 from coombs.data.tables import Columns, FloatArray
-from coombs.data.units import CURRENCY, Factors, common_unit, is_known
 from coombs.language import Translatable
 
 UNKNOWN = frozenset({"", "n/a", "na", "?", "-", "–", "—", "null"})  # noqa: RUF001

@@ -11,7 +11,7 @@ from functools import cached_property
 from io import BytesIO
 from os import PathLike, fsdecode
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from uuid import uuid4
 
 import numpy as np
@@ -33,6 +33,9 @@ from coombs.data.tables import (
     weights,
 )
 from coombs.language import Translatable
+
+if TYPE_CHECKING:
+    import os
 
 PathType: TypeAlias = str | PathLike[str]
 
@@ -317,3 +320,22 @@ def path_text(path: PathType) -> str:
         return fsdecode(path)
     except TypeError as error:
         raise InputError(f"The path is {path!r}; it must be the name of a file.") from error
+
+
+def write_frame(frame: Any, path: str | os.PathLike[str]) -> None:
+    """Write it without its index; .parquet keeps types, anything else is CSV with guarded texts."""
+    with replacing(path) as part:
+        if str(path).endswith(".parquet"):
+            names = [column for column in frame if frame[column].dtype == object]
+            # Names of several types cannot share a column of Parquet.
+            mixed = {one: frame[one].map(str) for one in names if len({*map(type, frame[one])}) > 1}
+            frame.assign(**mixed).to_parquet(part, index=False)
+            return
+        texts = {
+            name: [guard(cell) if isinstance(cell, str) else cell for cell in frame[name]]
+            for name in frame
+            if frame[name].dtype == object or str(frame[name].dtype).startswith("str")
+        }
+        guarded = frame.assign(**texts).rename(columns=lambda name: guard(str(name)))
+        # All text is quoted: pandas would leave a carriage return bare, which ends a row.
+        guarded.to_csv(part, index=False, quoting=csv.QUOTE_NONNUMERIC)

@@ -13,7 +13,7 @@ import numpy as np
 from coombs.data import naming
 from coombs.data.catalogue import named_columns, shown_cells
 from coombs.data.files import NamedColumns
-from coombs.data.grown_items import encoding_of
+from coombs.data.new_items import encoding_of
 from coombs.data.tables import InputError, TableLike, array_table, as_list
 from coombs.language import Translatable
 from coombs.storage import Item, StudyRecord, now

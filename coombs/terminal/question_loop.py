@@ -14,7 +14,7 @@ from typing import Any, TextIO, TypeAlias
 
 from coombs.data import naming
 from coombs.data.catalogue import Catalogue, catalogue
-from coombs.render import text
+from coombs.render import sections
 from coombs.storage import AnsweredError, Storage, StudyExistsError, open_storage
 from coombs.study import Progress, Question, Respondent, Settings, Study, create_study
 from coombs.study.participation import NotNowError, finish, take_back
@@ -267,6 +267,6 @@ def _say_result(plan: Plan, respondent: Respondent, screen: TextIO) -> None:
     else:
         # The explanation has those sentences among its own.
         display = Display.of(screen)
-        sentences = [*text.lines(page, display.width, display.ellipsis), ""] if page else []
+        sentences = [*sections.lines(page, display.width, display.ellipsis), ""] if page else []
     more = "--questions" if plan.is_done(progress) else ""
     print(*sentences, come_back(plan.storage, plan.command, more), sep="\n", file=screen)

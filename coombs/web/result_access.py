@@ -1,4 +1,4 @@
-"""Whose result may be seen, and how it is come by: a first look, or a fit."""
+"""Whose result may be seen, and where it comes from: a first look, or a fit."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ from coombs import cli
 from coombs.data.catalogue import Catalogue
 from coombs.data.tables import ItemTable
 from coombs.progress import ProgressBar
-from coombs.render import text
-from coombs.render.blocks import Points, Section, TableBlock
+from coombs.render.sections import Points, Section, TableBlock, page
+from coombs.render.sections import lines as text_lines
 from coombs.study import PersonField, Presentation, Question, Study, StudyProgress, create_study, load_study
 from coombs.study.participation import agree, fill_in
 from coombs.terminal.display import Display, Draw
@@ -203,11 +203,11 @@ def test_an_explanation_is_fitted_to_the_terminal() -> None:
     """Sentences flow anew, points keep their indent, the first columns and headings stay."""
     row, point = ("a", "row", "of", "a", "table"), "a point that goes on and on"
     sections = [Section("Title", ["one two three four five", TableBlock("lllll", row, []), Points([point])])]
-    assert text.lines(sections, 12) == [
+    assert text_lines(sections, 12) == [
         *("Title", "-----", "one two", "three four", "five", "  a  row  of", "  (and 2 co…"),
         *("- a point", "  that goes", "  on and on"),
     ]
-    assert text.lines(sections, 80) == text.page(sections).splitlines()
+    assert text_lines(sections, 80) == page(sections).splitlines()
 
 
 def test_passwords_are_not_shown() -> None:

@@ -15,10 +15,9 @@ from coombs.language import NumberText, Translatable
 from coombs.study import ItemChanges, ItemVersion, Study
 from coombs.web.drafts import Drafts
 from coombs.web.item_table import fitting_table, item_rows, known_cells
-from coombs.web.pages.downloads import written
 from coombs.web.pages.joining import form_texts
 from coombs.web.pages.rendering import download, go_to, render
-from coombs.web.routing import cache_of, study_called, study_path
+from coombs.web.routing import study_of, study_path, written
 from coombs.words import grouped, plain
 
 ROWS = 100
@@ -31,14 +30,10 @@ NAMED = 50
 router = APIRouter(prefix="/studies/{name}/items", include_in_schema=False)
 
 
-def _study(request: Request, name: str) -> Study:
-    return cache_of(request).study(study_called(name))
-
-
 @router.get("")
 def items_page(request: Request, name: str) -> Response:
     """The items, and the versions before."""
-    return _page(request, _study(request, name))
+    return _page(request, study_of(request, name))
 
 
 def _page(request: Request, study: Study, status: int = 200, problem: str = "") -> Response:
@@ -75,7 +70,7 @@ def _text(cell: float | str) -> str:
 @router.get("/items.csv")
 def items_file(request: Request, name: str) -> Response:
     """The items that are asked about, to edit and to bring back."""
-    study = _study(request, name)
+    study = study_of(request, name)
     header, rows = item_rows(study)
     content = written("csv", lambda path: files.write_csv(path, header, rows))
     return download(content, f"{study.name}-items.csv", "text/csv")
@@ -84,7 +79,7 @@ def items_file(request: Request, name: str) -> Response:
 @router.post("")
 def upload(request: Request, name: str, file: Annotated[UploadFile | None, File()] = None) -> Response:
     """A table of items to add and to change, to look over."""
-    study, drafts = _study(request, name), request.app.state.drafts
+    study, drafts = study_of(request, name), request.app.state.drafts
     assert isinstance(drafts, Drafts)
     try:
         if file is None or not file.filename:
@@ -98,7 +93,7 @@ def upload(request: Request, name: str, file: Annotated[UploadFile | None, File(
 @router.get("/drafts/{number}")
 def preview(request: Request, name: str, number: str) -> Response:
     """What an uploaded table would change."""
-    study = _study(request, name)
+    study = study_of(request, name)
     draft = _draft(request, number)
     try:
         told = study.preview_items(fitting_table(study, draft))
@@ -111,7 +106,7 @@ def preview(request: Request, name: str, number: str) -> Response:
 @router.post("/drafts/{number}")
 def apply(request: Request, name: str, number: str) -> Response:
     """Change the items as the preview says."""
-    study = _study(request, name)
+    study = study_of(request, name)
     try:
         study.update_items(fitting_table(study, _draft(request, number)))
     except InputError as error:
@@ -122,7 +117,7 @@ def apply(request: Request, name: str, number: str) -> Response:
 @router.get("/{position:int}")
 def item_form(request: Request, name: str, position: int) -> Response:
     """The cells of one item, to change."""
-    study = _study(request, name)
+    study = study_of(request, name)
     item = _item(study, position)
     return _form(request, study, item, {"name": item.name, **_inputs(study, item)})
 
@@ -132,7 +127,7 @@ def change_item(
     request: Request, name: str, position: int, form: Annotated[dict[str, str], Depends(form_texts)]
 ) -> Response:
     """Say what a change of one item would do, or with `apply` do it."""
-    study = _study(request, name)
+    study = study_of(request, name)
     item = _item(study, position)
     before = _inputs(study, item)
     typed = {key: " ".join(form[key].split()) for key in before if key in form}
@@ -203,7 +198,7 @@ def _draft(request: Request, number: str) -> files.NamedColumns:
 @router.post("/retire")
 def retire(request: Request, name: str, position: Annotated[int, Form()]) -> Response:
     """Ask about an item no more."""
-    study = _study(request, name)
+    study = study_of(request, name)
     try:
         study.retire_items([_called(study, position)])
     except InputError as error:
@@ -214,7 +209,7 @@ def retire(request: Request, name: str, position: Annotated[int, Form()]) -> Res
 @router.post("/restore")
 def restore(request: Request, name: str, position: Annotated[int, Form()]) -> Response:
     """Ask about an item again."""
-    study = _study(request, name)
+    study = study_of(request, name)
     try:
         study.restore_items([_called(study, position)])
     except InputError as error:
