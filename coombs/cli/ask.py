@@ -26,7 +26,7 @@ GIVEN = ("strategy", "top", "certainty", "seed", "wishes", "shared_prior")
     'answer "A or B?" here, question after question',
     "coombs ask shop/items.csv --questions 30",
     "Keys: left, right, down (or a, b, t) for A, B, can't say; s skips, u undoes, q quits, "
-    "? helps. In a pipe: one of left, right, tie, skip, undo, quit a line. Of a set (--set-size): the number "
+    "? helps. In a pipe: one of left, right, tie, skip, undo, quit a line. For a set (--set-size): the number "
     "of the best item, then that of the worst.",
 )
 @argument("items", "CSV, Excel, JSON or Parquet file, one row per item; text columns are shown")
