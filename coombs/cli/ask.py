@@ -26,8 +26,8 @@ GIVEN = ("strategy", "top", "certainty", "seed", "wishes", "shared_prior")
     'answer "A or B?" here, question after question',
     "coombs ask shop/items.csv --questions 30",
     "Keys: left, right, down (or a, b, t) for A, B, can't say; s skips, u undoes, q quits, "
-    "? helps. In a pipe: one of left, right, tie, skip, undo, quit a line. Of a set (--set-size): the number "
-    "of the best item, then that of the worst.",
+    "? helps. In a pipe: one of left, right, tie, skip, undo, quit a line. For a set (--set-size): the "
+    "number of the best item, then that of the worst.",
 )
 @argument("items", "CSV, Excel, JSON or Parquet file, one row per item; text columns are shown")
 @click.option("--name", metavar="STUDY", help="name of the study (default: the file's)")

@@ -262,8 +262,8 @@ def ranking_table(
 @json_option
 def explain(model: str, user: str | None, as_json: bool) -> None:
     """Say what matters, where the ideal is and what is worth what: as `coombs fit` said it when it wrote
-    the model, or as far as the numbers of another model hold it. Of many people (`coombs people --save`), say
-    what they share, or what one of them wants.
+    the model, or as far as the numbers of another model hold it. For many people (`coombs people --save`),
+    say what they share, or what one of them wants.
     """
     if (population := read_population(model, user)) is not None:
         found = population.explain() if user is None else population.person(user).explain()

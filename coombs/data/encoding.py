@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from coombs.data import cells as reading
 from coombs.data import naming, tables
+from coombs.data.cell_errors import MUST, feature_called, wrong_cell
 from coombs.data.dates import from_days
-from coombs.data.input_error import MUST, feature_called, wrong_cell
 from coombs.data.tables import Columns, FloatArray, InputError, Levels, Names, Where
 from coombs.language import Translatable
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from coombs.data.input_error import InputError
 from coombs.language import Translatable
+from coombs.messages import InputError
 
 _ARCHIVES = {
     "content.xml": Translatable("an OpenDocument file"),

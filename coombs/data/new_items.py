@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from coombs.data import tables
 from coombs.data.catalogue import item_table, named_columns
+from coombs.data.cell_errors import MUST, feature_called, item_called, wrong_cell
 from coombs.data.column_roles import item_columns
 from coombs.data.encoding import (
     CATEGORY,
@@ -26,7 +27,6 @@ from coombs.data.encoding import (
     is_gap,
 )
 from coombs.data.files import NamedColumns
-from coombs.data.input_error import MUST, feature_called, item_called, wrong_cell
 from coombs.data.tables import Columns, FloatArray, InputError, ItemTable, TableLike, Where
 from coombs.language import Translatable
 

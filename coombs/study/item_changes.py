@@ -11,9 +11,9 @@ import numpy as np
 
 from coombs.data import naming, tables
 from coombs.data.catalogue import Catalogue, shown_cells
+from coombs.data.cell_errors import ITEM
 from coombs.data.encoding import Encoding
 from coombs.data.files import NAME_HEADERS, NamedColumns
-from coombs.data.input_error import ITEM
 from coombs.data.new_items import GrownTable, NewRows, differing, encoding_of, grown, learned_cells
 from coombs.data.tables import InputError
 from coombs.data.wishes import wishes_of

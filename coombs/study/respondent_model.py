@@ -16,8 +16,8 @@ from coombs.storage.records import RespondentRecord
 from coombs.study.ask_tell import AskTell
 from coombs.study.history import StoredHistory, unordered
 from coombs.study.online_model import Learn, OnlineModel, RemainingQuestions, Snapshot, learn
-from coombs.study.scaled_items import ScaledItems
 from coombs.study.settings import FIXED, by_number
+from coombs.study.stored_items import ScaledItems
 from coombs.study.study_records import StudyProgress
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from coombs.study.monitoring import MonitoredStudy
 from coombs.study.person_rights import PersonRights
 from coombs.study.question_plan import QuestionPlan
 from coombs.study.respondent import Respondent
-from coombs.study.scaled_items import ScaledItems
 from coombs.study.settings import Settings
 from coombs.study.shared_prior import StudyPriors
+from coombs.study.stored_items import ScaledItems
 from coombs.study.study_items import StudyItems
 from coombs.study.study_programs import StudyTokens, StudyWebhooks
 from coombs.study.study_records import Answer, Question

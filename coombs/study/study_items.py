@@ -19,8 +19,7 @@ from coombs.language import Translatable
 from coombs.storage import Item, StudyRecord, now
 from coombs.study.item_changes import ItemChanges, ItemsAfter, StoredItems
 from coombs.study.item_versions import ITEMS_VERSION, version_numbers
-from coombs.study.scaled_items import ScaledItems
-from coombs.study.stored_items import stored_catalogue
+from coombs.study.stored_items import ScaledItems, stored_catalogue
 from coombs.study.study_presentations import PresentedStudy
 
 TRIES = 3

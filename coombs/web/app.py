@@ -20,7 +20,6 @@ from coombs.storage import Storage, StorageUnavailableError, open_storage
 from coombs.study import apply_retention
 from coombs.web import errors, operations
 from coombs.web.access import Policy
-from coombs.web.access_log import hide_secrets
 from coombs.web.api import (
     access_tokens,
     items_api,
@@ -33,7 +32,6 @@ from coombs.web.api import (
     webhooks_api,
 )
 from coombs.web.api.idempotency import KeptReplies
-from coombs.web.arrivals import Arrivals
 from coombs.web.drafts import Drafts
 from coombs.web.embedding import Embedding
 from coombs.web.learning.group_learning import GroupLearner
@@ -60,7 +58,9 @@ from coombs.web.pages import (
 from coombs.web.process_memory import free_memory
 from coombs.web.proxies import ProxyMiddleware, checked_root, networks
 from coombs.web.request_log import RequestLogMiddleware
+from coombs.web.server_log import hide_secrets
 from coombs.web.study_cache import StudyCache
+from coombs.web.throttle import Arrivals
 from coombs.web.webhook_delivery import WebhookDelivery
 
 THREADS = 16
