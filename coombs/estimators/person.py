@@ -60,7 +60,7 @@ class Person:
         self.metric_, self.ideal_point_ = population._ideal(tastes)
         members = population._average.weights @ np.array([taste.members[-1] for taste in tastes])
         self.coin_probability_ = float(members)
-        self.groups_ = tastes[population._average.main].shares
+        self.groups_ = tastes[population._average.main].group_shares
 
     @property
     def consistency_(self) -> float:
