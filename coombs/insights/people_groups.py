@@ -102,8 +102,8 @@ def _wants(population: Population, group: int) -> tuple[SharedFeature, ...]:
     main = population._average.main
     part = population._average.parts[main]
     mean, doubt = part.fit.prior.means[group], part.doubts[group]
-    one = np.zeros(1, dtype=np.intp), np.ones(1)
-    taste = Taste(np.array([1.0, 0.0]), mean[None], doubt[None], part.fit.prior.lapse, NO_ITEMS, 0.0, *one)
+    alone = np.zeros(1, dtype=np.intp), np.ones(1)
+    taste = Taste(np.array([1.0, 0.0]), mean[None], doubt[None], part.fit.prior.lapse, NO_ITEMS, 0.0, *alone)
     tastes = (taste,) * len(population._average.parts)
     slopes, found = slopes_of(population, tastes, main), []
     low, high = np.quantile(slopes, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)

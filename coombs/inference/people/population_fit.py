@@ -73,7 +73,7 @@ class View(NamedTuple):
     """The items as anybody sees them: whitened coordinates (n, D), utilities (G, n) by the groups' means.
 
     `effect` is the deviation of what an item is worth to one person beyond that; `slopes` (D, q) are by what
-    whitened weights move with covariates, None without any; `scales` (S,) how many times as large weights are.
+    whitened weights move with covariates, None without any; `scales` (S,) how many times as large weights.
     """
 
     white: Matrix
@@ -260,7 +260,8 @@ def _fit(
         sites, members = tuple(one.sites for one in found), tuple(one.members for one in found)
         return reduce(Sums.plus, (one.sums for one in found))
 
-    ended = passes(prior, everybody, n, tolerance, max_iter)
+    before = FIRST_PASSES if begun is None else RESETTLING_PASSES
+    ended = passes(prior, everybody, n, tolerance, max_iter, before)
     smaller = _smaller(ended.prior, coordinates, blocks, sites)
     if smaller is not ended.prior:
         kept, less = (sites, members), everybody(smaller, SETTLING_PASSES)
@@ -347,15 +348,16 @@ def passes(
     n_people: int,
     tolerance: float | None = None,
     max_iter: int = MOST_PASSES,
+    before: int = FIRST_PASSES,
 ) -> Ended:
     """Passes over everybody until nothing changes, wherever people are.
 
-    `everybody` runs one with a population, after some in which only the sites change.
+    `everybody` runs one with a population, after some in which only the sites change, `before` the first.
     """
     least = (
         float(np.clip(PRECISION / np.sqrt(n_people), FINEST, COARSEST)) if tolerance is None else tolerance
     )
-    accelerated, count, before, place = Anderson(), 0, FIRST_PASSES, prior.vector()
+    accelerated, count, place = Anderson(), 0, prior.vector()
     while True:
         sums, count, before = everybody(prior, before), count + 1, BETWEEN_PASSES
         step()

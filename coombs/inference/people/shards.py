@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from coombs.inference.people.coordinates import Coordinates
     from coombs.inference.people.population_prior import PopulationPrior
 
+
 @dataclass(frozen=True, eq=False)
 class Shard:
     """Some people: what they are called, how many answers each gave, the answers, and the scaled items.

@@ -52,8 +52,8 @@ class Seen(NamedTuple):
 class Taste:
     """One person's, a mixture: probabilities of the components and, last, of a coin; of each, N(mean, cov).
 
-    Components are groups at scales: `groups` and `scales` (C,) say which. Where the person may have a taste of
-    their own, that is a group more, the last.
+    Components are groups at scales: `groups` and `scales` (C,) say which. Where the person may have a taste
+    of their own, that is a group more, the last.
     Weights are those of the D coordinates and then effects of the M `items` that the person's answers are
     about, by position: `means` are (C, D + M), `covariances` (C, D + M, D + M), `members` (C + 1,). An item
     that is not among them has an effect of deviation `effect`, times the scale.
@@ -77,7 +77,8 @@ class Taste:
     @property
     def group_shares(self) -> Vector:
         """Of the groups."""
-        return np.bincount(self.groups, self.shares)
+        result: Vector = np.bincount(self.groups, self.shares).astype(float)
+        return result
 
     @property
     def mean(self) -> Vector:
