@@ -12,7 +12,7 @@ import click
 
 from coombs.cli import show
 from coombs.cli.options import command, json_option
-from coombs.render.blocks import Section, TableBlock
+from coombs.render.sections import Section, TableBlock
 
 if TYPE_CHECKING:
     from coombs.simulate import Preferences

@@ -22,7 +22,7 @@ from coombs.cli.options import (
     wish_option,
 )
 from coombs.cli.rank import feature_names, ranked, ranking_table
-from coombs.render.blocks import Section
+from coombs.render.sections import Section
 from coombs.terminal_text import terminal_safe
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _is_of_many(data: Comparisons, options: SimpleNamespace) -> bool:
 
 def _fit_people(data: Comparisons, options: SimpleNamespace) -> None:
     """Everybody's taste, and what people share."""
-    from coombs.cli.population_output import (
+    from coombs.cli.people import (
         fitted_population,
         population_json,
         print_files,

@@ -87,7 +87,7 @@ def _effects_in(est: PairEstimator) -> dict[str, float]:
 
 
 def model_of(est: PairEstimator, *, chosen: bool = False) -> Model:
-    """The model of a fitted estimator, with how many people it is of and what the answers bear out."""
+    """The model of a fitted estimator, with how many people it is of and what the answers support."""
     users = est._data.users
     found = est.explain(chosen=chosen).findings() if hasattr(est, "explain") else None
     people = None if users is None else len(set(users.tolist()))

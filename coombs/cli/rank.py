@@ -1,4 +1,4 @@
-"""`coombs rank`: a saved model's ranking of any items."""
+"""`coombs rank` and `coombs explain`: a saved model's ranking of any items, and what it says in words."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import click
 
 import coombs
 from coombs.cli import show
-from coombs.cli.model_files import check_output_paths, read_population, read_ranking_model
+from coombs.cli.model_files import check_output_paths, read_model, read_population, read_ranking_model
 from coombs.cli.options import FILE, argument, command, json_option, positive, user_option
-from coombs.render.blocks import Section, TableBlock
+from coombs.render.sections import Section, TableBlock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -254,3 +254,30 @@ def ranking_table(
         texts = (v if isinstance(v, str) else f"{v:.{k}f}" for v, k in values)
         rows.append((str(one["rank"]), naming.text(one["item"]), f"{one[key]:.3g}", *texts))
     return TableBlock("rlr" + "r" * len(features), ("rank", "item", measure, *features), rows)
+
+
+@command("explain", "say in words what a saved model holds", "coombs explain taste.json")
+@argument("model", "JSON file")
+@user_option
+@json_option
+def explain(model: str, user: str | None, as_json: bool) -> None:
+    """Say what matters, where the ideal is and what is worth what: as `coombs fit` said it when it wrote
+    the model, or as far as the numbers of another model hold it. For many people (`coombs people --save`),
+    say what they share, or what one of them wants.
+    """
+    if (population := read_population(model, user)) is not None:
+        found = population.explain() if user is None else population.person(user).explain()
+        if as_json:
+            show.as_json(found.to_dict())
+        else:
+            print(found)
+        return
+    saved = read_model(model)
+    told = saved.explain()
+    if as_json:
+        show.as_json(told.to_dict() | {"n_people": saved.n_people})
+    else:
+        from coombs.render.sentences import sections
+
+        show.together(saved)
+        show.page(sections(told))

@@ -1,4 +1,4 @@
-"""`coombs simulate`: files of a person made up, and the truth about them."""
+"""`coombs simulate`: files of a simulated person, and the truth about them."""
 
 from __future__ import annotations
 

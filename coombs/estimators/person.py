@@ -139,7 +139,7 @@ class Person:
 
         Parameters
         ----------
-        items : (n, d) table; by default the fitted items
+        items : (n, d) table; by default those that the population was fitted to
         level : the interval's probability, between 0 and 1
 
         Returns

@@ -14,8 +14,7 @@ from scipy.linalg.lapack import dtrtri
 from scipy.sparse import csr_array
 
 from coombs.data.rankings import Rankings
-from coombs.inference.band_moments import expect_group
-from coombs.inference.ranking_moments import expect_rankings
+from coombs.inference.answer_moments import expect_group, expect_rankings
 from coombs.inference.set_design import SetDesign, covariances, linearised, mended
 from coombs.inference.variational import (
     Design,

@@ -31,8 +31,7 @@ from coombs.cli.options import STRATEGIES
 from coombs.demo import TRUTH, catalogue_file
 from coombs.estimators import ideal_point
 from coombs.evaluation import kendall_tau_distance
-from coombs.render.blocks import Points, Section, TableBlock
-from coombs.render.text import table_lines
+from coombs.render.sections import Points, Section, TableBlock, table_lines
 from coombs.study import create_study
 from coombs.study.settings import FIXED
 
@@ -126,7 +125,7 @@ def test_choices_are_those_of_the_library() -> None:
 
 def test_errors_of_ours_are_not_hidden(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what is the user's is a sentence."""
-    monkeypatch.setattr("coombs.cli.explain.read_model", lambda path: int("a bug"))
+    monkeypatch.setattr("coombs.cli.rank.read_model", lambda path: int("a bug"))
     with pytest.raises(ValueError, match="invalid literal"):
         run("explain", "taste.json")
 

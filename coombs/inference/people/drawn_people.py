@@ -64,7 +64,7 @@ class Noise(NamedTuple):
 def drawn_utilities(part: Tastes, phi: Matrix, people: Index, count: int) -> Matrix:
     """(count, k, n) utilities of the compared items for some people, about everybody's own mean.
 
-    Each two draws are on opposite sides of the mean. A person's draws hang on their own answers alone.
+    Each two draws are on opposite sides of the mean. A person's draws depend on their own answers alone.
     """
     result = np.empty((count, len(people), len(phi)))
     effect = part.fit.prior.effect
@@ -97,7 +97,7 @@ def _starts(block: AnswerBlock, phi: Matrix) -> Index:
 
 
 def _roots(covariances: Matrix) -> Matrix:
-    """(K, n, n) symmetric ones, which do not hang on the order of the weights."""
+    """(K, n, n) symmetric ones, which do not depend on the order of the weights."""
     values, vectors = np.linalg.eigh(covariances)
     scaled = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
     result: Matrix = np.matmul(scaled, vectors.transpose(0, 2, 1))

@@ -360,7 +360,7 @@ class PopulationPrior:
         """By how much means and deviations differ, by that of what a coordinate adds to utilities."""
         size = np.sqrt((self.root**2).sum() / len(self.root) + (self.means**2).mean()) + 1e-3
         before, after = self.covariance, other.covariance
-        # Of covariances in units of deviations: unlike the roots', it does not hang on the weights' order.
+        # Of covariances in units of deviations: unlike the roots', it does not depend on the weights' order.
         deviations = np.sqrt(np.maximum(np.diag(before), LEAST_VARIANCE))
         both = np.add.outer(deviations, deviations)
         pairs = [(self.means, other.means), (before / both, after / both)]

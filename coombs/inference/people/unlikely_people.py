@@ -73,7 +73,7 @@ def share_without(part: Tastes, coordinates: Matrix, person: int) -> float:
 
 
 def _in_order(block: AnswerBlock) -> AnswerBlock:
-    """Everybody's answers in an order of their own, so that none hangs on that of the rows."""
+    """Everybody's answers in an order of their own, so that none depends on that of the rows."""
     blank = block.weights <= 0
     order = np.lexsort((block.losers, block.winners, blank), axis=1)
 
