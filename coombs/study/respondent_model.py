@@ -138,7 +138,7 @@ class RespondentModel(AskTell):
         """
         with self._lock:
             self._history.refresh()
-            return bool(self._history.last_question or self._history.last_event)
+            return bool(self._history.questions or self._history.last_event)
 
     def has_answered(self, question: int) -> bool:
         """Return whether a question has a standing answer.
@@ -171,13 +171,15 @@ class RespondentModel(AskTell):
         count = self._history.n_earlier + sum(one.choice != "skip" for one in self._history.answers.values())
         left, fraction = self._progress_to(snapshot, k, goal)
         answered, total = self._history.n_answered, self.study.settings.questions
-        reached, is_done = fraction == 1, self._is_done
+        reached, is_done, most = fraction == 1, self._is_done, self._at_most(answered)
         if is_done:
             # Whoever was told that they are done stays so, also where the study asks others more by now.
             left, fraction, total = 0, 1.0, None if total is None else answered
             reached = reached or self.study.settings.ends
         if snapshot is None:
-            return StudyProgress(count, (), 0.0, 0.0, 0.0, left, goal, fraction, reached, answered, total)
+            return StudyProgress(
+                count, (), 0.0, 0.0, 0.0, left, goal, fraction, reached, answered, total, most
+            )
         top, names = snapshot.top(k), self.study.catalogue.labels
         gain = None if is_done else self._next_gain(snapshot)
         return StudyProgress(
@@ -192,7 +194,17 @@ class RespondentModel(AskTell):
             reached,
             answered,
             total,
+            most,
         )
+
+    def _at_most(self, answered: int) -> int | None:
+        """No more questions than these are left; None where there is no such number."""
+        settings = self.study.settings
+        if self._is_done:
+            return 0
+        if settings.strategy == FIXED:
+            return self.study.plan.planned_left(self._history)
+        return None if settings.most_questions is None else max(settings.most_questions - answered, 0)
 
     def _progress_to(self, snapshot: Snapshot | None, k: int, goal: float) -> tuple[int | None, float]:
         """About how many questions are left, and the fraction done: 1 where the goal was reached.
