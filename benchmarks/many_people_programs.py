@@ -21,7 +21,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from coombs.paper.crowd import draw_crowd
-from coombs.programs import shared_reference
+from coombs.programs import reference
 from coombs.programs.constraint_sets import SETS, ConstraintSet
 from coombs.programs.losses import LOSSES
 from coombs.programs.shared_interior import solve
@@ -77,10 +77,8 @@ def case(d: int, name: str, loss: str) -> Row:
     runs = [timed(lambda: solve(SharedProgram.of(answers, LOSSES[loss], bounds))) for _ in range(REPEATS)]
     ours, found = float(np.median([seconds for seconds, _ in runs])), runs[0][1]
     assert found.status == "optimal"
-    arrays, value = timed(
-        lambda: by_cvxpy(shared_reference.problem, answers, loss, bounds, solver="CLARABEL")
-    )
-    literal, literal_value = timed(lambda: by_cvxpy(shared_reference.literal_problem, answers, loss, bounds))
+    arrays, value = timed(lambda: by_cvxpy(reference.problem, answers, loss, bounds, solver="CLARABEL"))
+    literal, literal_value = timed(lambda: by_cvxpy(reference.literal_problem, answers, loss, bounds))
     above = [one / found.objective - 1 for one in (value, literal_value)]
     return Row(d, name, loss, ours, found.gap, found.n_iter, arrays, above[0], literal, above[1])
 

@@ -1,4 +1,4 @@
-"""Are verdicts borne out? `python -m benchmarks.verdicts`: how often each is right. Writes verdicts.md.
+"""Are verdicts supported? `python -m benchmarks.verdicts`: how often each is right. Writes verdicts.md.
 
 Random questions, ordinary noise. A verdict is false if the truth is another one, or if the feature is
 irrelevant to the person.

@@ -12,7 +12,7 @@ import numpy as np
 from coombs.evaluation import kendall_tau_distance, top_k_fraction
 from coombs.model import Model
 from coombs.progress import ProgressBar
-from coombs.render.blocks import Section, TableBlock
+from coombs.render.sections import Section, TableBlock
 from coombs.simulate import draw_answers
 from coombs.study import Result, Study, create_study
 from coombs.words import count

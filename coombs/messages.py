@@ -1,8 +1,11 @@
-"""Messages that can be read whatever they are about: long names are cut, halves of characters left out."""
+"""The error for input that cannot be used; messages in which long names are cut, half characters left out."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
+
+from coombs.language import Translatable
 
 LONGEST_NAME = 80
 """Characters of a name in a message, beyond which it is cut."""
@@ -37,3 +40,31 @@ def _without_middle(text: str, most: int) -> str:
     """Its first two thirds and its end, if it is longer."""
     end = most // 3
     return text if len(text) <= most else f"{text[: most - end - 1]}…{text[-end:]}"
+
+
+class InputError(ValueError):
+    """Input that cannot be used: one sentence says what is wrong, where, and what would be right.
+
+    Parameters
+    ----------
+    sentence : what is wrong; with values it is a pattern, as for `Translatable`, which pages can translate
+    values : what is put in for {name}
+
+    Examples
+    --------
+    >>> from coombs.data.tables import array_table
+    >>> try:
+    ...     array_table([[1.0, 2.0], [3.0, float("nan")]])
+    ... except InputError as error:
+    ...     print(error)
+    Feature 1 of row 1 is nan; it must be a finite number.
+    """
+
+    def __init__(self, *sentence: Any, **values: Any) -> None:
+        if values:
+            sentence = (Translatable(*sentence, **values),)
+        super().__init__(*(message(one) if isinstance(one, str) else one for one in sentence))
+
+
+class UnknownItemError(InputError):
+    """A name that no item has."""

@@ -52,7 +52,7 @@ class Model:
         distance's place: for linear preferences, which have no ideal point (it is NaN), and signed ones
     n_people : how many people's answers it was learned from, or None where that is not known
     bumps, offset : a smooth function of the features, or None, and a constant that are added to the score
-    findings : what the answers bear out (`Explanation.findings`), so that the model says the same as the fit
+    findings : what the answers support (`Explanation.findings`), so that the model says the same as the fit
     item_scores : of items without features, d being 0, the score of each by name, less being better
     encoding : how the columns of a table of items become features, or None where they are the same numbers
 

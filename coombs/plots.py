@@ -89,7 +89,7 @@ def level_sets(
 ) -> Axes:
     """Draw lines of equal learned distance over two features, the items among them, and the ideal point.
 
-    The ideal point is marked where the answers bear out that both features have a best value; where only one
+    The ideal point is marked where the answers show that both features have a best value; where only one
     has, that is a band. The paper's estimators do not know how sure they are: theirs is marked in any case.
 
     Where a smooth taste has a tenth or more of an average, the lines are those of the average, which predicts
@@ -227,7 +227,7 @@ def taste_curves(
     """Draw how much items are liked as each feature changes, as the average of the kinds has it.
 
     With its band and, dashed, the ideal alone where that is another curve. Each curve is averaged over the
-    other features of up to 60 items. A panel names the shape that the answers bear out and no ideal has.
+    other features of up to 60 items. A panel names the shape that the answers support and no ideal has.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def people_agreement(population: Population, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    population : a fitted Population
+    population : a fitted Population; people without answers are left out, and of very many some are shown
     ax : to draw in; by default that of a new figure, which is `ax.figure`
 
     Returns

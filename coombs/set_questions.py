@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 Sets: TypeAlias = Collection[frozenset[int]]
 """Sets of positions."""
 
-SMALLEST = 3
-"""Items of a set, at least: two are a pair."""
 LARGEST = 5
 """Items of a set, at most: of more, people compare few."""
 MORE_SEEDS = 4

@@ -1,4 +1,4 @@
-"""People made up, with a known truth: the paper's synthetic protocol."""
+"""Simulated people, with a known truth: the paper's synthetic protocol."""
 
 from __future__ import annotations
 

@@ -150,6 +150,8 @@ def test_contributing_maps_the_package() -> None:
     top = [one for one in (ROOT / "coombs").iterdir() if not one.name.startswith(("_", "py.typed"))]
     there = {f"coombs/{one.name}" + "/" * one.is_dir() for one in top}
     assert there - named == set()
+    modules = {path.name for path in (ROOT / "coombs").rglob("*.py")}
+    assert set(re.findall(r"`([a-z]\w*\.py)`", text)) - modules == set()
 
 
 def test_changelog_has_this_version() -> None:

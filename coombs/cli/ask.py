@@ -6,19 +6,15 @@ from typing import Any
 
 import click
 
-from coombs.cli.asking_options import ASKING, asking_settings, planned_options, set_size_option
 from coombs.cli.options import (
+    ASKING,
     argument,
-    certainty_option,
+    asking_settings,
     command,
-    features_option,
     positive,
-    shared_prior_option,
     storage_option,
-    strategy_option,
-    top_option,
+    study_options,
     whole,
-    wish_option,
 )
 
 GIVEN = ("strategy", "top", "certainty", "seed", "wishes", "shared_prior")
@@ -30,21 +26,14 @@ GIVEN = ("strategy", "top", "certainty", "seed", "wishes", "shared_prior")
     'answer "A or B?" here, question after question',
     "coombs ask shop/items.csv --questions 30",
     "Keys: left, right, down (or a, b, t) for A, B, can't say; s skips, u undoes, q quits, "
-    "? helps. In a pipe: one of left, right, tie, skip, undo, quit a line. Of a set (--set-size): the number "
-    "of the best item, then that of the worst.",
+    "? helps. In a pipe: one of left, right, tie, skip, undo, quit a line. For a set (--set-size): the "
+    "number of the best item, then that of the worst.",
 )
 @argument("items", "CSV, Excel, JSON or Parquet file, one row per item; text columns are shown")
 @click.option("--name", metavar="STUDY", help="name of the study (default: the file's)")
 @storage_option
 @click.option("--respondent", metavar="NAME", default="me", help="who answers (default: me)")
-@features_option
-@wish_option
-@shared_prior_option
-@strategy_option
-@set_size_option
-@planned_options
-@top_option
-@certainty_option
+@study_options
 @click.option("--questions", metavar="N", type=positive, help="stop after N answers in all")
 @click.option("--seed", metavar="N", type=whole, help="random seed (default: 0)")
 @click.option("--json", "as_json", is_flag=True, help="print the result as JSON, questions on stderr")

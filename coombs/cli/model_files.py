@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import coombs
-from coombs.cli import show
+from coombs.cli import output
 
 if TYPE_CHECKING:
     from coombs.estimators.base import PairEstimator
@@ -45,7 +45,7 @@ def read_model(path: str) -> Model:
     """The model in a file, whatever else may be there; of a fitted estimator, what it says of features."""
     model, effects = read_ranking_model(path)
     if effects:
-        show.careful("This is the model of the features, without the effects of single items.")
+        output.careful("This is the model of the features, without the effects of single items.")
     return model
 
 
@@ -87,7 +87,7 @@ def _effects_in(est: PairEstimator) -> dict[str, float]:
 
 
 def model_of(est: PairEstimator, *, chosen: bool = False) -> Model:
-    """The model of a fitted estimator, with how many people it is of and what the answers bear out."""
+    """The model of a fitted estimator, with how many people it is of and what the answers support."""
     users = est._data.users
     found = est.explain(chosen=chosen).findings() if hasattr(est, "explain") else None
     people = None if users is None else len(set(users.tolist()))

@@ -7,18 +7,14 @@ from typing import Any
 
 import click
 
-from coombs.cli.asking_options import ASKING, asking_settings, planned_options, set_size_option
 from coombs.cli.options import (
+    ASKING,
     argument,
-    certainty_option,
+    asking_settings,
     command,
-    features_option,
     positive,
-    shared_prior_option,
     storage_option,
-    strategy_option,
-    top_option,
-    wish_option,
+    study_options,
 )
 
 NEEDS = 'The page needs the extra web; install it with: pip install "coombs[web]"'
@@ -39,14 +35,7 @@ def _port(text: str | int) -> int:
 
 @command("serve", "answer and see the result in a browser", "coombs serve shop/items.csv --no-browser")
 @argument("items", "CSV, Excel, JSON or Parquet file; without it, the page asks for one", required=False)
-@features_option
-@wish_option
-@shared_prior_option
-@strategy_option
-@set_size_option
-@planned_options
-@top_option
-@certainty_option
+@study_options
 @click.option("--questions", metavar="N", type=positive, help="everybody is done after N answers at most")
 @click.option("--name", metavar="STUDY", help="name of the study (default: the file's)")
 @storage_option

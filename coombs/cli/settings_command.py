@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import coombs
-from coombs.cli import show
-from coombs.cli.asking_options import asking_settings, planned_options, set_size_option
+from coombs.cli import output
 from coombs.cli.export_import import named_study
 from coombs.cli.options import (
+    asking_settings,
     certainty_option,
     command,
     json_option,
+    planned_options,
+    set_size_option,
     storage_option,
     strategy_option,
     top_option,
@@ -83,6 +85,14 @@ def _texts(function: Any) -> Any:
 @click.option(
     "--parameter", "parameters", metavar="NAME", multiple=True, help="of it, to keep; may be repeated"
 )
+@click.option(
+    "--embed-origin",
+    "embed_origins",
+    metavar="ORIGIN",
+    multiple=True,
+    help="a site, as https://shop.example, that may embed the study; may be repeated; blank for those of the "
+    "server",
+)
 @json_option
 def settings(name: str | None, storage: str, as_json: bool, **options: Any) -> None:
     """Say what the people of a study see, how many questions they get, and when it is open. A change holds
@@ -96,7 +106,7 @@ def settings(name: str | None, storage: str, as_json: bool, **options: Any) -> N
     )
     found = {**described_study(study), "open_token": study.open_token}
     if as_json:
-        show.as_json(found)
+        output.as_json(found)
     else:
         _print(study, found)
 
@@ -109,8 +119,7 @@ def _presentation(study: Study, options: Mapping[str, Any]) -> dict[str, Any]:
     given |= {name: options[name] for name in PLAIN if options[name] is not None}
     if options["language"] is not None:
         given["language"] = options["language"] or None
-    if options["parameters"]:
-        given["parameters"] = options["parameters"]
+    given |= {name: options[name] for name in ("parameters", "embed_origins") if options[name]}
     if options["before"] or options["after"]:
         shown = study.presentation
         before = fields_in("\n".join(options["before"]), "before") if options["before"] else shown.before

@@ -35,10 +35,12 @@ from coombs.data.name_lists import header_note
 from coombs.data.profiles import is_described
 from coombs.data.tables import Columns, FloatArray, InputError, ItemTable, TableLike, Where
 from coombs.language import Translatable
-from coombs.words import decimals
+from coombs.words import decimals, listed
 
 MOST_MARKED = 60
 """Items with gaps of which each has an effect of its own; of more, a column says that a cell is not known."""
+MOST_OTHER_CELLS = 3
+"""Cells that are named, of a column of numbers, that are no numbers."""
 SHOWN = Translatable("shown, not learned from")
 """What is said of a column that is text."""
 Details = tuple[Mapping[str, str], ...]
@@ -171,11 +173,12 @@ def catalogue(
         found = tables.array_table(items)
         return Catalogue(found, ({},) * len(found.matrix))
     features, roles = with_roles(features, roles, table)
+    table, other = _with_numbers(table, roles)
     columns = item_columns(table, features, roles=roles)
     checked = _checked(table, columns)
     shown = {column.name: table.columns[column.name] for column in columns if column.role == "detail"}
     told = [one for one in table.sentences if "kept as text" not in one]
-    told += [*_notes(columns, features), *_told(checked, columns, table)]
+    told += [*_notes(columns, features), *_told(checked, columns, table), *other]
     told += filter(None, [header_note(table), answers_note(table)])
     return Catalogue(checked, details_of(shown, len(checked.matrix)), tuple(told))
 
@@ -228,6 +231,16 @@ def _told(table: ItemTable, columns: Sequence[ItemColumn], source: NamedColumns)
         yield from cautions(table)
 
 
+def _with_numbers(table: NamedColumns, roles: Roles | None) -> tuple[NamedColumns, list[str]]:
+    """The table with what is no number not known, where the user says that a column is one; and sentences."""
+    said = [str(name) for name, role in (roles or {}).items() if role in (NUMBER, LOG)]
+    told = []
+    for name, rows in table.other_cells(said).items():
+        named = listed([repr(str(table.columns[name][i])) for i in rows], MOST_OTHER_CELLS)
+        told.append(f"{name}: no number, and so not known: {named}.")
+    return table.with_numbers(said) if told else table, told
+
+
 def cautions(table: ItemTable) -> Iterator[str]:
     """What is good to know of columns as they are learned from: categories without a pattern, and gaps."""
     for one in () if table.encoding is None else table.encoding.columns:
@@ -271,6 +284,7 @@ def item_table(items: TableLike | NamedColumns, roles: Roles | None = None) -> I
     table = named_columns(items)
     if table is None:
         return tables.array_table(items)
+    table, other = _with_numbers(table, roles)
     columns = item_columns(table, roles=roles)
     asked = {str(name) for name in roles or {}}
     read = {name: one.phrase for name, one in table.readings.items() if one.is_kept_as_text}
@@ -280,6 +294,8 @@ def item_table(items: TableLike | NamedColumns, roles: Roles | None = None) -> I
         if one.role == "detail" and one.against and one.name not in asked
     ]
     checked = _checked(table, columns)
+    for sentence in other:
+        warnings.warn(sentence, UserWarning, stacklevel=3)
     if passed:
         warnings.warn(
             f"Not learned from: {', '.join(passed)}. "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -14,9 +15,19 @@ from numpy.typing import NDArray
 
 from coombs.data import naming
 from coombs.data.dates import Dates, UnclearDates, read_dates
-from coombs.data.quantities import MARKS, Mark, Quantity, may_be_number, plain_number, quantity
+from coombs.data.quantities import (
+    CURRENCY,
+    MARKS,
+    Factors,
+    Mark,
+    Quantity,
+    common_unit,
+    is_known,
+    may_be_number,
+    plain_number,
+    quantity,
+)
 from coombs.data.tables import Columns, FloatArray
-from coombs.data.units import CURRENCY, Factors, common_unit, is_known
 from coombs.language import Translatable
 
 UNKNOWN = frozenset({"", "n/a", "na", "?", "-", "–", "—", "null"})  # noqa: RUF001
@@ -414,3 +425,24 @@ def _reading(*phrases: str, text: bool = False) -> Reading | None:
     """What there is to say, if anything."""
     told = tuple(filter(None, phrases))
     return Reading(phrases=told, is_kept_as_text=text) if told else None
+
+
+def no_numbers(cells: NDArray[Any]) -> list[int]:
+    """Rows of a column that hold something else beside numbers, as "on request"; none of a column of words.
+
+    Examples
+    --------
+    >>> no_numbers(np.array([4500.0, "on request", ""], dtype=object))
+    [1]
+    """
+    filled = [i for i, cell in enumerate(cells.tolist()) if not naming.is_missing(cell) and cell != ""]
+    words = [i for i in filled if isinstance(cells[i], str) and not is_finite(cells[i])]
+    return words if len(words) < len(filled) else []
+
+
+def is_finite(cell: Any) -> bool:
+    """Whether a cell is, or reads as, a number that a float can be."""
+    try:
+        return math.isfinite(float(cell))
+    except (OverflowError, TypeError, ValueError):
+        return False

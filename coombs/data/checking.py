@@ -91,7 +91,10 @@ def pairs(table: ItemTable, values: NDArray[Any], where: Where) -> Positions:
     if not values.size:
         raise InputError("There are no answers; at least one pair is needed.")
     if values.ndim != 2 or values.shape[1] != 2:
-        hint = " (Comparisons.from_features reads pairs of feature vectors)" if values.ndim == 3 else ""
+        hint = {
+            2: " (Comparisons.from_frame reads a frame with columns such as winner, loser and user)",
+            3: " (Comparisons.from_features reads pairs of feature vectors)",
+        }.get(values.ndim, "")
         raise InputError(f"The pairs have shape {values.shape}; they must be (n, 2){hint}.")
     pairs: Positions = tables.positions(table, values.ravel(), lambda i: where(i // 2)).reshape(-1, 2)
     return differing(pairs, values, where)

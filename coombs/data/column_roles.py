@@ -5,7 +5,6 @@ The only place that decides it. A new kind of column, or another way to learn fr
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -260,7 +259,7 @@ def has_two_scales(column: NDArray[Any]) -> bool:
 
 def _numbers(column: NDArray[Any]) -> NDArray[np.float64]:
     """The finite numbers among the cells."""
-    values = np.array([float(cell) for cell in column if _is_finite(cell)])
+    values = np.array([float(cell) for cell in column if cells.is_finite(cell)])
     return values
 
 
@@ -279,7 +278,7 @@ def _skewness(values: NDArray[np.float64]) -> float:
 def sorted_levels(column: NDArray[Any]) -> list[str]:
     """The different cells of a column, by their numbers or as everybody knows them, or by the alphabet."""
     levels = sorted({text for text in level_texts(column) if text != NOT_KNOWN})
-    if all(map(_is_finite, levels)):
+    if all(map(cells.is_finite, levels)):
         return sorted(levels, key=float)
     return list(known_order(levels) or levels)
 
@@ -287,7 +286,7 @@ def sorted_levels(column: NDArray[Any]) -> list[str]:
 def _ordered_levels(name: str, column: NDArray[Any]) -> tuple[str, ...]:
     """The levels of a column that is said to be ordered, by their numbers; words do not say their order."""
     levels = sorted_levels(column)
-    if all(map(_is_finite, levels)):
+    if all(map(cells.is_finite, levels)):
         return tuple(levels)
     if (ordered := known_order(levels)) is not None:
         return ordered
@@ -420,16 +419,8 @@ def _kind(column: NDArray[Any]) -> Kind:
     if filled and all(map(_is_word, filled)):
         return "text"
     numbers = all(isinstance(cell, Real | Decimal | np.bool_) for cell in filled)
-    return "number" if numbers and any(map(_is_finite, filled)) else "mixed"
+    return "number" if numbers and any(map(cells.is_finite, filled)) else "mixed"
 
 
 def _is_word(cell: Any) -> bool:
-    return isinstance(cell, date) or (isinstance(cell, str) and not _is_finite(cell))
-
-
-def _is_finite(cell: Any) -> bool:
-    """Whether a cell is, or reads as, a number that a float can be."""
-    try:
-        return math.isfinite(float(cell))
-    except (OverflowError, TypeError, ValueError):
-        return False
+    return isinstance(cell, date) or (isinstance(cell, str) and not cells.is_finite(cell))

@@ -11,14 +11,14 @@ from functools import cached_property
 from io import BytesIO
 from os import PathLike, fsdecode
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data import naming
-from coombs.data.cells import ReadColumn, Reading, read_columns, read_frame_column
+from coombs.data.cells import ReadColumn, Reading, no_numbers, read_columns, read_frame_column
 from coombs.data.dates import Dates, read_dates
 from coombs.data.file_limits import LARGEST_FILE, LONGEST_LINE
 from coombs.data.formats import guard, read_text_table, unreadable
@@ -31,6 +31,9 @@ from coombs.data.tables import (
     is_default,
     weights,
 )
+
+if TYPE_CHECKING:
+    import os
 
 PathType: TypeAlias = str | PathLike[str]
 
@@ -108,6 +111,19 @@ class NamedColumns:
             return {name: read_frame_column(column) for name, column in self.columns.items()}
         labels = [name for name in self.columns if name.strip().lower() in _LABEL_HEADERS]
         return read_columns(self.columns, labels, self.separator in ";\t")
+
+    def other_cells(self, names: Iterable[str]) -> dict[str, list[int]]:
+        """Of columns that somebody takes for numbers, the rows of cells that are something else."""
+        found = {name: no_numbers(self.typed[name]) for name in names if name in self.columns}
+        return {name: rows for name, rows in found.items() if rows}
+
+    def with_numbers(self, names: Iterable[str]) -> NamedColumns:
+        """The same table, where those cells are not known."""
+        columns = dict(self.columns)
+        for name, rows in self.other_cells(names).items():
+            columns[name] = columns[name].astype(object)
+            columns[name][rows] = "" if self.source in _TEXT_SOURCES else None
+        return replace(self, columns=columns)
 
     @property
     def answers(self) -> Columns:
@@ -291,3 +307,22 @@ def path_text(path: PathType) -> str:
         return fsdecode(path)
     except TypeError as error:
         raise InputError(f"The path is {path!r}; it must be the name of a file.") from error
+
+
+def write_frame(frame: Any, path: str | os.PathLike[str]) -> None:
+    """Write it without its index; .parquet keeps types, anything else is CSV with guarded texts."""
+    with replacing(path) as part:
+        if str(path).endswith(".parquet"):
+            names = [column for column in frame if frame[column].dtype == object]
+            # Names of several types cannot share a column of Parquet.
+            mixed = {one: frame[one].map(str) for one in names if len({*map(type, frame[one])}) > 1}
+            frame.assign(**mixed).to_parquet(part, index=False)
+            return
+        texts = {
+            name: [guard(cell) if isinstance(cell, str) else cell for cell in frame[name]]
+            for name in frame
+            if frame[name].dtype == object or str(frame[name].dtype).startswith("str")
+        }
+        guarded = frame.assign(**texts).rename(columns=lambda name: guard(str(name)))
+        # All text is quoted: pandas would leave a carriage return bare, which ends a row.
+        guarded.to_csv(part, index=False, quoting=csv.QUOTE_NONNUMERIC)

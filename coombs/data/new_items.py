@@ -1,4 +1,4 @@
-"""Items that come after a fit, as the model takes them that was learned."""
+"""New items: as a fitted model takes them, and added to a table whose features may gain levels and gaps."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 from coombs.data import tables
 from coombs.data.catalogue import item_table, named_columns
 from coombs.data.column_roles import item_columns
-from coombs.data.encoding import CATEGORY, NUMBER, YES_NO, Encoding, FeatureColumn, is_gap
+from coombs.data.encoding import (
+    CATEGORY,
+    LOG,
+    NOT_KNOWN,
+    NUMBER,
+    YES_NO,
+    Encoding,
+    FeatureColumn,
+    Mark,
+    is_gap,
+)
 from coombs.data.files import NamedColumns
 from coombs.data.tables import Columns, FloatArray, InputError, ItemTable, TableLike, Where
 
@@ -157,3 +167,182 @@ def _encoded(names: NDArray[Any] | None, columns: Columns, where: Where, encodin
     for sentence in encoding.unseen(columns):
         warnings.warn(sentence, UserWarning, stacklevel=4)
     return checked
+
+
+MOST_LEVELS = 100
+"""Levels that a category may have once items were added."""
+
+
+class NewRows(NamedTuple):
+    """Rows for a table: what each is called, the item of the table that it is made from (or None), its cells.
+
+    Cells of columns that are not among these stay as they are in that item.
+    """
+
+    labels: Sequence[str]
+    bases: Sequence[int | None]
+    columns: Columns
+
+    def only(self, which: Sequence[bool]) -> NewRows:
+        """Some of them."""
+        kept: list[int] = np.flatnonzero(np.array(which, dtype=bool)).tolist()
+        columns = {name: cells[kept] for name, cells in self.columns.items()}
+        return NewRows([self.labels[i] for i in kept], [self.bases[i] for i in kept], columns)
+
+
+class GrownTable(NamedTuple):
+    """How columns become numbers now, the items that there were, and the new ones."""
+
+    encoding: Encoding
+    old: FloatArray
+    new: FloatArray
+
+
+def encoding_of(table: ItemTable) -> Encoding:
+    """How a table's columns became numbers; those of plain numbers are the numbers."""
+    if table.encoding is not None:
+        return table.encoding
+    names = range(table.matrix.shape[1]) if table.features is None else table.features
+    called = [str(name) if table.features is not None else f"feature {name}" for name in names]
+    return Encoding(tuple(map(FeatureColumn, called)))
+
+
+def learned_cells(table: NamedColumns, encoding: Encoding) -> Columns:
+    """The columns of a table that are learned from by an encoding, as far as they are there."""
+    found = {}
+    # Of a column with gaps, what is no number is one, as it was where the study was made of such a table.
+    table = table.with_numbers(one.name for one in encoding.columns if one.gaps and one.role in (NUMBER, LOG))
+    for one in encoding.columns:
+        if one.gaps_of or one.name not in table.columns:
+            continue
+        found[one.name] = (table.columns if one.role == YES_NO else table.typed)[one.name]
+        reading = table.readings.get(one.name)
+        if reading is not None and reading.unit and reading.unit != one.unit:
+            known = f"in {one.unit}" if one.unit else "without a unit"
+            raise InputError(
+                f"The column {one.name!r} is in {reading.unit} here and {known} in the study; write it so."
+            )
+    return found
+
+
+def grown(table: ItemTable, rows: NewRows) -> GrownTable:
+    """The table's items and new ones, by features of which there may be more than before.
+
+    Examples
+    --------
+    >>> towns = Encoding((FeatureColumn("town", CATEGORY, ("rural", "urban")),))
+    >>> known = ItemTable(np.eye(2), None, towns.names, False, towns)
+    >>> more = grown(known, NewRows(["3"], [None], {"town": np.array(["harbour"], dtype=object)}))
+    >>> more.encoding.names.tolist(), more.new.tolist()
+    (['town=harbour', 'town=rural', 'town=urban'], [[1.0, 0.0, 0.0]])
+    """
+    before = encoding_of(table)
+    gaps = _gaps(table, before, rows)
+    columns = tuple(
+        _widened(one, table.matrix[:, list(block)], rows, gaps.get(one.name))
+        for one, block in zip(before.columns, before.blocks, strict=False)
+    )
+    flagged = {one.gaps_of for one in columns}
+    marks = []
+    for i, label in enumerate(rows.labels):
+        missing = tuple(name for name, of in gaps.items() if of[i] and name not in flagged)
+        marks += [Mark(label, missing)] if missing else []
+    after = Encoding(columns, (*before.marked, *marks))
+    if len(set(after.names)) < len(after.names):
+        raise InputError("Two features would have the same name; call the new items otherwise.")
+    old = _by_names(table.matrix, before, after)
+    return GrownTable(after, old, _new_rows(old, after, rows, [mark.item for mark in marks]))
+
+
+def differing(table: ItemTable, rows: NewRows) -> list[bool]:
+    """Of each new row, whether its cells are others than those of the item that it is made from."""
+    made, before = grown(table, rows), encoding_of(table)
+    gaps, n_marks = _gaps(table, before, rows), len(made.encoding.marked)
+    there = _known_gaps(table, before)
+    found = []
+    for i, base in enumerate(rows.bases):
+        if base is None:
+            found.append(True)
+            continue
+        end = made.old.shape[1] - n_marks
+        is_other = not np.array_equal(made.new[i, :end], made.old[base, :end])
+        found.append(is_other or any(of[i] != there[name][base] for name, of in gaps.items()))
+    return found
+
+
+def _known_gaps(table: ItemTable, encoding: Encoding) -> dict[str, NDArray[np.bool_]]:
+    """Of each column, (n,) whether the cell of each item is not known."""
+    there = dict.fromkeys(encoding.table_names, np.zeros(len(table.matrix), dtype=bool))
+    for name, of in encoding._gaps(table.matrix):
+        there[name] = there[name] | of
+    return there
+
+
+def _gaps(table: ItemTable, encoding: Encoding, rows: NewRows) -> dict[str, NDArray[np.bool_]]:
+    """Of columns that are no categories, (m,) whether the cell of each new row is not known."""
+    there, found = _known_gaps(table, encoding), {}
+    for one in encoding.columns:
+        if one.role == CATEGORY or one.gaps_of:
+            continue
+        if one.name in rows.columns:
+            found[one.name] = is_gap(rows.columns[one.name])
+        else:
+            found[one.name] = np.array([base is not None and there[one.name][base] for base in rows.bases])
+    return found
+
+
+def _widened(
+    column: FeatureColumn, values: FloatArray, rows: NewRows, gaps: NDArray[np.bool_] | None
+) -> FeatureColumn:
+    """The column with the levels of the new cells, and with what stands for a cell that is not known."""
+    cells = rows.columns.get(column.source)
+    if cells is None and not column.gaps_of:
+        for label, base in zip(rows.labels, rows.bases, strict=True):
+            if base is None:
+                raise InputError(
+                    f"There is no column {column.name!r}, which the new item {label!r} needs; leave its cell "
+                    "blank where it is not known."
+                )
+        return column
+    if column.role == CATEGORY and cells is not None:
+        levels = {*column.levels, *column.unseen(cells)}
+        if len(levels) > max(MOST_LEVELS, len(column.levels)):
+            raise InputError(
+                f"{column.name!r} would have {len(levels)} categories; {MOST_LEVELS} are the most."
+            )
+        known = tuple(sorted(levels - {NOT_KNOWN})) + (NOT_KNOWN,) * (NOT_KNOWN in levels)
+        return replace(column, levels=known)
+    if gaps is None or not gaps.any():
+        return column
+    fill = float(values.mean()) if column.fill is None else column.fill
+    return replace(column, gaps=column.gaps + int(gaps.sum()), fill=fill)
+
+
+def _by_names(matrix: FloatArray, before: Encoding, after: Encoding) -> FloatArray:
+    """The same items where there are more features, of which they have none."""
+    place = {name: j for j, name in enumerate(after.names.tolist())}
+    result = np.zeros((len(matrix), len(place)))
+    result[:, [place[name] for name in before.names.tolist()]] = matrix
+    return result
+
+
+def _new_rows(old: FloatArray, encoding: Encoding, rows: NewRows, marked: Sequence[str]) -> FloatArray:
+    """(m, D) numbers of the new rows, of which some are marked, in this order."""
+
+    def where(i: int) -> str:
+        return f"item {rows.labels[i]!r}"
+
+    result = np.array([np.zeros(old.shape[1]) if base is None else old[base] for base in rows.bases])
+    result = result.reshape(len(rows.labels), old.shape[1])
+    for one, block in zip(encoding.columns, encoding.blocks, strict=False):
+        if one.source in rows.columns:
+            result[:, list(block)] = one.encode(rows.columns[one.source], where)
+    # A mark is of one item: what is not known of a new version is its own.
+    first = old.shape[1] - len(encoding.marked)
+    result[:, first:] = 0.0
+    for k, label in enumerate(marked):
+        result[rows.labels.index(label), old.shape[1] - len(marked) + k] = 1.0
+    if not np.isfinite(result).all():
+        i, j = np.argwhere(~np.isfinite(result))[0]
+        raise InputError(f"Feature {encoding.names[j]!r} of {where(int(i))} must be a finite number.")
+    return result

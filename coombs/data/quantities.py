@@ -1,11 +1,161 @@
-"""Cells that are numbers, with marks for thousands and decimals, and with units."""
+"""Cells that are numbers, with marks for thousands and decimals, and with units, of which some convert."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
-from coombs.data.units import CURRENCY, MOST_LETTERS, is_unit
+Factors: TypeAlias = dict[str, float]
+"""By what to multiply a number with each unit, as it is written, to have it in one of them."""
+
+_CURRENCIES = (
+    "€ EUR Euro Euros",
+    "$",
+    "USD US$",
+    "£ GBP",
+    "¥ JPY",
+    "CNY RMB",
+    "₹ INR Rs Rs.",
+    "CHF Fr. SFr.",
+    "CAD CA$ C$",
+    "AUD AU$ A$",
+    "NZD NZ$",
+    "BRL R$",
+    "kr kr.",
+    "SEK",
+    "NOK",
+    "DKK",
+    "PLN zł",
+    "CZK Kč",
+    "HUF",
+    "₽ RUB",
+    "₺ TRY TL",
+    "₩ KRW",
+    "ZAR",
+    "MXN",
+    "SGD S$",
+    "HKD HK$",
+    "₪ ILS",
+    "₴ UAH",
+)
+"""Spellings of one currency a line; none converts into another."""
+_FAMILIES: tuple[Mapping[str, float], ...] = (
+    {"mg": 1e-3, "g gr gram grams Gramm": 1.0, "kg kgs kilo kilos": 1e3, "t tonne tonnes": 1e6}
+    | {"oz": 28.349523125, "lb lbs pound pounds": 453.59237},
+    {"mm": 1e-3, "cm": 1e-2, "m metre metres meter meters": 1.0, "km": 1e3, "mi mile miles": 1609.344}
+    | {"in inch inches Zoll \" '' ″ ”": 0.0254, "ft feet foot ' \u2032": 0.3048, "yd yards": 0.9144},
+    {"mm² mm2": 1e-6, "cm² cm2": 1e-4, "m² m2 m^2 sqm qm": 1.0, "ha": 1e4, "km² km2 km^2": 1e6}
+    | {"ft² ft2 sqft": 0.09290304, "acre acres": 4046.8564224},
+    {"ml mL": 1e-3, "cl cL": 1e-2, "dl dL": 0.1, "l L litre litres liter liters Liter": 1.0}
+    | {"cm³ cm3 ccm cc": 1e-3, "m³ m3 m^3": 1e3},
+    {"ms": 1e-3, "s sec secs second seconds Sek.": 1.0, "min mins minute minutes Min. Minuten m": 60.0}
+    | {"h hr hrs hour hours Std Std. Stunde Stunden": 3600.0, "d day days Tag Tage": 86400.0}
+    | {"week weeks wk wks Woche Wochen": 604800.0},
+    {"month months mo Monat Monate": 1.0, "year years yr yrs Jahr Jahre": 12.0},
+    {"B byte bytes": 1.0, "KB kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15}
+    | {"KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40},
+    {"kbit/s kbps": 1e3, "Mbit/s Mbps Mb/s": 1e6, "Gbit/s Gbps Gb/s": 1e9},
+    {"km/h kmh kph": 1 / 3.6, "m/s": 1.0, "mph": 0.44704},
+    {"W watt watts Watt": 1.0, "kW": 1e3, "MW": 1e6, "PS": 735.49875, "hp": 745.6998715822702},
+    {"Wh": 1.0, "kWh": 1e3, "MWh": 1e6},
+    {"mAh": 1e-3, "Ah": 1.0},
+    {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9},
+    {"% percent pct Prozent": 1.0, "‰": 0.1},
+    {"k K thousand Tsd.": 1e3, "M million millions Mio Mio.": 1e6, "bn billion Mrd Mrd.": 1e9},
+    *({spellings: 1.0} for spellings in _CURRENCIES),
+)
+"""Units that convert: spellings of one unit, and what it is in terms of the unit with 1."""
+_UNIT = re.compile(r"°?[^\W\d_](?:[^\W\d_]|[./%²³°-])*")
+"""A unit that is in no family: one word."""
+_SHOWN = {**dict.fromkeys(('"', "''", "″", "”"), "inch"), "'": "ft", "\u2032": "ft"}
+"""What marks are called in sentences."""
+MOST_LETTERS = 24
+"""Of what is taken for a unit."""
+_PLURAL = 2
+"""Letters by which a plural is at most longer."""
+
+
+def _spelled(family: Mapping[str, float]) -> dict[str, tuple[str, float]]:
+    """The unit and its factor for each spelling of a family; words also in lower case."""
+    named = {word: (key, factor) for key, factor in family.items() for word in key.split()}
+    return {word.lower(): unit for word, unit in named.items() if len(word) > 1} | named
+
+
+_TABLES = tuple(_spelled(family) for family in _FAMILIES)
+CURRENCY = "|".join(re.escape(word) for word in sorted(" ".join(_CURRENCIES).split(), key=len, reverse=True))
+"""A pattern of what may stand before a number."""
+
+
+def is_known(unit: str) -> bool:
+    """Whether a unit is in some family.
+
+    Examples
+    --------
+    >>> is_known("KG"), is_known("sq ft"), is_known("rooms")
+    (True, True, False)
+    """
+    return any(_unit(unit, table) for table in _TABLES)
+
+
+def is_unit(text: str) -> bool:
+    """Whether this may be a unit: a known one, one with words behind it, or any single word.
+
+    Examples
+    --------
+    >>> [is_unit(text) for text in ("kg", "min walk", "€ / month", "rooms", "High Street", "x 4 kg")]
+    [True, True, True, True, False, False]
+    """
+    if len(text) > MOST_LETTERS:
+        return False
+    if is_known(text):
+        return True
+    first = re.split(r"[\s/]", text, maxsplit=1)[0]
+    return not re.search(r"\d", text) and (bool(_UNIT.fullmatch(text)) or is_known(first))
+
+
+def common_unit(units: Counter[str]) -> tuple[str, Factors] | None:
+    """The most frequent of some units and the factors from each to it; None if they do not convert.
+
+    Examples
+    --------
+    >>> common_unit(Counter({"GB": 3, "TB": 1}))
+    ('GB', {'GB': 1.0, 'TB': 1000.0})
+    >>> common_unit(Counter({"star": 1, "stars": 4}))
+    ('stars', {'star': 1.0, 'stars': 1.0})
+    >>> common_unit(Counter({"kg": 2, "EUR": 1}))
+    """
+    for table in _TABLES:
+        found = {unit: _unit(unit, table) for unit in units}
+        known = {unit: one for unit, one in found.items() if one is not None}
+        if len(known) == len(units):
+            times = Counter[tuple[str, float]]()
+            for unit, one in known.items():
+                times[one] += units[unit]
+            # Of two that are as frequent, the smaller: whole numbers are easier to read.
+            kept = max(times, key=lambda one: (times[one], -one[1], one))
+            spelled = Counter({unit: units[unit] for unit in units if known[unit] == kept})
+            most = _most(spelled)
+            return _SHOWN.get(most, most), {unit: known[unit][1] / kept[1] for unit in units}
+    shortest = min(units, key=lambda unit: (len(unit), unit))
+    if all(unit.startswith(shortest) and len(unit) - len(shortest) <= _PLURAL for unit in units) and (
+        len(units) == 1 or len(shortest) > _PLURAL
+    ):
+        return _most(units), dict.fromkeys(units, 1.0)
+    return None
+
+
+def _unit(unit: str, table: Mapping[str, tuple[str, float]]) -> tuple[str, float] | None:
+    """A unit in a family, whatever capitals and spaces it is written with."""
+    word = unit.replace(" ", "")
+    return table.get(word) or (table.get(word.lower()) if len(word) > 1 else None)
+
+
+def _most(units: Counter[str]) -> str:
+    """The most frequent spelling; of those as frequent, always the same."""
+    return max(units, key=lambda unit: (units[unit], unit))
+
 
 Mark: TypeAlias = Literal[".", ","]
 """What stands before the decimals of a number."""

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data import naming
-from coombs.data.input_error import InputError as InputError
-from coombs.data.input_error import UnknownItemError as UnknownItemError
+from coombs.messages import InputError as InputError
+from coombs.messages import UnknownItemError as UnknownItemError
 
 if TYPE_CHECKING:
     from coombs.data.encoding import Encoding

@@ -19,9 +19,8 @@ from coombs.data import naming
 from coombs.data.dates import Dates, read_dates
 from coombs.data.encoding import CATEGORY, DATE, LOG, NOT_KNOWN, NUMBER, ORDERED, YES_NO, FeatureColumn
 from coombs.data.orders import BEST_WORST, RANKING, Orders
-from coombs.data.quantities import quantity
+from coombs.data.quantities import common_unit, quantity
 from coombs.data.tables import InputError, as_list, row
-from coombs.data.units import common_unit
 from coombs.language import Translatable
 
 if TYPE_CHECKING:

@@ -174,7 +174,7 @@ class Admissions:
     ----------
     columns : the ten raw columns of `COLUMNS`, as `read_admissions` describes them
     names : (n,) of the applicants
-    tiers, groups, truth : as for `Candidates`; the truth is known where the applicants are made up
+    tiers, groups, truth : as for `Candidates`; the truth is known where the applicants are simulated
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the answers themselves bear out: whether there is a pattern, and which shape each feature's taste has.
+"""What the answers themselves support: whether there is a pattern, and which shape each feature's taste has.
 
 Both are judged by Bayes factors, so that nothing is said which only the prior says. They hold whatever the
 questions were: which ones were chosen does not enter the evidence.

@@ -9,7 +9,7 @@ import numpy as np
 
 from coombs.data.scaling import Scaler
 from coombs.estimators.base import Fit, PairEstimator
-from coombs.programs import formulate, least_squares, reference
+from coombs.programs import formulate, reference
 from coombs.programs.losses import LOSSES
 from coombs.programs.minimise import minimise
 from coombs.programs.program import Solution
@@ -82,7 +82,7 @@ class EuclideanSingleStep(PairEstimator):
                 answers, LOSSES[self.loss], float(self.gamma1), float(self.gamma2)
             )
             solution = minimise(form.program, self.solver, self.tol, self.max_iter)
-        u = least_squares.ideal_point(answers, identity, solution.distances, float(self.alpha))
+        u = formulate.ideal_point(answers, identity, solution.distances, float(self.alpha))
         return Fit.of(solution, identity, u, answers.scatter(solution.distances))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from coombs.data.scaling import Scaler
 from coombs.estimators.base import Fit, PairEstimator
-from coombs.programs import formulate, least_squares, reference
+from coombs.programs import formulate, reference
 from coombs.programs.losses import LOSSES
 from coombs.programs.minimise import minimise
 from coombs.programs.program import Solution
@@ -99,7 +99,7 @@ class SingleStep(PairEstimator):
         metric, solution = self._solve(answers, (first, second, third), ideal_point)
         if ideal_point is None:
             metric = metric + formulate.level_metric(answers, solution.distances)
-        u = least_squares.ideal_point(answers, metric, solution.distances, float(alpha), self.adaptive_alpha)
+        u = formulate.ideal_point(answers, metric, solution.distances, float(alpha), self.adaptive_alpha)
         return Fit.of(solution, metric, u, answers.scatter(solution.distances))
 
     def _solve(

@@ -194,7 +194,7 @@ class TasteEstimator(PairEstimator):
         return self._description_of
 
     def description(self) -> Description | None:
-        """Return what the answers bear out, by Bayes factors.
+        """Return what the answers support, by Bayes factors.
 
         Returns
         -------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -43,6 +43,15 @@ LEAST_LEFT = 4
 """Fewer draws that predicted the new answers, and all is learned afresh."""
 
 
+class AnswerRows(NamedTuple):
+    """Winners, losers and weights, and the sets of rivals that rows beyond the items stand for, if any."""
+
+    winners: Index
+    losers: Index
+    weights: Vector
+    sets: RivalSets | None = None
+
+
 @dataclass(frozen=True)
 class Belief:
     """Draws y, (S, n), given the answers so far about standardised items.
@@ -52,7 +61,6 @@ class Belief:
 
     items: Matrix
     metric: str
-    lapse: float | None
     winners: Index
     losers: Index
     weights: Vector
@@ -69,42 +77,35 @@ class Belief:
         cls,
         items: Matrix,
         metric: str,
-        lapse: float | None,
         rng: np.random.Generator,
         levels: Levels = NO_LEVELS,
         directions: Directions | None = None,
     ) -> Self:
         """Before any answer."""
         nothing, kind = np.zeros(0, dtype=np.intp), with_levels(KINDS[metric], levels, items.shape[1])
-        known = (items, metric, lapse, nothing, nothing, np.zeros(0), np.zeros((0, 0)))
+        known = (items, metric, nothing, nothing, np.zeros(0), np.zeros((0, 0)))
         belief = cls(*known, kind=kind, levels=levels, directions=directions)
         draws, _ = draw_prior(belief._about(np.arange(2)), DRAWS, rng)
         return replace(belief, draws=draws.astype(np.float32))
 
-    def after(
-        self,
-        winners: Index,
-        losers: Index,
-        weights: Vector,
-        rng: np.random.Generator,
-        sets: RivalSets | None = None,
-    ) -> Belief:
-        """Given more answers; rows beyond the items are these sets of rivals."""
-        if not len(winners):
+    def after(self, new: AnswerRows, rng: np.random.Generator) -> Belief:
+        """Given more answers."""
+        if not len(new.winners):
             return self
-        told = self._with(winners, losers, weights, sets)
+        told = self._with(new)
         with serial(0), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            logs = self._log_likelihood(winners, losers, weights, sets)
+            logs = self._log_likelihood(new)
             likelihood = np.exp(logs - logs.max())
             # Copies of too few draws would stay alike for long.
-            if len(winners) <= FEW and likelihood.sum() ** 2 > LEAST_LEFT * (likelihood**2).sum():
+            if len(new.winners) <= FEW and likelihood.sum() ** 2 > LEAST_LEFT * (likelihood**2).sum():
                 more = float(logs.max() + np.log(likelihood.mean()))
                 told = replace(told, log_evidence=self.log_evidence + more)
                 return told._resampled(likelihood, rng)._moved(rng)
         return told.afresh(rng)
 
-    def _with(self, winners: Index, losers: Index, weights: Vector, sets: RivalSets | None) -> Self:
+    def _with(self, new: AnswerRows) -> Self:
         """The same draws with more answers beside the others."""
+        winners, losers, weights, sets = new
         if self.sets is not None and sets is not None:
             n, more = len(self.items), self.sets.n_sets
             winners, losers = (np.where(rows < n, rows, rows + more) for rows in (winners, losers))
@@ -120,9 +121,9 @@ class Belief:
     def afresh(self, rng: np.random.Generator) -> Belief:
         """Forget the draws, and make new ones from all answers."""
         if not len(self.winners):
-            return self.prior(self.items, self.metric, self.lapse, rng, self.levels, self.directions)
+            return self.prior(self.items, self.metric, rng, self.levels, self.directions)
         answers = self.answers.canonical()
-        found = infer(answers, self.metric, rng, lapse=self.lapse, effort=QUICK)
+        found = infer(answers, self.metric, rng, effort=QUICK)
         draws = found.draws[rng.choice(len(found.draws), DRAWS, replace=len(found.draws) < DRAWS)]
         step = FIRST_STEP if found.tuning is None else found.tuning.step
         evidence = found.log_evidence
@@ -182,7 +183,6 @@ class Belief:
             ComparisonGraph(np.zeros(1, np.intp), np.ones(1, np.intp), len(positions)),
             np.ones(1),
             self.kind,
-            lapse=self.lapse,
             directions=self.directions,
             dtype=np.float32,
         )
@@ -190,13 +190,11 @@ class Belief:
     def _given(self, answers: Answers) -> Target:
         """The posterior of the same unknowns given some answers."""
         assert self.kind is not None
-        return Target.about(answers, self.kind, lapse=self.lapse, dtype=np.float32)
+        return Target.about(answers, self.kind, dtype=np.float32)
 
-    def _log_likelihood(
-        self, winners: Index, losers: Index, weights: Vector, sets: RivalSets | None
-    ) -> Vector:
+    def _log_likelihood(self, rows: AnswerRows) -> Vector:
         """How well each draw predicts some answers."""
-        some = Answers.collect(self.items, winners, losers, weights, sets, self.levels)
+        some = Answers.collect(self.items, *rows, self.levels)
         result: Vector = some.weights @ self._given(some).log_probabilities(self.draws).astype(float)
         return result
 

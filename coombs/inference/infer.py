@@ -11,8 +11,8 @@ import numpy as np
 from coombs.blas import serial
 from coombs.data.tables import Levels
 from coombs.inference import laplace
+from coombs.inference.averaging import bridge
 from coombs.inference.curved import CurvedMoves
-from coombs.inference.evidence import bridge
 from coombs.inference.information import information_pairs
 from coombs.inference.kinds import KINDS
 from coombs.inference.left_out import LeftOut, leave_out

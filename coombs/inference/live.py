@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from coombs.blas import serial
-from coombs.inference.belief import DRAWS, Belief
+from coombs.inference.belief import DRAWS, AnswerRows, Belief
 from coombs.inference.kernel import Bumps
 from coombs.inference.process import Process
 from coombs.inference.smooth import NEVER, Draws, posterior_at
@@ -17,7 +17,6 @@ from coombs.inference.smooth import NEVER, Draws, posterior_at
 if TYPE_CHECKING:
     from coombs.data.answers import Answers
     from coombs.data.graph import Index, Matrix, Vector
-    from coombs.data.rival_sets import RivalSets
 
 FIRST = 4
 """Answers from which on a smooth taste is thought of."""
@@ -40,9 +39,9 @@ class LiveSmooth:
     log_evidence: float
 
     @classmethod
-    def of(cls, answers: Answers, before: LiveSmooth | None, lapse: float | None) -> LiveSmooth:
+    def of(cls, answers: Answers, before: LiveSmooth | None) -> LiveSmooth:
         """With the sizes and relevances of `before`, unless there are many more answers now."""
-        process, count = Process(answers, lapse), len(answers.winners)
+        process, count = Process(answers), len(answers.winners)
         if before is None or count >= MORE * before.learned_from:
             best = process.learn(None if before is None else before.u)
             u, room, learned_from = best.u, best.room, count
@@ -73,24 +72,17 @@ class AveragedBelief(Belief):
 
     smooth: LiveSmooth | None = None
 
-    def after(
-        self,
-        winners: Index,
-        losers: Index,
-        weights: Vector,
-        rng: np.random.Generator,
-        sets: RivalSets | None = None,
-    ) -> Self:
-        """Given more answers; rows beyond the items are these sets of rivals."""
-        told = super().after(winners, losers, weights, rng, sets)
+    def after(self, new: AnswerRows, rng: np.random.Generator) -> Self:
+        """Given more answers."""
+        told = super().after(new, rng)
         assert isinstance(told, type(self))
-        if len(told.winners) < FIRST or not len(winners):
+        if len(told.winners) < FIRST or not len(new.winners):
             return told
         answers = told.answers.canonical()
         if len(answers.items) > MOST_ITEMS or not answers.items.shape[1]:
             return replace(told, smooth=None)
         with serial(0):
-            return replace(told, smooth=LiveSmooth.of(answers, self.smooth, self.lapse))
+            return replace(told, smooth=LiveSmooth.of(answers, self.smooth))
 
     @property
     def total_evidence(self) -> float:

@@ -18,8 +18,7 @@ from coombs.blas import serial
 
 if TYPE_CHECKING:
     from coombs.data.graph import Index, Matrix, Vector
-    from coombs.data.rival_sets import RivalSets
-    from coombs.inference.belief import Belief
+    from coombs.inference.belief import AnswerRows, Belief
     from coombs.inference.people.people_prior import ItemsPrior
     from coombs.inference.people.tastes import Seen, Taste
 
@@ -82,18 +81,11 @@ class PopulationBelief:
         """Of the answers so far."""
         return self.own.losers
 
-    def after(
-        self,
-        winners: Index,
-        losers: Index,
-        weights: Vector,
-        rng: np.random.Generator,
-        sets: RivalSets | None = None,
-    ) -> Self:
-        """Given more answers; rows beyond the items are these sets of rivals."""
-        if not len(winners):
+    def after(self, new: AnswerRows, rng: np.random.Generator) -> Self:
+        """Given more answers."""
+        if not len(new.winners):
             return self
-        own = self.own.after(winners, losers, weights, rng, sets)
+        own = self.own.after(new, rng)
         if own.sets is not None:
             # The two could not be weighed by the same answers.
             return replace(self, own=own, tastes=(), log_evidence=np.zeros(0))
@@ -178,8 +170,10 @@ def _utilities(drawn: DrawnTaste, seen: Seen) -> Matrix:
     """(n, S) utilities of items; what a draw has no effect of is as surprising as such effects are."""
     design, strange = drawn.taste.design(seen)
     result: Matrix = design @ drawn.weights.T
+    count = len(drawn.weights)
     for row in np.flatnonzero(strange):
-        result[row] += np.sqrt(strange[row]) * _normal(int(seen.known[row]), len(drawn.weights))
+        sizes = np.sqrt(strange[row]) * drawn.taste.drawn_scales(count)
+        result[row] += sizes * _normal(int(seen.known[row]), count)
     return result
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from coombs.data.rival_sets import BandRatings
-from coombs.inference.band_moments import TO_HALF, expect_group
+from coombs.inference.answer_moments import TO_HALF, expect_group
 from coombs.inference.set_design import SetDesign, covariances, mended, positive
 from coombs.inference.variational import VariationalFit, without_pairs
 

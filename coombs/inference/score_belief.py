@@ -15,7 +15,7 @@ from scipy.linalg import solve_triangular
 
 from coombs.blas import serial
 from coombs.data.tables import NO_LEVELS, Levels
-from coombs.inference.belief import Belief
+from coombs.inference.belief import AnswerRows, Belief
 from coombs.inference.set_design import design_of
 from coombs.inference.target import EFFECT_SIZE_ALONE, EFFECT_WIDTH
 from coombs.inference.variational import VariationalFit
@@ -24,7 +24,6 @@ from coombs.inference.variational_fit import variational_fit
 if TYPE_CHECKING:
     from coombs.data.directions import Directions
     from coombs.data.graph import Index, Matrix, Vector
-    from coombs.data.rival_sets import RivalSets
 
 SIZES = EFFECT_SIZE_ALONE + EFFECT_WIDTH * np.linspace(-2.0, 2.0, 5)
 """Logarithms of the sizes of scores that are weighed, in logits."""
@@ -33,7 +32,7 @@ DRAWS = 960
 ROUGHLY = 1e-2
 """A Gaussian is found where a pass changes the bound on the evidence by less."""
 LAPSE = 0.02
-"""Share of answers given at random, unless it is known."""
+"""Share of answers given at random."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,6 @@ class ScoreBelief(Belief):
         cls,
         items: Matrix,
         metric: str,
-        lapse: float | None,
         rng: np.random.Generator,
         levels: Levels = NO_LEVELS,
         directions: Directions | None = None,
@@ -57,30 +55,23 @@ class ScoreBelief(Belief):
         nothing = np.zeros(0, dtype=np.intp)
         sizes = np.exp(EFFECT_SIZE_ALONE + EFFECT_WIDTH * rng.standard_normal(DRAWS))
         known = (nothing, nothing, np.zeros(0), np.zeros((DRAWS, 0)))
-        return cls(items, metric, lapse, *known, touched=nothing, sizes=sizes)
+        return cls(items, metric, *known, touched=nothing, sizes=sizes)
 
-    def after(
-        self,
-        winners: Index,
-        losers: Index,
-        weights: Vector,
-        rng: np.random.Generator,
-        sets: RivalSets | None = None,
-    ) -> Belief:
-        """Given more answers; rows beyond the items are these sets of rivals."""
-        return self._with(winners, losers, weights, sets).afresh(rng) if len(winners) else self
+    def after(self, new: AnswerRows, rng: np.random.Generator) -> Belief:
+        """Given more answers."""
+        return self._with(new).afresh(rng) if len(new.winners) else self
 
     def afresh(self, rng: np.random.Generator) -> Belief:
         """Draws from all answers."""
         if not len(self.winners):
-            return self.prior(self.items, self.metric, self.lapse, rng)
+            return self.prior(self.items, self.metric, rng)
         answers = self.answers
-        lapse, eye = LAPSE if self.lapse is None else self.lapse, np.eye(len(answers.items))
+        eye = np.eye(len(answers.items))
         found: list[VariationalFit] = []
         with serial(0):
             for size in SIZES:
                 start = found[-1].sites if found else None
-                found.append(variational_fit(design_of(math.exp(size) * eye, answers), lapse, start, ROUGHLY))
+                found.append(variational_fit(design_of(math.exp(size) * eye, answers), LAPSE, start, ROUGHLY))
         log_prior = -(((SIZES - EFFECT_SIZE_ALONE) / EFFECT_WIDTH) ** 2) / 2
         log_weights = np.array([one.bound for one in found]) + log_prior
         shares = np.exp(log_weights - log_weights.max())
@@ -107,7 +98,7 @@ class ScoreBelief(Belief):
             for i in np.asarray(positions).tolist()
         ]
         scores = np.array(known).reshape(-1, DRAWS)[:, ::every]
-        return scores, np.full(scores.shape[1], LAPSE if self.lapse is None else self.lapse)
+        return scores, np.full(scores.shape[1], LAPSE)
 
     def _means(self) -> Vector:
         """Of the items, each draw at the same scale; nothing is known of one that was never compared."""

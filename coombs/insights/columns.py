@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from coombs.data.dates import date_text
-from coombs.data.encoding import CATEGORY, DATE, LOG, ORDERED, YES_NO, FeatureColumn
+from coombs.data.encoding import ANSWERS, CATEGORY, DATE, LOG, NUMBER, ORDERED, YES_NO, FeatureColumn
 from coombs.insights.statements import BY_LEVEL, HARDLY, NOT_KNOWN, FeatureRange, FeatureVerdict, LevelScore
 from coombs.words import feature_names, plain
 
@@ -155,7 +155,7 @@ def level_scores(
 def category_verdict(
     scores: Sequence[LevelScore], draws: FloatArray, share: float, matters: bool, is_small: bool
 ) -> FeatureVerdict:
-    """What is wanted of a category, as far as the answers bear it out: nothing of it unless it matters."""
+    """What is wanted of a category, as far as the answers support it: nothing of it unless it matters."""
     name, known = scores[0].feature, [one for one in scores if one.is_known]
     if is_small:
         return FeatureVerdict(name, None, None, None, share, HARDLY)
@@ -213,3 +213,25 @@ def _date_ticks(low: float, high: float, count: int) -> list[tuple[float, str]]:
             if some.sum() >= count - 1:
                 return list(zip(days[some].tolist(), map(str, every[some]), strict=True))
     return [(day, date_text(day)) for day in np.linspace(low, high, count + 2)[1:-1].round().tolist()]
+
+
+@dataclass(frozen=True)
+class ChosenScale:
+    """A number that is on a log scale, or on none, because that predicts the answers better."""
+
+    feature: str
+    is_log: bool
+
+    @property
+    def text(self) -> str:
+        """As price: number, on a log scale, as that predicts these answers better."""
+        scale, other = ("on a log scale", NUMBER) if self.is_log else ("not on a log scale", LOG)
+        better = "as that predicts these answers better"
+        return f"{self.feature}: number, {scale}, {better} (the role {other} keeps it otherwise)."
+
+
+def chosen_scales(columns: Sequence[TableColumn]) -> Iterator[ChosenScale]:
+    """Of the columns of a fit."""
+    for one in columns:
+        if one.column.scale_by == ANSWERS:
+            yield ChosenScale(one.name, one.column.role == LOG)

@@ -355,7 +355,7 @@ def _repeats(data: Comparisons) -> tuple[int, int, int, int]:
 
 
 def _effects(case: Case) -> float | None:
-    """Spread of the items' own effects over that of what their features say; None if not borne out."""
+    """Spread of the items' own effects over that of what their features say; None if not supported."""
     described = case.est.description()
     if (
         not case.features

@@ -8,7 +8,7 @@ from types import NoneType
 from typing import Any
 
 from coombs.data.tables import InputError
-from coombs.insights.chosen_scales import ChosenScale
+from coombs.insights.columns import ChosenScale
 from coombs.insights.statements import (
     KINDS,
     NOT_KNOWN,
@@ -77,7 +77,7 @@ class Explanation:
     directions : combinations of features that act together, the most important first
     slopes : of a linear preference, how much more of a feature is better, the strongest first
     shapes : drops, rises, peaks and levels of the taste along a feature
-    levels : what the levels of a category are worth, the best first, where that is borne out
+    levels : what the levels of a category are worth, the best first, where that is supported
     trade_off_item, trade_offs : the item at which they are told, and what is worth what there
     unknowns : what the answers do not tell
     trust : how far to trust the rest: `accuracy` and `log_loss` on answers not learned from, warnings
@@ -121,13 +121,13 @@ class Explanation:
 
     def __str__(self) -> str:
         # Printing is the one thing for which a record knows of what renders it.
+        from coombs.render.sections import page
         from coombs.render.sentences import sections
-        from coombs.render.text import page
 
         return page(sections(self))
 
     def _repr_html_(self) -> str:
-        from coombs.render.fragments import fragment
+        from coombs.render.sections import fragment
         from coombs.render.sentences import sections
 
         return fragment(sections(self))
@@ -173,7 +173,7 @@ class Explanation:
         )
 
     def findings(self) -> dict[str, Any]:
-        """Return what the answers bear out, for a model file, so that the model says the same as the fit.
+        """Return what the answers support, for a model file, so that the model says the same as the fit.
 
         Returns
         -------

@@ -12,8 +12,7 @@ from coombs.data.encoding import LOG, NUMBER, YES_NO, FeatureColumn
 from coombs.estimators.taste import TasteEstimator
 from coombs.insights import diagnostics
 from coombs.insights.case import Case, case_of
-from coombs.insights.chosen_scales import chosen_scales
-from coombs.insights.columns import cells_of, range_of
+from coombs.insights.columns import cells_of, chosen_scales, range_of
 from coombs.insights.curves import thinned
 from coombs.insights.declared import declared_wishes
 from coombs.insights.explanation import FIT, Explanation

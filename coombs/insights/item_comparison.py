@@ -8,18 +8,21 @@ or by something that no feature has.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from coombs.data import naming, tables
+from coombs.data.catalogue import Catalogue
+from coombs.data.encoding import CATEGORY, LOG, NUMBER, FeatureColumn
 from coombs.data.tables import InputError
 from coombs.insights.columns import cells_of, range_of, table_columns
 from coombs.insights.curves import thinned
 from coombs.insights.statements import CONSTANT, HARDLY, NOT_KNOWN
 from coombs.language import Translatable
-from coombs.words import chance, listed
+from coombs.words import chance, listed, numbers, with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +59,7 @@ class Reason:
     values : of the first and of the second item, as text
     gain : how much it speaks for the first item, in logits; below zero it speaks for the second
     probability : that it speaks for the first
-    is_known : whether the answers bear out that the feature matters, and what is wanted of it
+    is_known : whether the answers show that the feature matters, and what is wanted of it
     """
 
     feature: str
@@ -224,3 +227,53 @@ def _reasons(
         likely = float((gain > 0).mean())
         found.append(Reason(one.name, (texts[0], texts[1]), float(gain.mean()), likely, one.name in known))
     return tuple(sorted(found, key=lambda one: -abs(one.gain)))
+
+
+class ComparisonRow(NamedTuple):
+    """A feature, or a detail, of all the items.
+
+    `shares` say where a feature's values are among those of all items, from the lowest, 0, to the highest, 1;
+    of a detail they are None.
+    """
+
+    label: str
+    texts: tuple[str, ...]
+    shares: tuple[float, ...] | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the items differ in it."""
+        return len(set(self.texts)) > 1
+
+
+def comparison_rows(items: Catalogue, positions: Sequence[int]) -> list[ComparisonRow]:
+    """The features of some items, then their details."""
+    values, (lowest, highest) = items.table.matrix[list(positions)], items.feature_range
+    shares = (values - lowest) / np.where(highest > lowest, highest - lowest, 1.0)
+    encoding = items.table.encoding
+    columns = [FeatureColumn(name) for name in items.features] if encoding is None else encoding.columns
+    blocks = [(j,) for j in range(len(columns))] if encoding is None else encoding.blocks
+    known = {} if encoding is None else encoding.cells(values)
+    features = []
+    for column, block in zip(columns, blocks, strict=False):
+        if column.gaps_of:
+            continue
+        cells = known.get(column.name, values[:, block[0]])
+        texts = _texts(column, cells.tolist() if column.role in (NUMBER, LOG) else list(cells))
+        places = tuple(shares[:, block[0]].tolist())
+        has_place = column.role != CATEGORY and None not in cells.tolist()
+        features.append(ComparisonRow(column.name, texts, places if has_place else None))
+    details = [items.details[position] for position in positions]
+    names = dict.fromkeys(name for each in details for name in each)
+    return features + [
+        ComparisonRow(name, tuple(each.get(name, "") for each in details), None) for name in names
+    ]
+
+
+def _texts(column: FeatureColumn, cells: Sequence[Any]) -> tuple[str, ...]:
+    """Cells as people read them: numbers with their unit and as many digits as tell them apart."""
+    known = [cell for cell in cells if cell is not None]
+    if column.role not in (NUMBER, LOG) or not known:
+        return tuple(map(column.text, cells))
+    texts = iter(numbers(*known))
+    return tuple(column.text(cell) if cell is None else with_unit(next(texts), column.unit) for cell in cells)

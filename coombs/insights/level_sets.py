@@ -61,7 +61,7 @@ TURNS = {SWEET_SPOT: "best", WORST: "worst"}
 SIGNS = {MORE: 1, LESS: -1}
 """Which way is better by a verdict that says so."""
 AT_IDEAL = Translatable("the ideal point")
-"""Where other features are if all of them have an ideal that is borne out."""
+"""Where other features are if all of them have an ideal that is supported."""
 AT_GUESS = Translatable("their best guess")
 """Where other features are if not."""
 

@@ -1,4 +1,4 @@
-"""What levels of a category are worth of a number, at one item, where the answers bear it out."""
+"""What levels of a category are worth of a number, at one item, where the answers support it."""
 
 from __future__ import annotations
 

@@ -38,12 +38,12 @@ class LevelSets:
     points, names, ranks : (n, 2), n and (n,) of the items; rank 1 is the best by all features
     base : (d,) the item that the other features are taken from; not used in a map of an average
     others : where the other features are: "the ideal point", "their best guess" where the answers do not
-        bear out all of it, "their average", "averaged over the items" or "fixed values"
+        support all of it, "their average", "averaged over the items" or "fixed values"
     is_average : whether `distance` is that of the average that predicts, and what is marked that of the
         ideal-point description beside it
     turning : (2,) where the described distance turns on this plane, NaN where it does not
     kind : what is there: "ideal", "worst", "saddle", or "none"
-    wishes : what the answers bear out of each of the two features
+    wishes : what the answers support of each of the two features
     is_known : whether that is a best or a worst value of both, so that the turning point means something
     is_ideal : whether the turning point is the ideal point of all features
     interval : (2, 2) ends for each coordinate of the turning point, or None
@@ -114,7 +114,7 @@ class Profile:
         its best guess, or at their means without one; of an average, its score, averaged over the items'
         other features
     points : (n,) values of the items
-    ideal : the best value, NaN where the answers do not bear out that there is one
+    ideal : the best value, NaN where the answers do not show that there is one
     interval : (2,) its ends, or None
     column : how the column of the table became numbers, which these values are
 

@@ -1,4 +1,4 @@
-"""Which tastes go with what is known of people, where answers of people left out bear it out."""
+"""Which tastes go with what is known of people, where answers of people left out support it."""
 
 from __future__ import annotations
 

@@ -12,7 +12,12 @@ from coombs.blas import serial
 from coombs.data import naming
 from coombs.inference.people.tastes import MOST_TOLD
 from coombs.inference.posterior import LEVEL
-from coombs.insights.people_covariates import CovariateFinding, covariate_findings, without_findings
+from coombs.insights.people_covariates import (
+    CovariateFinding,
+    covariate_findings,
+    feature_labels,
+    without_findings,
+)
 from coombs.insights.people_curves import curve_along, verdict_along
 from coombs.insights.people_records import BestValue, GroupSummary, SharedFeature, SharedItem, UnlikePerson
 from coombs.words import feature_names
@@ -63,7 +68,7 @@ class PeopleExplanation:
     best, contested : the best items for all, and those that many people surely like and many surely do not
     groups : of people, if there is more than one
     unlike : people whose answers are unlikely of anybody in the population, if they are 2,000 at most
-    covariates : which tastes go with what is known of people, where answers of people left out bear it out
+    covariates : which tastes go with what is known of people, where answers of people left out support it
     untold : what is known of people that no taste is found to go with
 
     Examples
@@ -93,7 +98,7 @@ class PeopleExplanation:
 
     @property
     def differ(self) -> bool:
-        """Whether the answers bear out that people differ, along a feature, by groups or about items."""
+        """Whether the answers show that people differ, along a feature, by groups or about items."""
         by_feature = any(one.deviation is not None for one in self.features)
         return by_feature or len(self.groups) > 1 or bool(self.contested)
 
@@ -116,13 +121,13 @@ class PeopleExplanation:
 
     def __str__(self) -> str:
         from coombs.render.people_text import people_sections
-        from coombs.render.text import page
+        from coombs.render.sections import page
 
         return page(people_sections(self))
 
     def _repr_html_(self) -> str:
-        from coombs.render.fragments import fragment
         from coombs.render.people_text import people_sections
+        from coombs.render.sections import fragment
 
         return fragment(people_sections(self))
 
@@ -176,13 +181,13 @@ class PersonExplanation:
 
     def __str__(self) -> str:
         from coombs.render.people_text import person_sections
-        from coombs.render.text import page
+        from coombs.render.sections import page
 
         return page(person_sections(self))
 
     def _repr_html_(self) -> str:
-        from coombs.render.fragments import fragment
         from coombs.render.people_text import person_sections
+        from coombs.render.sections import fragment
 
         return fragment(person_sections(self))
 
@@ -346,7 +351,18 @@ def with_verdict(
 
 
 def _differences(population: Population) -> list[float]:
-    """Nats by which the answers bear out that people differ along each feature; 0 where that is not told."""
+    """Nats by which the answers show that people differ along each feature; 0 where that is not told.
+
+    Where people want something else by what is known of them, they surely differ.
+    """
+    surely = {one.feature for one in covariate_findings(population)}
+    unexplained = _unexplained_differences(population)
+    labels = feature_labels(population)
+    return [math.inf if name in surely else nats for name, nats in zip(labels, unexplained, strict=True)]
+
+
+def _unexplained_differences(population: Population) -> list[float]:
+    """The same of people who are alike in what is known of them."""
     average, columns = population._average, population._scaler.columns
     plain = [k for k, part in enumerate(average.parts) if part.coordinates.kind != "smooth"]
     share = float(average.weights[plain].sum())
@@ -364,10 +380,12 @@ def mean_tastes(population: Population) -> tuple[Taste, ...]:
     """The mean of all people, with its own uncertainty."""
     found = []
     for taste, part in zip(population._anybody, population._average.parts, strict=True):
-        doubt = np.tensordot(taste.shares**2, part.doubts, 1)
+        prior = part.kind_prior.prior
+        scale = float(prior.scale_shares @ prior.scales)
+        doubt = scale**2 * np.tensordot(prior.shares**2, part.doubts, 1)
         # How many are of each group is not known exactly either.
-        away = part.kind_prior.prior.means - taste.mean
-        doubt = doubt + (away * taste.shares[:, None]).T @ away / max(len(population.people_), 1)
+        away = scale * prior.means - taste.mean
+        doubt = doubt + (away * prior.shares[:, None]).T @ away / max(len(population.people_), 1)
         found.append(
             replace(
                 taste,
@@ -375,6 +393,8 @@ def mean_tastes(population: Population) -> tuple[Taste, ...]:
                 means=taste.mean[None],
                 covariances=doubt[None],
                 effect=0.0,
+                groups=np.zeros(1, dtype=np.intp),
+                scales=np.ones(1),
             )
         )
     return tuple(found)

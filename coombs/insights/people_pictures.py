@@ -227,7 +227,7 @@ def _has_ideals(population: Population) -> bool:
 
 
 def _limits(population: Population, two: list[int], points: FloatArray, is_ideal: bool) -> FloatArray:
-    """(2, 2): of ideals not far beyond the items, of weights all of them and nought."""
+    """(2, 2): of ideals not far beyond the items, of weights all of them and zero."""
     if is_ideal:
         items = population._data.items[:, two]
         low, high = items.min(axis=0), items.max(axis=0)

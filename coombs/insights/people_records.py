@@ -38,7 +38,7 @@ class SharedFeature:
     feature : its name
     mean, low, high : of the population, with the ends of its interval
     deviation, share : of people about it, and of those who want more rather than less; None where the answers
-        do not bear out that people differ
+        do not show that people differ
     verdict : "more", "less", "best inside" (neither end is best), "rather more" or "rather less" (on average,
         but not all the way), "divided" (many want more and many less) or "not known"
     best : the best value, if it is inside
@@ -127,7 +127,7 @@ class GroupSummary:
 
     @property
     def wishes(self) -> tuple[str, ...]:
-        """What the group wants on average, as "less rent"; none where nothing is borne out."""
+        """What the group wants on average, as "less rent"; none where nothing is supported."""
         return tuple(one.wish for one in self.wants if one.wish)
 
     @property

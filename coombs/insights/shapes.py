@@ -1,4 +1,4 @@
-"""Shapes of the average along single features: what an ideal point does not have and the draws bear out."""
+"""Shapes of the average along single features: what an ideal point does not have and the draws support."""
 
 from __future__ import annotations
 

@@ -345,7 +345,7 @@ class Trust:
     accuracy, log_loss : of answers that were not learned from: the share that is predicted, and the mean of
         -log p, a coin's being 0.5 and 0.693
     basis : how they were found: "left out" (each answer predicted from those about other pairs), "evidence"
-        (questions were chosen by their answers; what the model, as far as the evidence bears it out, expects
+        (questions were chosen by their answers; what the model, as far as the evidence supports it, expects
         of random new questions), "withheld" (the answers follow the sides, so that it says nothing) or "none"
     smooth_weight, description_accuracy : where the model averages an ideal point with a smooth taste, the
         latter's share, and the accuracy of the ideal point alone, which the words describe
@@ -355,7 +355,7 @@ class Trust:
         could have, pairs being contradicted or tied
     asked_again, contradicted, ties : pairs asked more than once, pairs answered both ways, and ties
     lapse, lapse_low, lapse_high : the share of answers given at random, and its interval
-    effects : the spread of the items' own effects over that of their distances, where it is borne out
+    effects : the spread of the items' own effects over that of their distances, where it is supported
     surprises : the most improbable answers
     warnings, cautions : sentences of caution, and their kinds
     """

@@ -194,7 +194,7 @@ def _liking_of_levels(est: PairEstimator, table: ItemTable, one: TableColumn) ->
 
 
 def _matters(est: PairEstimator, one: TableColumn) -> bool:
-    """Whether the answers bear out that a category matters; without a posterior, that is not known."""
+    """Whether the answers show that a category matters; without a posterior, that is not known."""
     described = est.description() if isinstance(est, TasteEstimator) else None
     if described is None or not isinstance(est, TasteEstimator):
         return True

@@ -15,8 +15,8 @@ from coombs.data.encoding import CATEGORY, DATE, LOG, NUMBER
 from coombs.data.tables import InputError, row
 from coombs.insights.columns import TableColumn, cells_of, range_of, table_columns
 from coombs.insights.curves import thinned
-from coombs.insights.rank_draws import rank_interval
 from coombs.insights.selection import thin
+from coombs.insights.what_matters import rank_interval
 from coombs.words import plain, with_unit
 
 if TYPE_CHECKING:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data.tables import FloatArray, InputError, TableLike
 from coombs.data.wishes import wishes_of
-from coombs.inference.posterior import LEVEL
+from coombs.inference.posterior import LEVEL, quantiles
 from coombs.insights.columns import table_columns
 from coombs.insights.curves import importance
 from coombs.insights.selection import item_names, items_of, names_of, need_features
@@ -20,7 +20,13 @@ from coombs.insights.surface import Surface
 from coombs.insights.verdicts import fitted_features, judged
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from coombs.data.tables import FloatArray
     from coombs.estimators.base import PairEstimator
+    from coombs.estimators.taste import TasteEstimator
     from coombs.insights.statements import FeatureVerdict
 
 
@@ -198,3 +204,32 @@ def _directions(surface: Surface, middle: FloatArray) -> tuple[FloatArray, Float
     slope = surface.gradient(middle) * surface.scales
     size = np.linalg.norm(slope)
     return (np.ones(1), slope[None] / size) if size > 0 else (np.empty(0), np.empty((0, len(slope))))
+
+
+class RankDraws(NamedTuple):
+    """Of n items, (S, n) ranks among them, 1 being the best, in each of S draws."""
+
+    ranks: FloatArray
+
+    @classmethod
+    def among(cls, est: TasteEstimator, positions: Sequence[int]) -> RankDraws:
+        """Of these fitted items, as if there were no others."""
+        table, some = est._table(None), list(positions)
+        effects = est._effects_of(table, draws=True)
+        own = None if effects is None else effects[:, some]
+        return cls(est._draws().ranks(table.matrix[some], own))
+
+    def intervals(self, level: float = LEVEL) -> NDArray[np.int_]:
+        """(n, 2) the best and the worst rank that each item may have."""
+        return rank_interval(self.ranks, level)
+
+    def top(self, k: int) -> FloatArray:
+        """(n,) how likely each item is among the best k."""
+        result: FloatArray = (self.ranks <= k).mean(axis=0)
+        return result
+
+
+def rank_interval(ranks: FloatArray, level: float = LEVEL) -> NDArray[np.int_]:
+    """(n, 2) ends of (S, n) ranks, rounded outwards."""
+    ends = quantiles(ranks, level)
+    return np.column_stack([np.floor(ends[:, 0]), np.ceil(ends[:, 1])]).astype(int)

@@ -1,4 +1,4 @@
-"""The paper's applicants: Unranked and Ranked Candidates, made up, and real ones from GradCafe."""
+"""The paper's applicants: Unranked and Ranked Candidates, simulated, and real ones from GradCafe."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def largest_norm() -> float:
 UNRANKED = Experiment(
     "unranked",
     "Unranked Candidates (simulated)",
-    "The paper's applicants are private; these are made up: 3,789 whom a committee with the metric and the "
+    "The paper's applicants are private; these are simulated: 3,789 whom a committee with the metric and the "
     "ideal that the paper printed, in units of the features' spreads, gave a fellowship, admitted or "
     "denied. Cleaned as in the supplement; 33 + 33 + 34 of them, all 3,333 comparisons. gamma1 = 1/650, "
     "gamma2 = 1/6500, gamma3 = 2/65e6, alpha = 1. SingleStep takes the features as they are, as the paper "

@@ -1,4 +1,4 @@
-"""Crowds made up by the protocols of Canal, Mason, Vinayak & Nowak (2022), and what they answer."""
+"""Simulated crowds by the protocols of Canal, Mason, Vinayak & Nowak (2022), and what they answer."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def draw_crowd(n_people: int, n_answers: int, d: int, rank: int, rng: np.random.
 
 
 def draw_colour_crowd(n_people: int, n_answers: int, rng: np.random.Generator) -> Crowd:
-    """The colour protocol on people made up: all ordered pairs of 37 colours, so many of them learned from.
+    """The colour protocol on simulated people: all ordered pairs of 37 colours, so many of them learned from.
 
     They share a metric only in part: everybody's own differs from it.
     """

@@ -1,6 +1,6 @@
 """The experiments of Canal, Mason, Vinayak & Nowak (2022) again: one metric, learned from a crowd.
 
-Synthetic people by the paper's protocol, and its protocol for colours on people made up. Beside the five
+Synthetic people by the paper's protocol, and its protocol for colours on simulated people. Beside the five
 programs stand their baselines: everybody alone, and a metric that is not learned.
 """
 
@@ -214,8 +214,8 @@ MANY_PEOPLE = Experiment(
     "many-people",
     "One metric, many people",
     "Synthetic: d = 10, 10 people, 100 items, logistic answers, M of rank 1 or 10, radii as the truth has "
-    "them; as many answers again are predicted. Colours: 48 people made up, with a metric that they share in "
-    "part, and forced choices among 37 colours; hinge loss. Relative errors are of Frobenius norms.",
+    "them; as many answers again are predicted. Colours: 48 simulated people, with a metric that they share "
+    "in part, and forced choices among 37 colours; hinge loss. Relative errors are of Frobenius norms.",
     N_TRIALS,
     cells,
     trial,

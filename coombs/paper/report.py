@@ -18,9 +18,8 @@ from coombs.paper.judging import NOT_ASKED, Claim, ClaimVerdict, Outcome, Summar
 from coombs.paper.runner import QUICK_TRIALS, ExperimentResult, Run
 from coombs.paper.sweep_quantities import ORACLE, OWN, START
 from coombs.paper.sweeps import CODE
-from coombs.render.blocks import Block, Section, TableBlock
-from coombs.render.fragments import fragment
 from coombs.render.html import document, write
+from coombs.render.sections import Block, Section, TableBlock, fragment
 
 TITLE = "Every experiment of the paper again"
 MARKS = {
@@ -33,7 +32,7 @@ MARKS = {
 INTRODUCTION = (
     "Each verdict is computed from summary.json. A claim makes one check or several, each against the "
     "threshold that stands beside it: it holds if all are passed, in part if at least half are, and "
-    "otherwise not. Claims are in our words. The paper's applicants are private: what others bear out, "
+    "otherwise not. Claims are in our words. The paper's applicants are private: what others support, "
     "simulated ones with a known truth or those of GradCafe, holds in part at best."
 )
 FIRST = ("main", "supplement")

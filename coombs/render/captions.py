@@ -87,7 +87,7 @@ def mark_caption(data: LevelSets, mark: str) -> str:
         return Translatable("The band is where {feature} is {turn} ({wishes}).", **named)
     if not data.is_known:
         return Translatable(
-            "No point is marked, as the answers do not bear out that one is best ({wishes}).", wishes=wishes
+            "No point is marked, as the answers do not show that one is best ({wishes}).", wishes=wishes
         )
     if data.kind == "ideal" and data.towards is not None:
         return Translatable("Outside the picture lies {what}.", what=mark_text(data))

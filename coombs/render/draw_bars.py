@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coombs.data.tables import FloatArray
-from coombs.render.canvas import BLUE, INK, PALE, axes_in, calm, style
-from coombs.render.labels import shown, text_size, wrapped
+from coombs.render.canvas import BLUE, INK, PALE, axes_in, calm, shown, style, text_size, wrapped
 from coombs.words import LESS_IS_BETTER, in_words, percent
 
 if TYPE_CHECKING:

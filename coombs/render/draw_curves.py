@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coombs.data.encoding import CATEGORY
-from coombs.render.canvas import BLUE, GREY, INK, PALE, RED, calm, new_figure, style
-from coombs.render.labels import mark_values, shown
+from coombs.render.canvas import BLUE, GREY, INK, PALE, RED, calm, mark_values, new_figure, shown, style
 from coombs.words import percent
 
 if TYPE_CHECKING:

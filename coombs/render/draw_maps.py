@@ -9,9 +9,21 @@ from numpy.typing import NDArray
 
 from coombs.data.encoding import NUMBER
 from coombs.data.tables import FloatArray
-from coombs.render.canvas import BLUE, GREY, INK, RED, axes_in, calm, new_figure, style
+from coombs.render.canvas import (
+    BLUE,
+    GREY,
+    INK,
+    RED,
+    axes_in,
+    calm,
+    free_place,
+    mark_values,
+    new_figure,
+    shown,
+    style,
+    text_size,
+)
 from coombs.render.captions import mark_text, others_text
-from coombs.render.labels import free_place, mark_values, shown, text_size
 from coombs.words import number, percent
 
 if TYPE_CHECKING:

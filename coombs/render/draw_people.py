@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coombs.render.canvas import BLUE, FAINT, GREY, INK, PALE, RED, axes_in, calm, style
-from coombs.render.labels import mark_values, shown
+from coombs.render.canvas import BLUE, FAINT, GREY, INK, PALE, RED, axes_in, calm, mark_values, shown, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -27,12 +27,11 @@ from coombs.insights.shapes import shapes_of
 from coombs.insights.statements import decide_most
 from coombs.insights.verdicts import judged
 from coombs.insights.what_matters import Ranking, WhatMatters, ranking_data, what_matters_data
-from coombs.render.blocks import Section, TableBlock
 from coombs.render.captions import map_text
 from coombs.render.draw_bars import draw_ranking, draw_what_matters
 from coombs.render.draw_curves import draw_taste_curves
 from coombs.render.draw_maps import draw_feature_matrix, draw_level_sets
-from coombs.render.fragments import fragment
+from coombs.render.sections import Section, TableBlock, fragment
 from coombs.render.sentences import NO_BEST, NOTHING, sections
 from coombs.words import NO_PATTERN, count, no_more, ordinal, percent, together
 
@@ -292,7 +291,7 @@ def _matrix(est: PairEstimator, table: ItemTable, verdicts: Sequence[FeatureVerd
         draw_feature_matrix(data),
         f"Level sets of the learned distance for every two of {names}.",
         "On the diagonal, how the distance changes along one feature alone: the steeper, the more it "
-        "matters. The small strokes below are the items. Red is only what the answers bear out: a line and a "
+        "matters. The small strokes below are the items. Red is only what the answers support: a line and a "
         "band where one feature has a best value, a mark where two have one.",
     )
 

@@ -10,26 +10,14 @@ from typing import TYPE_CHECKING
 import coombs
 from coombs.data import naming
 from coombs.estimators.population import Population
+from coombs.insights import people_pictures
 from coombs.insights.people_explanation import PeopleExplanation, names_items
 from coombs.insights.people_groups import groups_of
-from coombs.insights.people_pictures import (
-    PeopleMap,
-    consensus_ranking_data,
-    people_agreement_data,
-    people_band_data,
-    people_map_data,
-)
 from coombs.language import Translatable
-from coombs.render.blocks import Section, TableBlock
-from coombs.render.draw_people import (
-    draw_consensus_ranking,
-    draw_people_agreement,
-    draw_people_band,
-    draw_people_map,
-)
-from coombs.render.fragments import fragment
+from coombs.render import draw_people
 from coombs.render.html import Illustration, document, picture_sections, report, target_path, write
 from coombs.render.people_text import people_sections
+from coombs.render.sections import Section, TableBlock, fragment
 from coombs.words import NO_PATTERN, count, listed, percent
 
 if TYPE_CHECKING:
@@ -69,7 +57,7 @@ def people_report(
     return page if target is None else write(target, page)
 
 
-def map_caption(data: PeopleMap) -> tuple[Translatable, ...]:
+def map_caption(data: people_pictures.PeopleMap) -> tuple[Translatable, ...]:
     """What a map of people shows, and who is not on it, in sentences."""
     parts = [
         Translatable("A dot is what a person would like best.")
@@ -96,34 +84,34 @@ def map_caption(data: PeopleMap) -> tuple[Translatable, ...]:
 def _drawn(population: Population, told: PeopleExplanation) -> Iterator[Illustration]:
     """The band, the map, agreement and the consensus, as far as there are features and items."""
     if len(population._scaler.columns):
-        band = people_band_data(population)
+        band = people_pictures.people_band_data(population)
         yield Illustration(
             "What people want of each feature",
-            draw_people_band(band).figure,
+            draw_people.draw_people_band(band).figure,
             f"How weights of {', '.join(band.features)} are distributed among people.",
             "Right of the line more is better, left of it less. The dot is the mean of all people with its "
             "interval; bars are where people are, a person never asked among them.",
         )
     if len(population._scaler.columns) > 1:
-        places = people_map_data(population)
+        places = people_pictures.people_map_data(population)
         yield Illustration(
             "People on a map",
-            draw_people_map(places).figure,
+            draw_people.draw_people_map(places).figure,
             f"People by {places.features[0]} and {places.features[1]}.",
             " ".join(map_caption(places)),
         )
-    agreement = people_agreement_data(population)
+    agreement = people_pictures.people_agreement_data(population)
     yield Illustration(
         "Who agrees with whom",
-        draw_people_agreement(agreement).figure,
+        draw_people.draw_people_agreement(agreement).figure,
         f"How far the rankings of {len(agreement.names)} people agree, by group.",
         "The lighter, the more pairs of items two people rank alike; half is what strangers have.",
     )
     if names_items(population):
-        best = consensus_ranking_data(population)
+        best = people_pictures.consensus_ranking_data(population)
         yield Illustration(
             "The best for all, and where people place it",
-            draw_consensus_ranking(best).figure,
+            draw_people.draw_consensus_ranking(best).figure,
             f"Places of {', '.join(best.items)}.",
             "By the mean place in everybody's ranking (Borda). Long bars are what people disagree about.",
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from coombs.data import naming
 from coombs.language import Translatable
-from coombs.render.blocks import Block, Points, Section, TableBlock
+from coombs.render.sections import Block, Points, Section, TableBlock
 from coombs.words import NO_PATTERN, count, listed, percent
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def people_sections(told: PeopleExplanation) -> list[Section]:
     sections = [Section("Many people", [opening])]
     if told.features:
         differ = (
-            "People differ from it by the deviation, where that is there: elsewhere it is not borne out that "
+            "People differ from it by the deviation, where that is there: elsewhere it is not supported that "
             "they do."
         )
         table = _features(told.features)
@@ -72,12 +72,12 @@ def people_sections(told: PeopleExplanation) -> list[Section]:
 
 PLACES_NOTE = "Places are in everybody's ranking (Borda's method)."
 DIFFER_NOTE = "The deviation is of people's places, with what is not known of them in it."
-ALIKE_NOTE = "It is not borne out that people differ; what is not known of them draws places to the middle."
+ALIKE_NOTE = "It is not supported that people differ; what is not known of them draws places to the middle."
 
 COVARIATES_NOTE = (
     "The numbers are by how much more a deviation of the feature is worth to them, in logits: to people one "
     "deviation higher, or to those of a sort less all others. It is told where answers of people left out "
-    "bear it out; why it is so is not."
+    "support it; why it is so is not."
 )
 """What such sentences say."""
 
@@ -86,16 +86,26 @@ def _covariates(told: PeopleExplanation) -> list[Block]:
     """What goes with what, and what nothing is found to go with."""
     points = Points([covariate_sentence(one) for one in told.covariates])
     names = listed(told.untold, MOST_UNTOLD) if told.untold else ""
-    nothing = f"No taste is found to go with {names}: answers of people left out do not bear it out."
+    nothing = f"No taste is found to go with {names}: answers of people left out do not support it."
     found: list[Block] = [points, COVARIATES_NOTE] if told.covariates else []
     return found + ([nothing] if told.untold else [])
 
 
-def covariate_sentence(one: CovariateFinding) -> str:
+def covariate_words(one: CovariateFinding) -> Translatable:
     """What people with more of something, or of one sort, want."""
-    who = f"{one.covariate}: {one.level}" if one.level else f"a higher {one.covariate}"
-    size = f"{one.difference:+.2f}, {one.low:+.2f} to {one.high:+.2f}"
-    return f"People with {who} want {one.verdict} {one.feature} than others ({size})."
+    of = {"covariate": one.covariate, "level": one.level, "feature": one.feature}
+    if one.level and one.verdict == "more":
+        return Translatable("People with {covariate}: {level} want more {feature} than others", **of)
+    if one.level:
+        return Translatable("People with {covariate}: {level} want less {feature} than others", **of)
+    if one.verdict == "more":
+        return Translatable("People with a higher {covariate} want more {feature} than others", **of)
+    return Translatable("People with a higher {covariate} want less {feature} than others", **of)
+
+
+def covariate_sentence(one: CovariateFinding) -> str:
+    """The same with its size."""
+    return f"{covariate_words(one)} ({one.difference:+.2f}, {one.low:+.2f} to {one.high:+.2f})."
 
 
 GROUPS_NOTE = (
@@ -124,7 +134,7 @@ def groups_table(groups: tuple[GroupSummary, ...]) -> TableBlock:
 def contested_blocks(told: PeopleExplanation) -> list[str | TableBlock]:
     """Items that many surely like and many surely do not; or that there is none."""
     if not told.contested:
-        return ["None of which the answers bear it out."]
+        return ["None that the answers support."]
     rows = [
         [one.item, percent(one.liked or 0.0), percent(one.disliked or 0.0), f"{one.place:.1f}"]
         for one in told.contested
@@ -217,7 +227,7 @@ def _features(features: tuple[SharedFeature, ...]) -> TableBlock:
 
 
 def _items(told: PeopleExplanation) -> TableBlock:
-    """A row for each of the best items; how much people differ where that is borne out."""
+    """A row for each of the best items; how much people differ where that is supported."""
     rows = [[one.item, f"{one.place:.1f}", f"{one.deviation:.1f}"] for one in told.best]
     if not told.differ:
         return TableBlock("lr", ["item", "mean place"], [row[:2] for row in rows])

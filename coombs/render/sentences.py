@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from coombs.data.encoding import CATEGORY
 from coombs.insights.explanation import FINDINGS, FIT, MODEL
 from coombs.insights.statements import BY_LEVEL, NOT_KNOWN, SHAPES, SWEET_SPOT, WORST
-from coombs.render.blocks import Block, Points, Section, TableBlock
+from coombs.render.sections import Block, Points, Section, TableBlock
 from coombs.words import LESS_IS_BETTER, NO_PATTERN, count, no_more, percent, plain, short, together
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ SMOOTH_ALONE = (
 )
 """Of a model with a smooth part that has no findings."""
 ESTIMATE = (
-    "These are the numbers of an estimate. Whether the answers bear them out is not known: a coin's answers "
+    "These are the numbers of an estimate. Whether the answers support them is not known: a coin's answers "
     "would give such numbers, too."
 )
 """Of an estimate without a posterior, and of a model without findings."""

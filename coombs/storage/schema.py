@@ -132,23 +132,8 @@ CREATE TABLE priors (
 ALTER TABLE respondents ADD COLUMN prior_version INTEGER CHECK (prior_version >= 0)
 """
 
-# Questions and answers of everybody are numbered by themselves, from 1 on, so that nobody learns from a
-# number how much others said. What there is keeps its number. The tables move as in the fifth version: the
-# events first, which would go with the questions otherwise.
-_SEVENTH = """
-CREATE TABLE new_questions (
-    id BIGINT NOT NULL CHECK (id >= 1),
-    respondent_id BIGINT NOT NULL REFERENCES respondents (id) ON DELETE CASCADE,
-    left_item INTEGER NOT NULL CHECK (left_item >= 0),
-    right_item INTEGER NOT NULL CHECK (right_item >= 0),
-    purpose TEXT NOT NULL,
-    predicted DOUBLE PRECISION CHECK (predicted >= 0 AND predicted <= 1),
-    progress DOUBLE PRECISION CHECK (progress >= 0 AND progress <= 1),
-    asked {time} NOT NULL,
-    PRIMARY KEY (respondent_id, id),
-    CHECK (left_item <> right_item)
-);
-CREATE TABLE new_events (
+# Where questions and events move to new tables: what both times is the same.
+_NEW_EVENTS = """CREATE TABLE new_events (
     id BIGINT NOT NULL CHECK (id >= 1),
     respondent_id BIGINT NOT NULL REFERENCES respondents (id) ON DELETE CASCADE,
     question_id BIGINT,
@@ -167,7 +152,36 @@ CREATE TABLE new_events (
     CHECK (
         (undoes IS NULL AND judgement IS NULL AND left_item IS NOT NULL AND right_item IS NOT NULL
             AND choice IS NOT NULL AND weight IS NOT NULL)
-        OR (undoes IS NULL AND judgement IS NOT NULL AND question_id IS NULL AND left_item IS NULL
+"""
+_MOVED = """DROP TABLE events;
+DROP TABLE questions;
+ALTER TABLE new_questions RENAME TO questions;
+ALTER TABLE new_events RENAME TO events;
+CREATE INDEX questions_by_pair ON questions (respondent_id, left_item, right_item);
+CREATE INDEX events_by_pair ON events (respondent_id, left_item, right_item);
+CREATE INDEX events_by_question ON events (respondent_id, question_id)"""
+
+
+# Questions and answers of everybody are numbered by themselves, from 1 on, so that nobody learns from a
+# number how much others said. What there is keeps its number. The tables move as in the fifth version: the
+# events first, which would go with the questions otherwise.
+_SEVENTH = (
+    """
+CREATE TABLE new_questions (
+    id BIGINT NOT NULL CHECK (id >= 1),
+    respondent_id BIGINT NOT NULL REFERENCES respondents (id) ON DELETE CASCADE,
+    left_item INTEGER NOT NULL CHECK (left_item >= 0),
+    right_item INTEGER NOT NULL CHECK (right_item >= 0),
+    purpose TEXT NOT NULL,
+    predicted DOUBLE PRECISION CHECK (predicted >= 0 AND predicted <= 1),
+    progress DOUBLE PRECISION CHECK (progress >= 0 AND progress <= 1),
+    asked {time} NOT NULL,
+    PRIMARY KEY (respondent_id, id),
+    CHECK (left_item <> right_item)
+);
+"""
+    + _NEW_EVENTS
+    + """        OR (undoes IS NULL AND judgement IS NOT NULL AND question_id IS NULL AND left_item IS NULL
             AND right_item IS NULL AND choice IS NULL AND weight IS NOT NULL)
         OR (undoes IS NOT NULL AND judgement IS NULL AND question_id IS NULL AND left_item IS NULL
             AND right_item IS NULL AND choice IS NULL AND weight IS NULL)
@@ -181,14 +195,10 @@ INSERT INTO new_events
     (id, respondent_id, question_id, left_item, right_item, choice, weight, judgement, undoes, told)
     SELECT id, respondent_id, question_id, left_item, right_item, choice, weight, judgement, undoes, told
     FROM events ORDER BY id;
-DROP TABLE events;
-DROP TABLE questions;
-ALTER TABLE new_questions RENAME TO questions;
-ALTER TABLE new_events RENAME TO events;
-CREATE INDEX questions_by_pair ON questions (respondent_id, left_item, right_item);
-CREATE INDEX events_by_pair ON events (respondent_id, left_item, right_item);
-CREATE INDEX events_by_question ON events (respondent_id, question_id)
 """
+    + _MOVED
+    + "\n"
+)
 
 # What the page keeps for a while, whichever of its processes: sessions of the owner, uploads to look over.
 _EIGHTH = """
@@ -206,7 +216,8 @@ CREATE TABLE temporary (
 # came, items that come and go, tokens for programs, addresses that are told of answers. An item that changes
 # is a new item that replaces it, so that answers stay about what was seen. Questions may be about a set of
 # items, and an answer of any shape may be to a question: the tables move as in the seventh version.
-_NINTH = """
+_NINTH = (
+    """
 ALTER TABLE studies ADD COLUMN open_token TEXT;
 CREATE UNIQUE INDEX studies_by_open_token ON studies (open_token);
 CREATE TABLE presentations (
@@ -245,26 +256,9 @@ CREATE TABLE new_questions (
         OR (items IS NOT NULL AND left_item IS NULL AND right_item IS NULL)
     )
 );
-CREATE TABLE new_events (
-    id BIGINT NOT NULL CHECK (id >= 1),
-    respondent_id BIGINT NOT NULL REFERENCES respondents (id) ON DELETE CASCADE,
-    question_id BIGINT,
-    left_item INTEGER CHECK (left_item >= 0),
-    right_item INTEGER CHECK (right_item >= 0),
-    choice TEXT CHECK (choice IN ('left', 'right', 'tie', 'skip')),
-    weight DOUBLE PRECISION CHECK (weight >= 0),
-    judgement TEXT,
-    undoes BIGINT,
-    told {time} NOT NULL,
-    PRIMARY KEY (respondent_id, id),
-    UNIQUE (respondent_id, undoes),
-    FOREIGN KEY (respondent_id, question_id) REFERENCES new_questions (respondent_id, id) ON DELETE CASCADE,
-    FOREIGN KEY (respondent_id, undoes) REFERENCES new_events (respondent_id, id) ON DELETE CASCADE,
-    CHECK (left_item <> right_item),
-    CHECK (
-        (undoes IS NULL AND judgement IS NULL AND left_item IS NOT NULL AND right_item IS NOT NULL
-            AND choice IS NOT NULL AND weight IS NOT NULL)
-        OR (undoes IS NULL AND judgement IS NULL AND question_id IS NOT NULL AND left_item IS NULL
+"""
+    + _NEW_EVENTS
+    + """        OR (undoes IS NULL AND judgement IS NULL AND question_id IS NOT NULL AND left_item IS NULL
             AND right_item IS NULL AND choice = 'skip' AND choice IS NOT NULL AND weight IS NOT NULL)
         OR (undoes IS NULL AND judgement IS NOT NULL AND left_item IS NULL
             AND right_item IS NULL AND choice IS NULL AND weight IS NOT NULL)
@@ -280,13 +274,9 @@ INSERT INTO new_events
     (id, respondent_id, question_id, left_item, right_item, choice, weight, judgement, undoes, told)
     SELECT id, respondent_id, question_id, left_item, right_item, choice, weight, judgement, undoes, told
     FROM events ORDER BY respondent_id, id;
-DROP TABLE events;
-DROP TABLE questions;
-ALTER TABLE new_questions RENAME TO questions;
-ALTER TABLE new_events RENAME TO events;
-CREATE INDEX questions_by_pair ON questions (respondent_id, left_item, right_item);
-CREATE INDEX events_by_pair ON events (respondent_id, left_item, right_item);
-CREATE INDEX events_by_question ON events (respondent_id, question_id);
+"""
+    + _MOVED
+    + """;
 CREATE TABLE study_log (
     id {id},
     study_id BIGINT NOT NULL REFERENCES studies (id) ON DELETE CASCADE,
@@ -325,6 +315,7 @@ CREATE TABLE deliveries (
 );
 CREATE INDEX deliveries_by_next_try ON deliveries (next_try)
 """
+)
 
 VERSIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)
 """Statements apart by semicolons; a version that was released never changes, a new one is added."""

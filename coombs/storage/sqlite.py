@@ -220,7 +220,7 @@ class SqliteDatabase(Database):
             return damaged(self.place, " ".join(reason.split()))
         return StorageUnavailableError(
             f"{self.place} cannot be used at the moment, as {reason} ({error}); "
-            "try again once that is mended."
+            "try again once that is repaired."
         )
 
     def _new_turn(self) -> AbstractContextManager[Any]:

@@ -75,7 +75,7 @@ def open_log(path: Path, place: str) -> int:
         return os.open(wal_path(path), os.O_RDONLY)
     except OSError as error:
         raise StorageUnavailableError(
-            f"The log (-wal) of {place} cannot be opened ({error.strerror}); try again once that is mended."
+            f"The log (-wal) of {place} cannot be opened ({error.strerror}); try again once that is repaired."
         ) from None
 
 

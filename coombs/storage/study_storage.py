@@ -249,7 +249,7 @@ class StudyStorage:
         return [int(count) for (count,) in found]
 
     def state(self, study_id: int) -> tuple[int, int]:
-        """Return two numbers that stay as long as everybody's answers, and who gave them, do; else they rise.
+        """Return two numbers that stay as long as everybody's answers and who gave them do; else they rise.
 
         Parameters
         ----------
@@ -257,7 +257,8 @@ class StudyStorage:
 
         Returns
         -------
-        int that rises with every line of the log, and int that else rises with every answer or undoing
+        int that rises with every line of the log, and int that else rises with every answer, undoing, and
+            field that is filled in
 
         Examples
         --------
@@ -268,7 +269,8 @@ class StudyStorage:
         """
         ((lines, events),) = self.database.rows(
             "SELECT (SELECT COUNT(*) FROM study_log WHERE study_id = ?),"
-            " (SELECT SUM((SELECT MAX(id) FROM events WHERE events.respondent_id = respondents.id))"
+            " (SELECT SUM(COALESCE(LENGTH(fields), 0)"
+            " + COALESCE((SELECT MAX(id) FROM events WHERE events.respondent_id = respondents.id), 0))"
             " FROM respondents WHERE study_id = ?)",
             study_id,
             study_id,

@@ -13,7 +13,7 @@ from coombs.data import naming, tables
 from coombs.data.catalogue import Catalogue, shown_cells
 from coombs.data.encoding import Encoding
 from coombs.data.files import NAME_HEADERS, NamedColumns
-from coombs.data.grown_items import GrownTable, NewRows, differing, encoding_of, grown, learned_cells
+from coombs.data.new_items import GrownTable, NewRows, differing, encoding_of, grown, learned_cells
 from coombs.data.tables import InputError
 from coombs.data.wishes import wishes_of
 from coombs.storage.records import Item

@@ -14,14 +14,14 @@ from coombs.data.comparisons import Comparisons
 from coombs.data.orders import NONE, RANKING, SHAPES, Orders, Ratings, events
 from coombs.data.shape_constructors import no_pairs
 from coombs.data.tables import InputError, ItemTable
+from coombs.inference.belief import AnswerRows
 from coombs.progress import ProgressBar
 from coombs.storage.judgement import RATING, Judgement
 from coombs.storage.records import AnswerRecord, AnyAnswer, Choice, JudgementRecord, new_token
 from coombs.study.history import History
 
 if TYPE_CHECKING:
-    from coombs.data.graph import Index, Vector
-    from coombs.data.rival_sets import RivalSets
+    from coombs.data.graph import Vector
     from coombs.study.study import Study
 
 _SIGNS = {"left": 1, "right": -1, "tie": 0}
@@ -193,15 +193,6 @@ def _ratings(rated: Sequence[Judgement], weights: Vector, users: Any) -> Ratings
     return Ratings(items, levels, values, weights, users)
 
 
-class LiveRows(NamedTuple):
-    """Winners, losers and weights, and the sets of rivals that rows beyond the items stand for, if any."""
-
-    winners: Index
-    losers: Index
-    weights: Vector
-    sets: RivalSets | None
-
-
 def n_choices(answer: AnyAnswer) -> int:
     """How many single choices an answer is made of, if it counts; a tie is two halves."""
     if not answer.weight or answer.choice == "skip":
@@ -211,7 +202,7 @@ def n_choices(answer: AnyAnswer) -> int:
     return 2 if answer.choice == "tie" else 1
 
 
-def live_rows(answers: Sequence[AnyAnswer], n_items: int) -> LiveRows:
+def live_rows(answers: Sequence[AnyAnswer], n_items: int) -> AnswerRows:
     """What the online model learns from: a tie counts half each way, a skip or a weight of zero not at all.
 
     A choice, a best and worst or a ranking is one choice among rivals after the other, as in a fit: pairs of
@@ -229,10 +220,10 @@ def live_rows(answers: Sequence[AnyAnswer], n_items: int) -> LiveRows:
     pairs = table[:, 0].astype(np.intp), table[:, 1].astype(np.intp), table[:, 2]
     known = [one for one in orders if len(one[1]) > 1 or one[0] == RANKING]
     if not known:
-        return LiveRows(*pairs, None)
+        return AnswerRows(*pairs, None)
     no_ties = pairs[0][:0], pairs[1][:0], pairs[2][:0]
     found = events(pairs, no_ties, Orders.of(known), None, n_items)
-    return LiveRows(*found[:3], found.sets if found.sets.n_sets else None)
+    return AnswerRows(*found[:3], found.sets if found.sets.n_sets else None)
 
 
 def _wins(answer: AnswerRecord) -> list[tuple[int, int, float]]:

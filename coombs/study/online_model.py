@@ -176,7 +176,7 @@ def learn(task: UpdateTask) -> ModelUpdate:
     for begin in range(0, len(task.new), size):
         chunk = task.new[begin : begin + size]
         rows = live_rows(chunk, len(belief.items))
-        belief, ids = belief.after(*rows[:3], rng, rows.sets), (*ids, *(answer.id for answer in chunk))
+        belief, ids = belief.after(rows, rng), (*ids, *(answer.id for answer in chunk))
         heard += sum(map(n_choices, chunk))
         states.append(ModelState(belief, ids, heard))
     choices, sets = _next_questions(task, belief, rng)
@@ -232,7 +232,7 @@ class OnlineModel:
         kind, name = (AveragedBelief, "full") if metric == "auto" else (Belief, metric)
         kind = kind if items.shape[1] else ScoreBelief
         rng = np.random.default_rng(self._seed)
-        own = kind.prior(items, name, None, rng, levels, directions)
+        own = kind.prior(items, name, rng, levels, directions)
         self._prior = ModelState(own if people is None else PopulationBelief.prior(own, people))
         self._states = [self._prior]
 

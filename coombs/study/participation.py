@@ -127,7 +127,7 @@ def take_back(respondent: Respondent, answer: int | None = None) -> Answer | Non
 
 
 def needs_consent(respondent: Respondent) -> bool:
-    """Whether the person has not agreed to the text of now; other changes ask for no new consent."""
+    """Whether the person has not agreed to the current text; other changes ask for no new consent."""
     versions, agreed = respondent.study.presentations, respondent.record.consent_version
     text = versions.current.consent
     return bool(text) and (agreed is None or versions.version(agreed).consent != text)
@@ -141,7 +141,7 @@ def missing(fields: Sequence[PersonField], record: RespondentRecord) -> tuple[Pe
 def agree(
     respondent: Respondent, has_agreed: bool, language: str | None = None, version: int | None = None
 ) -> None:
-    """Keep that the person agreed to the consent text of the version that they saw, by default that of now.
+    """Store the person's consent, with the version of the text that they saw (default: the current one).
 
     Where the text has changed since, they are asked again.
     """

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlsplit
 from coombs.data.tables import InputError
 from coombs.language import LANGUAGES
 from coombs.storage.timestamps import read_time, time_text, utc
+from coombs.study.embed_origins import checked_origins
 from coombs.study.person_fields import LONGEST_ANSWER, PersonField
 
 State: TypeAlias = Literal["open", "not open yet", "closed"]
@@ -53,6 +54,8 @@ class Presentation:
     id_parameter : another name under which the address of the open link has a participant's id, beside pid,
         PROLIFIC_PID and ResponseID
     parameters : of that address, to keep with the person
+    embed_origins : other sites, as https://shop.example, that may show the study's pages in a frame, and ask
+        and tell from their own scripts; () leaves it to the server
 
     Examples
     --------
@@ -76,6 +79,7 @@ class Presentation:
     fields: tuple[PersonField, ...] = ()
     id_parameter: str = ""
     parameters: tuple[str, ...] = ("STUDY_ID", "SESSION_ID")
+    embed_origins: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in (*_LINES, *_TEXTS):
@@ -94,6 +98,7 @@ class Presentation:
             )
         self._set("fields", _checked_fields(self.fields))
         self._set("parameters", _checked_parameters(self.parameters))
+        self._set("embed_origins", checked_origins(self.embed_origins))
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -174,8 +179,7 @@ class Presentation:
                 plain[one.name] = time_text(value) if isinstance(value, datetime) else value
         if "fields" in plain:
             plain["fields"] = [asdict(one) | {"choices": list(one.choices)} for one in self.fields]
-        if "parameters" in plain:
-            plain["parameters"] = list(self.parameters)
+        plain |= {name: list(plain[name]) for name in ("parameters", "embed_origins") if name in plain}
         return plain
 
     @classmethod

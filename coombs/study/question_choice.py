@@ -79,7 +79,7 @@ def planned_question(
 
 
 class _Source(ABC):
-    """Questions about items of now that were not asked."""
+    """Questions about current items that were not asked."""
 
     def __init__(
         self, current: CurrentItems, size: int, k: int, history: History, rng: np.random.Generator

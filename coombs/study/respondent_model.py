@@ -16,9 +16,8 @@ from coombs.storage.records import RespondentRecord
 from coombs.study.ask_tell import AskTell
 from coombs.study.history import StoredHistory, unordered
 from coombs.study.online_model import Learn, OnlineModel, RemainingQuestions, Snapshot, learn
-from coombs.study.question_count import by_number
-from coombs.study.scaled_items import ScaledItems
-from coombs.study.settings import FIXED
+from coombs.study.settings import FIXED, by_number
+from coombs.study.stored_items import ScaledItems
 from coombs.study.study_records import StudyProgress
 
 if TYPE_CHECKING:
@@ -171,11 +170,16 @@ class RespondentModel(AskTell):
     def _progress(self, snapshot: Snapshot | None, k: int, goal: float) -> StudyProgress:
         count = self._history.n_earlier + sum(one.choice != "skip" for one in self._history.answers.values())
         left, far = self._far(snapshot, k, goal)
-        number = self._history.n_answered, self.study.settings.questions
+        answered, total = self._history.n_answered, self.study.settings.questions
+        reached, is_done = far == 1, self._is_done
+        if is_done:
+            # Whoever was told that they are done stays so, also where the study asks others more by now.
+            left, far, total = 0, 1.0, None if total is None else answered
+            reached = reached or self.study.settings.ends
         if snapshot is None:
-            return StudyProgress(count, (), 0.0, 0.0, 0.0, left, goal, far, far == 1, *number)
+            return StudyProgress(count, (), 0.0, 0.0, 0.0, left, goal, far, reached, answered, total)
         top, names = snapshot.top(k), self.study.catalogue.labels
-        gain = self._next_gain(snapshot)
+        gain = None if is_done else self._next_gain(snapshot)
         return StudyProgress(
             count,
             tuple(names[i] for i in top.positions),
@@ -185,8 +189,9 @@ class RespondentModel(AskTell):
             0 if gain is None else left,
             goal,
             far if gain is not None else 1.0,
-            far == 1,
-            *number,
+            reached,
+            answered,
+            total,
         )
 
     def _far(self, snapshot: Snapshot | None, k: int, goal: float) -> tuple[int | None, float]:
@@ -229,7 +234,12 @@ class RespondentModel(AskTell):
         """Whether as many questions were answered as the study is about to ask."""
         settings = self.study.settings
         is_far = settings.ends and self._far(snapshot, *settings.goal(self.study.n_items))[1] == 1
-        return (is_far or self.record.finished is not None) and self._history.reopened is None
+        return (is_far and self._history.reopened is None) or self._is_done
+
+    @property
+    def _is_done(self) -> bool:
+        """Whether the person is through with all, and no answer was taken back since."""
+        return self.record.finished is not None and self._history.reopened is None
 
     def _next_gain(self, snapshot: Snapshot) -> float | None:
         """What the question that waits would tell, or else the next one; None where there is none."""

@@ -12,8 +12,7 @@ import numpy as np
 from coombs.data.tables import ItemTable, pandas
 from coombs.language import Translatable
 from coombs.questions import CHOSEN
-from coombs.render.blocks import Section
-from coombs.render.text import page
+from coombs.render.sections import Section, page
 from coombs.study.response_style import YOU, ResponseStyle
 from coombs.study.with_others import RankingWithOthers
 from coombs.words import NO_PATTERN, count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 from coombs.data import naming
@@ -88,7 +88,7 @@ class Settings:
             raise InputError(
                 f"metric is {self.metric!r}; it must be one of {', '.join((*AVERAGES, *METRICS))}."
             )
-        if not _is_number(self.probes) or not 0 <= self.probes <= 1:
+        if not naming.is_number(self.probes) or not 0 <= self.probes <= 1:
             raise InputError(f"probes is {self.probes!r}; it must be a share from 0 to 1.")
         if not _is_whole(self.seed) or self.seed < 0:
             raise InputError(f"seed is {self.seed!r}; it must be a whole number, not negative.")
@@ -183,7 +183,7 @@ class Settings:
             k = next(top for least, top in TOPS if n_items >= least) if self.top is None else self.top
         if not _is_whole(k) or k < 1:
             raise InputError("The number of best items is {k}; it must be a whole number from 1.", k=repr(k))
-        if not _is_number(certainty) or not 0 < certainty <= SUREST:
+        if not naming.is_number(certainty) or not 0 < certainty <= SUREST:
             raise InputError(
                 "The certainty is {certainty}; it must be above 0 and at most {most}.",
                 certainty=repr(certainty),
@@ -260,5 +260,16 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+def by_number(settings: Settings, answered: int, left: int | None, far: float) -> tuple[int | None, float]:
+    """How many questions are left, and the progress from 0 to 1, where the number counts.
+
+    `left` and `far` are the same by how certain the best items are.
+    """
+    if settings.questions is not None:
+        return max(settings.questions - answered, 0), min(answered / settings.questions, 1.0)
+    if settings.most_questions is None:
+        return left, far
+    rest = max(settings.most_questions - answered, 0)
+    if not rest:
+        return 0, 1.0
+    return rest if left is None else min(left, rest), max(far, answered / settings.most_questions)

@@ -26,7 +26,7 @@ from coombs.storage.prior_storage import NO_PRIOR
 from coombs.storage.records import PriorRecord, RespondentRecord
 from coombs.storage.stored_values import RowReading
 from coombs.study.everybody import everybody_answers
-from coombs.study.scaled_items import ScaledItems
+from coombs.study.stored_items import ScaledItems
 
 if TYPE_CHECKING:
     from coombs.study.study import Study

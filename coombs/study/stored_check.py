@@ -14,8 +14,7 @@ from coombs.storage import Storage, StorageDamagedError, open_unchanged, stored_
 from coombs.storage.api_tokens import ApiTokens
 from coombs.storage.database import LARGEST, Database
 from coombs.storage.failures import REMEDY
-from coombs.storage.layout import layout_faults
-from coombs.storage.orphans import LINKS, orphan_faults
+from coombs.storage.layout import LINKS, layout_faults, orphan_faults
 from coombs.storage.schema import VERSIONS, version_of
 from coombs.storage.stored_values import RowReading
 from coombs.storage.webhooks import Webhooks

@@ -16,7 +16,7 @@ from coombs.data.catalogue import Catalogue
 from coombs.data.comparisons import Comparisons
 from coombs.data.directions import Directions
 from coombs.data.scaling import Scaler
-from coombs.data.tables import FloatArray, InputError
+from coombs.data.tables import InputError
 from coombs.storage import Item, Storage
 from coombs.storage.records import StudyRecord, new_token
 from coombs.study.ask_tell import AskTell
@@ -25,13 +25,12 @@ from coombs.study.monitoring import MonitoredStudy
 from coombs.study.person_rights import PersonRights
 from coombs.study.question_plan import QuestionPlan
 from coombs.study.respondent import Respondent
-from coombs.study.scaled_items import ScaledItems
 from coombs.study.settings import Settings
 from coombs.study.shared_prior import StudyPriors
+from coombs.study.stored_items import ScaledItems
 from coombs.study.study_items import StudyItems
+from coombs.study.study_programs import StudyTokens, StudyWebhooks
 from coombs.study.study_records import Answer, Question
-from coombs.study.study_tokens import StudyTokens
-from coombs.study.study_webhooks import StudyWebhooks
 from coombs.terminal_text import terminal_safe
 from coombs.words import count
 
@@ -106,7 +105,7 @@ class Study(StudyItems, PersonRights, MonitoredStudy, AskTell):
 
     @property
     def scaled(self) -> ScaledItems:
-        """The items of now, as they are learned from."""
+        """The current items, as they are learned from."""
         return self._scaled
 
     @property
@@ -125,11 +124,6 @@ class Study(StudyItems, PersonRights, MonitoredStudy, AskTell):
         return self.n_items * (self.n_items - 1) // 2
 
     @property
-    def scaled_items(self) -> FloatArray:
-        """All items standardised, without features that do not vary."""
-        return self._scaled.matrix
-
-    @property
     def scaler(self) -> Scaler:
         """What standardises the items; it knows which columns are levels of categories."""
         return self._scaled.scaler
@@ -146,7 +140,7 @@ class Study(StudyItems, PersonRights, MonitoredStudy, AskTell):
 
     @property
     def plan(self) -> QuestionPlan:
-        """The questions that do not depend on answers, by the settings of now."""
+        """The questions that do not depend on answers, by the current settings."""
         now = self.settings, self.catalogue
         known, plan = self._planned or (None, None)
         if plan is None or known is None or known[0] is not now[0] or known[1] is not now[1]:

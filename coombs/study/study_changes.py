@@ -68,4 +68,5 @@ def described_study(study: Study) -> dict[str, Any]:
 def _plain(shown: Presentation) -> dict[str, Any]:
     """With what is as by default."""
     nothing: dict[str, Any] = {one.name: one.default for one in fields(shown)}
-    return {**nothing, "fields": [], "parameters": list(Presentation().parameters), **shown.to_dict()}
+    lists = {name: list(value) for name, value in nothing.items() if isinstance(value, tuple)}
+    return {**nothing, **lists, **shown.to_dict()}

@@ -13,13 +13,12 @@ import numpy as np
 from coombs.data import naming
 from coombs.data.catalogue import named_columns, shown_cells
 from coombs.data.files import NamedColumns
-from coombs.data.grown_items import encoding_of
+from coombs.data.new_items import encoding_of
 from coombs.data.tables import InputError, TableLike, array_table, as_list
 from coombs.storage import Item, StudyRecord, now
 from coombs.study.item_changes import ItemChanges, ItemsAfter, StoredItems
 from coombs.study.item_versions import ITEMS_VERSION, version_numbers
-from coombs.study.scaled_items import ScaledItems
-from coombs.study.stored_items import stored_catalogue
+from coombs.study.stored_items import ScaledItems, stored_catalogue
 from coombs.study.study_presentations import PresentedStudy
 
 TRIES = 3

@@ -255,7 +255,8 @@ class StudyProgress:
         stored with each question, so that all processes show the same
     reached : whether the goal was reached, now or at an earlier answer
     n_answered : questions that have an answer, skips counted
-    n_questions : that everybody gets, where the study has a fixed number of them; None otherwise
+    n_questions : that everybody gets, where the study has a fixed number of them; None otherwise. Of
+        whoever is done, those that they answered, also where the study asks others more by now
 
     Examples
     --------

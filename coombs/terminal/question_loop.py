@@ -14,7 +14,7 @@ from typing import Any, TextIO, TypeAlias
 
 from coombs.data import naming
 from coombs.data.catalogue import Catalogue, catalogue
-from coombs.render import text
+from coombs.render import sections
 from coombs.storage import AnsweredError, Storage, StudyExistsError, open_storage
 from coombs.study import Progress, Question, Respondent, Settings, Study, create_study
 from coombs.study.participation import NotNowError, finish, take_back
@@ -22,6 +22,7 @@ from coombs.study.study import ME
 from coombs.terminal.display import Display, Draw, alternate_screen, size, write_screen
 from coombs.terminal.keys import PLACES, Action, KeyReader, LineReader, UnknownInput, single_keys
 from coombs.terminal.page import come_back, summary
+from coombs.terminal.person_steps import PersonSteps
 from coombs.terminal.screen import help_screen, pause_screen, question_screen
 from coombs.words import count
 
@@ -76,10 +77,17 @@ def ask(plan: Plan) -> None:
     items, _ = catalogue(plan.items, plan.features), Settings(**plan.settings)
     with closing(open_storage(plan.storage)) as storage:
         study, is_new = _open_study(plan, items, storage)
-        respondent = study.respondent(plan.respondent)
+        steps = PersonSteps(study, sys.stdin, screen)
+        respondent = steps.before(plan.respondent)
+        if respondent is None:
+            # A program that reads the result finds that there is none.
+            if plan.as_json:
+                print("null")
+            return
         with suppress(KeyboardInterrupt), _terminal(sys.stdin, screen) as (reader, show):
             QuestionLoop(respondent, plan, reader, show, _welcome(respondent, is_new)).run()
-        _finish(plan, respondent, screen)
+        steps.after(respondent)
+        _say_result(plan, respondent, screen)
 
 
 @contextmanager
@@ -242,14 +250,16 @@ class QuestionLoop:
             self.notice = f"Undone: {answer.text}." if answer else "There is nothing to undo."
 
 
-def _finish(plan: Plan, respondent: Respondent, screen: TextIO) -> None:
+def _say_result(plan: Plan, respondent: Respondent, screen: TextIO) -> None:
     """The result on stdout, the rest on the screen."""
     progress = respondent.progress(*plan.goal)
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", UserWarning)
         is_learned_from = any(one.is_learned_from for one in respondent.history())
         is_decided = is_learned_from and respondent.comparisons().is_decided
-        result = respondent.result() if is_decided else None
+        # Whoever runs the study sees everything.
+        is_shown = respondent.study.presentations.current.shows_result or respondent.name == ME
+        result = respondent.result() if is_decided and is_shown else None
         page = [] if result is None or plan.as_json else result.sections()
     if plan.as_json:
         sentences = [f"Careful: {one.message}" for one in raised]
@@ -257,6 +267,6 @@ def _finish(plan: Plan, respondent: Respondent, screen: TextIO) -> None:
     else:
         # The explanation has those sentences among its own.
         display = Display.of(screen)
-        sentences = [*text.lines(page, display.width, display.ellipsis), ""] if page else []
+        sentences = [*sections.lines(page, display.width, display.ellipsis), ""] if page else []
     more = "--questions" if plan.is_done(progress) else ""
     print(*sentences, come_back(plan.storage, plan.command, more), sep="\n", file=screen)

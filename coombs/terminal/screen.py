@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from coombs.data import naming
 from coombs.data.catalogue import Catalogue
-from coombs.insights.comparison_rows import ComparisonRow, comparison_rows
+from coombs.insights.item_comparison import ComparisonRow, comparison_rows
 from coombs.study import Question, StudyProgress
 from coombs.terminal.display import BOLD, CYAN, DIM, GREEN, MAGENTA, Display
 from coombs.terminal_text import cells, cut, pad, terminal_safe, wrap

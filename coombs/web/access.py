@@ -92,6 +92,12 @@ def is_cross_site(method: str, headers: Headers) -> bool:
     return headers.get("content-type", "").lower().startswith(FORM_TYPES)
 
 
+def is_from_another_origin(headers: Headers) -> bool:
+    """Whether a script of another site asks, whatever it wants."""
+    origin = headers.get("origin")
+    return origin is not None and not _is_origin(origin, headers.get("host", ""))
+
+
 def is_not_json(method: str, path: str, headers: Headers) -> bool:
     """Whether something other than JSON is sent to the API."""
     if method in SAFE_METHODS or method == "DELETE" or not path.startswith("/api/"):

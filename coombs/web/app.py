@@ -21,7 +21,6 @@ from coombs.storage import Storage, StorageUnavailableError, open_storage
 from coombs.study import apply_retention
 from coombs.web import errors, operations
 from coombs.web.access import Policy
-from coombs.web.access_log import hide_secrets
 from coombs.web.api import (
     access_tokens,
     items_api,
@@ -34,7 +33,6 @@ from coombs.web.api import (
     webhooks_api,
 )
 from coombs.web.api.idempotency import KeptReplies
-from coombs.web.arrivals import Arrivals
 from coombs.web.drafts import Drafts
 from coombs.web.embedding import Embedding
 from coombs.web.learning.group_learning import GroupLearner
@@ -61,7 +59,9 @@ from coombs.web.pages import (
 from coombs.web.process_memory import free_memory
 from coombs.web.proxies import ProxyMiddleware, checked_root, networks
 from coombs.web.request_log import RequestLogMiddleware
+from coombs.web.server_log import hide_secrets
 from coombs.web.study_cache import StudyCache
+from coombs.web.throttle import Arrivals
 from coombs.web.webhook_delivery import WebhookDelivery
 
 THREADS = 16
@@ -135,7 +135,8 @@ def create_app(
     metrics_from : addresses or networks, beside the owner, to which /metrics is shown
     webhook_networks : private networks into which messages to webhooks may be sent
     embed_origins : other sites, as https://shop.example, that may show respondents' pages in a frame, and ask
-        and tell from their own scripts
+        and tell from their own scripts, of studies that name no sites themselves; studies may then name none
+        but these
     metrics : where the numbers are counted; by default this process's alone
 
     Returns
@@ -171,7 +172,7 @@ def create_app(
     app.state.metrics_from = networks(metrics_from, "--metrics-from")
     app.state.webhook_networks = networks(webhook_networks, "--webhook-network")
     app.state.webhooks = WebhookDelivery(app.state.cache, app.state.webhook_networks)
-    app.state.embedding = Embedding(embed_origins)
+    app.state.embedding = Embedding(app.state.cache, embed_origins)
     app.state.looks = anyio.CapacityLimiter(1)
     _add_routes(app, policy)
     app.add_middleware(ProxyMiddleware, root=checked_root(root_path), proxies=networks(proxies))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coombs.data.catalogue import SHOWN, ColumnDecision, encoded_items
+from coombs.data.catalogue import MOST_OTHER_CELLS, SHOWN, ColumnDecision, encoded_items
 from coombs.data.column_roles import ROLES, ItemColumn, checked_role
 from coombs.data.encoding import (
     CATEGORY,
@@ -54,8 +54,6 @@ DECIDED = {
 """What is said of a column that is not learned from."""
 MARKS = {",": Translatable("commas"), "<": "<", ";": Translatable("semicolons"), "|": "|"}
 """What may stand between levels, the first of these that is in none of them, and what it is called."""
-MOST_STRANGE = 3
-"""Cells that are no numbers, of which some column has some, that are named."""
 MOST_LEVELS_SHOWN = 6
 """Levels of a category that are named."""
 MOST_ORDERED = 50
@@ -129,7 +127,7 @@ def _choice(upload: Upload, roles: ColumnRoles, name: str) -> ColumnChoice:
     problem, decision = upload.excess(name, roles) or _unclear_names(upload, roles, name), ""
     if not problem:
         try:
-            decision = _decision(upload.numbers_of(ColumnRoles({name: role})), name, role)
+            decision = _decision(upload, name, role)
         except InputError as error:
             problem = str(error)
     offered = tuple(_offered(upload, name))
@@ -156,6 +154,7 @@ def _decision(upload: Upload, name: str, role: Role) -> str:
     levels = checked_role(name, role) if isinstance(role, tuple) else ()
     learned_as = ORDERED if isinstance(role, tuple) else role
     column = ItemColumn(name, upload.by_name[name].kind, "feature", "", False, learned_as, tuple(levels))
+    table = table.with_numbers([name]) if learned_as in (NUMBER, LOG) else table
     encoding = encoded_items(table, [column], None, np.arange(n)).encoding
     learned = FeatureColumn(name) if encoding is None else encoding.columns[0]
     return ColumnDecision.of(learned, n).text
@@ -189,11 +188,11 @@ def _reasons(upload: Upload, name: str, role: Role) -> Iterator[str]:
         )
     elif why := _why(upload, guessed, role):
         yield Translatable("it {why}", why=why)
-    if role in (NUMBER, LOG) and (rows := upload.strange(name)):
+    for rows in upload.table.other_cells([name] if role in (NUMBER, LOG) else []).values():
         yield Translatable(
             "no number, and so not known, in {places}: {cells}",
             places=upload.places(rows),
-            cells=listed([repr(str(upload.table.typed[name][i])) for i in rows], MOST_STRANGE),
+            cells=listed([repr(str(upload.table.typed[name][i])) for i in rows], MOST_OTHER_CELLS),
         )
     if role == CATEGORY:
         yield listed(upload.levels[name], MOST_LEVELS_SHOWN)

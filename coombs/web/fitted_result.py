@@ -14,10 +14,9 @@ from coombs.data import naming
 from coombs.data.catalogue import shown_cells
 from coombs.data.tables import FloatArray
 from coombs.insights.item_comparison import ItemComparison, compare_positions
-from coombs.insights.rank_draws import RankDraws
 from coombs.insights.selection import item_names
 from coombs.insights.statements import BY_LEVEL, NOT_KNOWN, SWEET_SPOT, decide_most
-from coombs.insights.what_matters import what_matters_data
+from coombs.insights.what_matters import RankDraws, what_matters_data
 from coombs.language import Translatable
 from coombs.study import Answer, Respondent
 from coombs.words import grouped, listed, number, percent, plain, with_unit, within

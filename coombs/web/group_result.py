@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coombs.blas import serial
 from coombs.data import naming
+from coombs.insights.people_covariates import covariate_findings, without_findings
 from coombs.insights.people_explanation import PeopleExplanation, names_items, plain_values
 from coombs.insights.people_groups import groups_of
 from coombs.insights.people_pictures import (
@@ -94,22 +95,36 @@ def group_result(
     advance: Callable[[float], None] = lambda share: None,
     n_jobs: int = 1,
     current: Sequence[int] | None = None,
+    people: Any = None,
 ) -> GroupResult:
     """Learn what people share and which groups there are; `advance` is told the share that is done.
 
-    Only the items at the positions `current` are ranked, by default all.
+    Only the items at the positions `current` are ranked, by default all. `people` is a frame of what they
+    said of themselves: groups are found without it.
     """
     from coombs.estimators.population import Population
 
-    with warnings.catch_warnings(), listening(lambda share: advance(LEARNED * share)):
+    with warnings.catch_warnings():
         # What a fit is not sure of stands in the explanation.
         warnings.simplefilter("ignore")
-        population = Population(metric=METRIC, groups="auto", n_jobs=n_jobs).fit(data)
+        with listening(lambda share: advance(LEARNED * share)):
+            population = Population(metric=METRIC, groups="auto", n_jobs=n_jobs).fit(data)
+        told = _covariates(population, data, people, n_jobs)
     if current is not None and len(current) < data.n_items:
         population._rank_only(current)
     advance(LEARNED)
     with serial(0):
-        return _result_of(population, advance)
+        result = _result_of(population, advance)
+    return replace(result, told=replace(result.told, **told)) if result.has_pattern else result
+
+
+def _covariates(population: Population, data: Comparisons, people: Any, n_jobs: int) -> dict[str, Any]:
+    """What goes with what people said of themselves, by the likeliest kind; and what nothing goes with."""
+    if people is None:
+        return {}
+    metric = max(population.kind_weights_, key=lambda kind: population.kind_weights_[kind])
+    fit = type(population)(metric=metric, n_jobs=n_jobs).fit(data, people=people)
+    return {"covariates": covariate_findings(fit), "untold": without_findings(fit)}
 
 
 def _result_of(population: Population, advance: Callable[[float], None]) -> GroupResult:

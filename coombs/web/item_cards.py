@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from coombs.data.catalogue import Catalogue
 from coombs.data.encoding import LEARNED, LOG, NOT_KNOWN, NUMBER
-from coombs.insights.comparison_rows import ComparisonRow, comparison_rows
+from coombs.insights.item_comparison import ComparisonRow, comparison_rows
 from coombs.words import grouped
 
 PICTURE = "picture"

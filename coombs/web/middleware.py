@@ -25,6 +25,8 @@ LARGEST_ANSWER = 2**14
 """Bytes of a request of whoever is not known to be the owner."""
 LARGEST_FIELDS = 2**16
 """Bytes of what somebody says of themselves: several texts, of which a form writes a letter in up to 12."""
+GUEST = "coombs.guest"
+"""Where a request has the origin of another site whose script may send it."""
 UPLOADS = ("/drafts", "/api/studies")
 """Paths that take a file."""
 
@@ -66,7 +68,8 @@ class SafetyMiddleware:
 
         try:
             await self._check(scope)
-            if self._is_preflight(scope):
+            # A browser asks what a script of another site may send.
+            if scope["method"] == "OPTIONS" and GUEST in scope:
                 await Response(status_code=204, headers=PREFLIGHT)(scope, receive, out)
                 return
             await self.app(scope, _counted(receive, path_of(scope)), out)
@@ -81,11 +84,15 @@ class SafetyMiddleware:
 
     async def _check(self, scope: Scope) -> None:
         """Refuse a request, with nothing of its body read; note who asks."""
+        headers, path = Headers(scope=scope), path_of(scope)
+        if not self.policy.knows_host(headers.get("host", "")):
+            raise HTTPException(400, FOREIGN_HOST)
+        if await self.embedding.is_guest(path, headers):
+            scope[GUEST] = headers["origin"]
         reason = self._reason(scope)
         if reason is not None:
             raise reason
         visitor = scope[VISITOR] = await self.owner.visitor(HTTPConnection(scope))
-        path = path_of(scope)
         if visitor.is_owner or is_public(path):
             return
         if visitor.access is None:
@@ -97,10 +104,7 @@ class SafetyMiddleware:
     def _reason(self, scope: Scope) -> HTTPException | None:
         """Why a request is refused, whoever asks."""
         headers, method, path = Headers(scope=scope), scope["method"], path_of(scope)
-        if not self.policy.knows_host(headers.get("host", "")):
-            return HTTPException(400, FOREIGN_HOST)
-        is_guest = self.embedding.may_call(path, headers.get("origin", ""))
-        if not is_guest and is_cross_site(method, headers):
+        if GUEST not in scope and is_cross_site(method, headers):
             return HTTPException(403, CROSS_SITE)
         if is_not_json(method, path, headers):
             return HTTPException(415, NOT_JSON)
@@ -109,18 +113,13 @@ class SafetyMiddleware:
             return HTTPException(413, _too_large(path))
         return None
 
-    def _is_preflight(self, scope: Scope) -> bool:
-        """Whether a browser asks what a script of another site may send."""
-        origin = Headers(scope=scope).get("origin", "")
-        return scope["method"] == "OPTIONS" and self.embedding.may_call(path_of(scope), origin)
-
     def _add_headers(self, message: Message, scope: Scope) -> None:
         headers, path = MutableHeaders(scope=message), path_of(scope)
         for name, value in HEADERS.items():
             headers.setdefault(name, value)
         static = path.startswith("/static/")
         headers.setdefault("Cache-Control", "public, max-age=3600" if static else "no-store")
-        self.embedding.apply(headers, path, Headers(scope=scope))
+        self.embedding.apply(headers, path, scope.get(GUEST, ""))
 
 
 def _largest(path: str) -> int:

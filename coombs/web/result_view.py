@@ -9,8 +9,8 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from coombs.insights.item_comparison import ItemComparison, compare_positions
-from coombs.insights.rank_draws import RankDraws
 from coombs.insights.statements import NOT_KNOWN
+from coombs.insights.what_matters import RankDraws
 from coombs.web.fitted_result import N_BEST, N_REASONS, FittedResult, IdealRow, Place
 from coombs.web.item_cards import Card, CardFeature, Cards
 
@@ -116,7 +116,7 @@ class ResultView:
         return [self.compare(self.best.position, one.position) for one in self.places[1 : 1 + N_REASONS]]
 
     def compare(self, first: int, second: int) -> ItemComparison:
-        """Two items by what the answers bear out."""
+        """Two items by what the answers support."""
         return compare_positions(self.fitted.result.model, first, second, self.fitted.explanation.ideal)
 
     def ideal(self) -> list[IdealRow]:

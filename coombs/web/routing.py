@@ -1,10 +1,12 @@
-"""What the routes of the pages and of the API share: addresses, turns, slow work."""
+"""What the routes of the pages and of the API share: addresses, turns, files, slow work."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args
 
 import anyio.to_thread
@@ -33,6 +35,19 @@ def cache_of(request: Request) -> StudyCache:
     """The studies and people that the app works with."""
     cache: StudyCache = request.app.state.cache
     return cache
+
+
+def written(ending: str, write: Callable[[Path], Any]) -> bytes:
+    """The file that a function writes to a path."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"file.{ending}"
+        write(path)
+        return path.read_bytes()
+
+
+def study_of(request: Request, name: str) -> Study:
+    """The study that is called so in an address."""
+    return cache_of(request).study(study_called(name))
 
 
 @dataclass(frozen=True)

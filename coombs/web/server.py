@@ -27,12 +27,12 @@ from coombs.study.declared_wishes import may_declare
 from coombs.web.access import is_loopback
 from coombs.web.app import create_app
 from coombs.web.connections import BoundedProtocol, allow_files
-from coombs.web.json_log import log_as_json
 from coombs.web.metrics import Metrics
 from coombs.web.owner_token import given_token, new_token
 from coombs.web.pages.wishes_page import ASK
 from coombs.web.proxies import checked_root, networks
 from coombs.web.routing import study_path
+from coombs.web.server_log import log_as_json
 from coombs.web.server_processes import ServerProcesses
 
 MOST_LEARNERS = 4
@@ -110,7 +110,7 @@ def serve(
     >>> serve(host="0.0.0.0", token="secret")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    coombs.data.input_error.InputError: The owner's token has 6 characters, which can be guessed; ...
+    coombs.messages.InputError: The owner's token has 6 characters, which can be guessed; ...
     """
     given = given_token(token, token_file)
     is_open = not is_loopback(host) or bool(root_path or allowed_hosts or proxies)

@@ -69,6 +69,7 @@ def form_of(study: Study) -> dict[str, str]:
         "before": "\n".join(one.line for one in shown.before),
         "after": "\n".join(one.line for one in shown.after),
         "parameters": ", ".join(shown.parameters),
+        "embed_origins": "\n".join(shown.embed_origins),
     }
 
 
@@ -87,6 +88,8 @@ def changes_in(form: Mapping[str, str], shown: Presentation) -> tuple[dict[str, 
         )
     if "parameters" in form:
         presentation["parameters"] = [one.strip() for one in form["parameters"].split(",")]
+    if "embed_origins" in form:
+        presentation["embed_origins"] = form["embed_origins"].split()
     settings = {name: read(form[name], name) for name, read in SETTINGS.items() if name in form}
     return presentation, settings
 

@@ -102,6 +102,7 @@ class StudyCache:
         self._alive: WeakValueDictionary[str, Respondent] = WeakValueDictionary()
         self._lock = threading.Lock()
         self._results: LRUCache[FittedResult] = LRUCache(MOST_RESULTS)
+        self._opened: LRUCache[Study] = LRUCache(MOST_STUDIES)
 
     def study(self, name: str) -> Study:
         """The study of that name, or UnknownStudyError."""
@@ -148,6 +149,18 @@ class StudyCache:
         """Whose link that is, if they are in memory: nothing is read, as an error may be the storage's."""
         with self._lock:
             return self._alive.get(token)
+
+    def opened(self, open_token: str) -> Study:
+        """The study whose open link that is, or UnknownStudyError."""
+        return self._opened.put(open_token, self.study(self.storage.by_open_token(open_token)))
+
+    def study_at_hand(self, path: str) -> Study | None:
+        """The study whose people's page that is, if it is in memory: nothing is read."""
+        _, kind, token = f"{path}//".split("/", 3)[:3]
+        if kind == "join":
+            return self._opened.get(token)
+        person = self.at_hand(token)
+        return None if person is None else person.study
 
     def cards(self, respondent: Respondent) -> Cards:
         """The cards of a respondent's study."""
@@ -196,6 +209,7 @@ class StudyCache:
     def forget(self, study: Study) -> None:
         """After it was deleted."""
         number = study.record.id
+        self._opened.drop(lambda one: one.record.id == number)
         self._studies.drop(lambda kept: kept.study.record.id == number)
         self._people.drop(lambda person: person.record.study_id == number)
         self._results.drop(lambda result: result.respondent.record.study_id == number)

@@ -25,7 +25,7 @@ from coombs.data.column_roles import (
     refuse_unknown,
     sorted_levels,
 )
-from coombs.data.encoding import CATEGORY, LEARNED, LOG, NUMBER, ORDERED, YES_NO
+from coombs.data.encoding import CATEGORY, LEARNED, ORDERED, YES_NO
 from coombs.data.files import NamedColumns
 from coombs.data.profiles import described_choices, is_described
 from coombs.data.tables import InputError
@@ -187,7 +187,7 @@ class Upload:
     def catalogue(self, roles: ColumnRoles) -> Catalogue:
         """The items, or an InputError that says what to choose instead."""
         self.check(roles)
-        table, names = self.numbers_of(roles).table, roles.names
+        table, names = self.table, roles.names
         if names is not None and roles.numbered:
             told = np.array(numbered(table.columns[names].tolist()), dtype=object)
             table = replace(table, columns=table.columns | {names: told})
@@ -195,21 +195,6 @@ class Upload:
         called = {name: _detail_name(name, role) for name, role in roles.of.items()}
         details = tuple({called[name]: cell for name, cell in row.items()} for row in goods.details)
         return replace(goods, details=details)
-
-    def strange(self, name: str) -> list[int]:
-        """Rows of a column of numbers that hold something else."""
-        if self.by_name[name].kind != "mixed":
-            return []
-        return [i for i, cell in enumerate(self.table.typed[name].tolist()) if isinstance(cell, str)]
-
-    def numbers_of(self, roles: ColumnRoles) -> Upload:
-        """The same with what is no number blank, in columns that somebody takes for numbers."""
-        chosen = {name: self.strange(name) for name, role in roles.of.items() if role in (NUMBER, LOG)}
-        columns = dict(self.table.columns)
-        for name, rows in chosen.items():
-            columns[name] = columns[name].copy()
-            columns[name][rows] = ""
-        return replace(self, table=replace(self.table, columns=columns)) if any(chosen.values()) else self
 
     def check(self, roles: ColumnRoles) -> None:
         """Refuse what no study can be made of, whatever the cells are."""

@@ -95,7 +95,7 @@ class WebhookDelivery:
         return True
 
     def message(self, one: Delivery) -> dict[str, Any] | None:
-        """What is sent, with the names of now; None where the person is gone."""
+        """What is sent, with the current names; None where the person is gone."""
         storage = self._cache.storage
         found = storage.database.rows(
             "SELECT respondents.name, respondents.external_id, studies.name FROM respondents"

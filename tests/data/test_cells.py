@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from coombs.data.catalogue import catalogue
 from coombs.data.cells import ReadColumn, read_columns, read_frame_column, yes_no
 from coombs.data.files import read_table
-from coombs.data.units import common_unit, is_known
+from coombs.data.quantities import common_unit, is_known
 
 NAN = float("nan")
 ERRORS = ["TBD", "#N/A", "#DIV/0!", ".", "k.A.", "unbekannt", "s/d"]

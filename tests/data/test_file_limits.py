@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from coombs.data import file_limits, files, formats, parquet_files
-from coombs.data.files import content_table
-from coombs.data.frame_files import write_frame
+from coombs.data.files import content_table, write_frame
 from coombs.data.tables import InputError
 from coombs.messages import LONGEST_MESSAGE, LONGEST_NAME
 

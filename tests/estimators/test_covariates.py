@@ -175,6 +175,8 @@ def test_what_is_said_goes_with_a_covariate_that_answers_bear_out(told: Any) -> 
     assert found[0].low < found[0].difference < found[0].high < 0 and found[0].gain > 3
     assert "People with a higher age want less noise than others" in str(est.explain())
     assert est.explain().to_dict()["covariates"][0]["covariate"] == "age"
+    noise = next(one for one in est.explain().features if one.feature == "noise")
+    assert noise.deviation is not None  # they differ in it, if only with their age
 
 
 def test_people_of_one_sort_are_compared_with_all_others() -> None:

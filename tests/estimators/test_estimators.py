@@ -21,7 +21,7 @@ from coombs import (
 )
 from coombs.evaluation import kendall_tau_distance, ur_error, wer_error
 from coombs.programs import conic, interior
-from coombs.programs.least_squares import raised_alpha
+from coombs.programs.formulate import raised_alpha
 from coombs.programs.program import Program, Solution
 from coombs.simulate import make_preferences
 

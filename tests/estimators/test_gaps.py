@@ -11,7 +11,7 @@ from coombs.data.catalogue import catalogue, item_table, shown_cells
 from coombs.data.encoding import Encoding
 from coombs.data.new_items import table_for
 from coombs.data.tables import FloatArray
-from coombs.insights.comparison_rows import comparison_rows
+from coombs.insights.item_comparison import comparison_rows
 
 N = 30
 

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from coombs import Alternating, Comparisons, EuclideanCompass, EuclideanSingleStep, SingleStep
 from coombs.data.answers import Answers
 from coombs.data.tables import FloatArray
-from coombs.programs.least_squares import ideal_point
+from coombs.programs.formulate import ideal_point
 from coombs.simulate import Preferences, make_preferences
 
 SEEDS = st.integers(0, 10**6)

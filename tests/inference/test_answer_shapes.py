@@ -18,7 +18,7 @@ from coombs.data.answer_chance import HEAD_START, HEAD_START_WIDTH, LAPSE_ODDS, 
 from coombs.data.answers import Answers
 from coombs.data.rival_sets import Choices
 from coombs.inference import set_design
-from coombs.inference.band_moments import expect_bands
+from coombs.inference.answer_moments import expect_bands
 from coombs.inference.infer import infer
 from coombs.inference.information import information_pairs
 from coombs.inference.kinds import KINDS

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coombs.data.answers import Answers
-from coombs.inference.evidence import bridge
+from coombs.inference.averaging import bridge
 from coombs.inference.infer import infer
 from coombs.inference.kind import Kind
 from coombs.inference.kinds import KINDS

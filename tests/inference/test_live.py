@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coombs.data.answers import Answers
-from coombs.inference.belief import DRAWS, Belief
+from coombs.inference.belief import DRAWS, AnswerRows, Belief
 from coombs.inference.live import FIRST, MOST_ITEMS, AveragedBelief
 from coombs.inference.smooth import infer_smooth
 
@@ -21,12 +21,12 @@ EVERY = np.arange(40)
 def told(scores: Any, count: int, seed: int = 1) -> AveragedBelief:
     """After answers, one by one, of somebody for whom a lower score is better."""
     rng = np.random.default_rng(seed)
-    belief = AveragedBelief.prior(ITEMS, "full", None, rng)
+    belief = AveragedBelief.prior(ITEMS, "full", rng)
     for _ in range(count):
         i, j = rng.choice(len(ITEMS), 2, replace=False)
         first = rng.random() < 1 / (1 + np.exp(scores[i] - scores[j]))
         winner, loser = (i, j) if first else (j, i)
-        belief = belief.after(np.array([winner]), np.array([loser]), np.ones(1), rng)
+        belief = belief.after(AnswerRows(np.array([winner]), np.array([loser]), np.ones(1)), rng)
     return belief
 
 
@@ -80,7 +80,7 @@ def test_evidence_adds_up_answer_by_answer() -> None:
 def test_with_very_many_items_there_is_only_the_ideal() -> None:
     rng = np.random.default_rng(2)
     items = rng.normal(size=(2 * MOST_ITEMS, 2))
-    belief = AveragedBelief.prior(items, "full", None, rng)
+    belief = AveragedBelief.prior(items, "full", rng)
     winners = np.arange(MOST_ITEMS + 1)
-    belief = belief.after(winners[:-1], winners[1:], np.ones(MOST_ITEMS), rng)
+    belief = belief.after(AnswerRows(winners[:-1], winners[1:], np.ones(MOST_ITEMS)), rng)
     assert belief.smooth is None and np.isfinite(belief.scores(np.arange(9))[0]).all()

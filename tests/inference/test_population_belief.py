@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from coombs import Population
 from coombs.data.scaling import Scaler
-from coombs.inference.belief import Belief
+from coombs.inference.belief import AnswerRows, Belief
 from coombs.inference.live import AveragedBelief
 from coombs.inference.population_belief import LOG_ODDS, PopulationBelief
 from coombs.inference.score_belief import ScoreBelief
@@ -41,7 +41,7 @@ def crowd(metric: str = "none") -> Population:
 
 def before(kind: type[Belief] = Belief, metric: str = "none") -> PopulationBelief:
     scaler = Scaler.of(items(), standardize=True)
-    own = kind.prior(scaler.forward(items()), "full", None, np.random.default_rng(1))
+    own = kind.prior(scaler.forward(items()), "full", np.random.default_rng(1))
     return PopulationBelief.prior(own, crowd(metric)._people_prior.about(items(), None, scaler))
 
 
@@ -54,7 +54,7 @@ def told(belief: PopulationBelief, wanted: Any, count: int, at_once: int = 1) ->
     winners, losers = np.where(better, pairs.T, pairs[:, ::-1].T)
     for begin in range(0, count, at_once):
         some = slice(begin, begin + at_once)
-        belief = belief.after(winners[some], losers[some], np.ones(len(winners[some])), rng)
+        belief = belief.after(AnswerRows(winners[some], losers[some], np.ones(len(winners[some]))), rng)
     return belief
 
 
@@ -115,10 +115,10 @@ def test_items_without_features_have_a_prior_too() -> None:
     pairs = np.sort(rng.permuted(np.tile(np.arange(8), (len(users), 1)), axis=1)[:, :2], axis=1)
     population = Population(names).fit([[names[i], names[j]] for i, j in pairs], users=users)
     table = population.item_table_
-    own = ScoreBelief.prior(np.zeros((8, 0)), "full", None, rng)
+    own = ScoreBelief.prior(np.zeros((8, 0)), "full", rng)
     scaler = Scaler.of(table.matrix, standardize=True)
     about = population._people_prior.about(table.matrix, table.texts, scaler)
     belief = PopulationBelief.prior(own, about)
     assert belief.mean_scores().argmin() == 0 and belief.mean_scores().argmax() == 7
-    after = belief.after(np.array([0, 1, 2]), np.array([5, 6, 7]), np.ones(3), rng)
+    after = belief.after(AnswerRows(np.array([0, 1, 2]), np.array([5, 6, 7]), np.ones(3)), rng)
     assert after.share > 0.5

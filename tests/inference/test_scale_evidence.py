@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from coombs.data.tables import NO_LEVELS
-from coombs.inference import scale_evidence
-from coombs.inference.scale_evidence import WonPairs, log_evidence
+from coombs.estimators import better_scales
+from coombs.estimators.better_scales import WonPairs, log_evidence
 
 
 def _answers(n_items: int, n: int, seed: int) -> tuple[np.ndarray, WonPairs]:
@@ -30,8 +30,8 @@ def test_the_evidence_is_the_integral_of_likelihood_times_prior():
     y = np.array(list(product(grid, grid)))
     prior = -(y**2).sum(axis=1) / 2 - np.log(2 * np.pi) + 2 * np.log(grid[1] - grid[0])
     found = []
-    for sizes in product(scale_evidence.LINEAR_SIZES, scale_evidence.BENT_SIZES):
-        p = 0.5 * scale_evidence.LAPSE + (1 - scale_evidence.LAPSE) * expit(moves * sizes @ y.T)
+    for sizes in product(better_scales.LINEAR_SIZES, better_scales.BENT_SIZES):
+        p = 0.5 * better_scales.LAPSE + (1 - better_scales.LAPSE) * expit(moves * sizes @ y.T)
         found.append(logsumexp(pairs.weights @ np.log(p) + prior))
     integral = logsumexp(found) - np.log(len(found))
     # Laplace's approximation is off by a fraction of what is asked of evidence to change a scale.
@@ -41,10 +41,10 @@ def test_the_evidence_is_the_integral_of_likelihood_times_prior():
 def test_slope_is_the_derivative_of_the_log_density():
     rng = np.random.default_rng(1)
     rows, weights, y = rng.normal(size=(30, 4)), rng.uniform(0.5, 2, 30), rng.normal(size=4)
-    slope = scale_evidence._density(rows, y, weights)[1]
+    slope = better_scales._density(rows, y, weights)[1]
     steps = 1e-6 * np.eye(4)
     numeric = [
-        (scale_evidence._density(rows, y + h, weights)[0] - scale_evidence._density(rows, y - h, weights)[0])
+        (better_scales._density(rows, y + h, weights)[0] - better_scales._density(rows, y - h, weights)[0])
         / 2e-6
         for h in steps
     ]

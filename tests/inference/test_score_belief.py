@@ -7,12 +7,13 @@ import pytest
 
 from coombs import create_study, questions
 from coombs.data.answers import Answers
+from coombs.inference.belief import AnswerRows
 from coombs.inference.infer import infer
 from coombs.inference.score_belief import DRAWS, ScoreBelief
 
 
 def _belief(n: int) -> ScoreBelief:
-    return ScoreBelief.prior(np.zeros((n, 0)), "full", None, np.random.default_rng(0))
+    return ScoreBelief.prior(np.zeros((n, 0)), "full", np.random.default_rng(0))
 
 
 def test_before_any_answer_no_item_is_better() -> None:
@@ -30,7 +31,7 @@ def test_draws_agree_with_the_sampled_posterior() -> None:
     pairs = np.array([rng.choice(8, 2, replace=False) for _ in range(60)])
     wins = rng.random(60) < 1 / (1 + np.exp(truth[pairs[:, 0]] - truth[pairs[:, 1]]))
     pairs[~wins] = pairs[~wins, ::-1]
-    belief = _belief(8).after(pairs[:, 0], pairs[:, 1], np.ones(60), rng)
+    belief = _belief(8).after(AnswerRows(pairs[:, 0], pairs[:, 1], np.ones(60)), rng)
     answers = Answers.collect(np.zeros((8, 0)), pairs[:, 0], pairs[:, 1], np.ones(60))
     sampled = infer(answers, "items", rng, effects=True).scores().effects
     assert sampled is not None
@@ -41,14 +42,17 @@ def test_draws_agree_with_the_sampled_posterior() -> None:
 
 
 def test_an_item_that_was_never_compared_may_have_any_score() -> None:
-    belief = _belief(6).after(np.array([0, 0]), np.array([1, 2]), np.ones(2), np.random.default_rng(0))
+    belief = _belief(6).after(
+        AnswerRows(np.array([0, 0]), np.array([1, 2]), np.ones(2)), np.random.default_rng(0)
+    )
     known, strange = belief.scores(np.array([0, 5]))[0]
     assert strange.std() > known.std() and belief.mean_scores()[5] == 0 > belief.mean_scores()[0]
 
 
 def test_the_same_seed_gives_the_same_draws() -> None:
     told = [
-        _belief(4).after(np.array([0]), np.array([1]), np.ones(1), np.random.default_rng(3)) for _ in range(2)
+        _belief(4).after(AnswerRows(np.array([0]), np.array([1]), np.ones(1)), np.random.default_rng(3))
+        for _ in range(2)
     ]
     assert np.array_equal(told[0].draws, told[1].draws)
 
@@ -81,7 +85,7 @@ def test_chosen_questions_find_the_best_sooner_than_random_ones() -> None:
                 asked.add((one.first, one.second))
                 wins = rng.random() < 1 / (1 + np.exp(truth[one.first] - truth[one.second]))
                 ends = (one.first, one.second) if wins else (one.second, one.first)
-                belief = belief.after(np.array(ends[:1]), np.array(ends[1:]), np.ones(1), rng)  # type: ignore[assignment]
+                belief = belief.after(AnswerRows(np.array(ends[:1]), np.array(ends[1:]), np.ones(1)), rng)  # type: ignore[assignment]
             top = np.argsort(belief.mean_scores())[:4]
             found[strategy] += len(set(top.tolist()) & set(np.argsort(truth)[:4].tolist()))
     assert found["best"] > found["random"]

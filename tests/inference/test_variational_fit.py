@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from coombs import Comparisons
 from coombs.data.rival_sets import Choices
 from coombs.inference import variational_fit
+from coombs.inference.answer_moments import expect_rankings
 from coombs.inference.process import Process
-from coombs.inference.ranking_moments import expect_rankings
 from coombs.inference.set_design import covariances, expect_choices, mended
 
 SHAPES = ("pairs", "tied pairs", "choices", "rankings", "ratings")

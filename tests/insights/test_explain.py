@@ -605,7 +605,7 @@ def test_several_tastes_in_one_are_suspected_where_many_answers_go_against_the_m
     assert cautions == [True, False]
 
 
-# Nothing is claimed that the answers do not bear out.
+# Nothing is claimed that the answers do not support.
 
 
 @pytest.fixture(scope="module")

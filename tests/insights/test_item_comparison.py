@@ -1,4 +1,4 @@
-"""Why one item comes before another: contributions add up, change sides with the items, and are borne out."""
+"""Why one item comes before another: contributions add up, change sides with the items, and are supported."""
 
 from __future__ import annotations
 

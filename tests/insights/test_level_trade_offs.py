@@ -10,8 +10,8 @@ from scipy.special import expit
 from coombs import Comparisons, IdealPoint
 from coombs.insights.explanation import Explanation
 from coombs.insights.statements import TradeOff
+from coombs.render.sections import page
 from coombs.render.sentences import sections
-from coombs.render.text import page
 
 WORTH = {"centre": 2.0, "harbour": 0.0, "rural": -2.0}
 PER_EURO = -1 / 150

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from coombs import IdealPoint, InputError
-from coombs.insights.rank_draws import RankDraws
 from coombs.insights.what_if import what_if
+from coombs.insights.what_matters import RankDraws
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coombs import Status
-from coombs.programs import shared_interior, shared_reference
+from coombs.programs import reference, shared_interior
 from coombs.programs.arrow import Arrow, Unknowns
 from coombs.programs.constraint_sets import SETS, ConstraintSet
 from coombs.programs.losses import LOSSES
@@ -87,7 +87,7 @@ def test_optimum_equals_cvxpy(name: str, loss: str, seed: int) -> None:
     answers = people(seed, d=2 + seed)
     bounds = constraint(name, answers)
     ours = solve(name, loss, answers)
-    metric, own, value = shared_reference.solve_shared(answers, loss, bounds)
+    metric, own, value = reference.solve_shared(answers, loss, bounds)
     assert ours.gap <= 1e-8
     assert ours.objective == pytest.approx(value, rel=1e-6, abs=1e-7)
     if loss == "logistic":
@@ -101,7 +101,7 @@ def test_optimum_equals_cvxpy(name: str, loss: str, seed: int) -> None:
 def test_optimum_of_one_feature_or_one_person_equals_cvxpy(name: str, d: int, n_people: int) -> None:
     """The smallest programs there are."""
     answers = people(8, d=d, n_people=n_people)
-    _, _, value = shared_reference.solve_shared(answers, "logistic", constraint(name, answers))
+    _, _, value = reference.solve_shared(answers, "logistic", constraint(name, answers))
     assert solve(name, "logistic", answers).objective == pytest.approx(value, rel=1e-6)
 
 
@@ -121,7 +121,7 @@ def test_terms_of_single_answers_are_the_same_program(loss: str) -> None:
     """The literal sum and the one with arrays have the same value."""
     answers = people(2, d=2, n_people=2, answers=6)
     bounds = constraint("frobenius", answers)
-    literal, _, _ = shared_reference.literal_problem(answers, loss, bounds)
+    literal, _, _ = reference.literal_problem(answers, loss, bounds)
     assert literal.solve(solver="CLARABEL") == pytest.approx(
         solve("frobenius", loss, answers).objective, rel=1e-5
     )
@@ -134,7 +134,7 @@ def test_optimum_with_a_given_metric_equals_cvxpy(name: str, loss: str) -> None:
     answers, metric = people(4), np.diag([1.0, 0.5, 2.0]) / 4
     bounds = ConstraintSet(name, 3, answers.n_people, 1.0, 1.5, has_metric=False)
     ours = shared_interior.solve(SharedProgram.of(answers, LOSSES[loss], bounds, metric))
-    _, own, value = shared_reference.solve_shared(answers, loss, bounds, metric)
+    _, own, value = reference.solve_shared(answers, loss, bounds, metric)
     assert ours.status is Status.OPTIMAL
     assert ours.objective == pytest.approx(value, rel=1e-6)
     if loss == "logistic":
@@ -245,7 +245,7 @@ def test_people_of_very_different_diligence_are_fitted(name: str) -> None:
         base.items, base.winners[kept], base.losers[kept], base.weights[kept], base.people[kept], 5
     )
     ours = shared_interior.solve(program(name, "hinge", answers))
-    _, _, value = shared_reference.solve_shared(answers, "hinge", constraint(name, answers))
+    _, _, value = reference.solve_shared(answers, "hinge", constraint(name, answers))
     assert ours.status is Status.OPTIMAL
     assert ours.objective == pytest.approx(value, rel=1e-6)
 

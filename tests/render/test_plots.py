@@ -32,9 +32,9 @@ from coombs.insights import explain  # noqa: E402
 from coombs.insights.statements import NOT_KNOWN, FeatureVerdict  # noqa: E402
 from coombs.insights.surface import swap_shares  # noqa: E402
 from coombs.insights.what_matters import Ranking, WhatMatters  # noqa: E402
+from coombs.render.canvas import free_place, shown, wrapped  # noqa: E402
 from coombs.render.captions import mark_caption  # noqa: E402
 from coombs.render.html import _summary, report  # noqa: E402
-from coombs.render.labels import free_place, shown, wrapped  # noqa: E402
 from coombs.words import in_words, number  # noqa: E402
 
 FEATURES = ("price", "size", "minutes", "age")

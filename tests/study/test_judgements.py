@@ -168,13 +168,13 @@ def test_chunks_of_answers_with_sets_are_the_same_as_all_at_once() -> None:
     """Rows of rivals are counted on from those that are there."""
     records = [_record("choice", ((i,), (i + 1, i + 2))) for i in range(4)]
     rng, items = np.random.default_rng(0), np.zeros((6, 0))
-    blank = ScoreBelief.prior(items, "full", None, rng)
+    blank = ScoreBelief.prior(items, "full", rng)
     step = blank
     for record in records:
         rows = live_rows([record], 6)
-        step = step.after(*rows[:3], rng, rows.sets)  # type: ignore[assignment]
+        step = step.after(rows, rng)  # type: ignore[assignment]
     rows = live_rows(records, 6)
-    whole = blank.after(*rows[:3], rng, rows.sets)
+    whole = blank.after(rows, rng)
     for one, other in zip(step.answers.sets.members, whole.answers.sets.members, strict=True):
         assert one == other
     assert step.answers.winners.tolist() == whole.answers.winners.tolist()

@@ -15,6 +15,7 @@ from coombs import InputError, create_study, import_study, load_study
 from coombs.storage import Storage, UnknownStudyError, open_storage
 from coombs.storage.records import new_token
 from coombs.study import PersonField, Presentation, Settings, Study, check_storage
+from coombs.study.participation import finish, take_back
 from coombs.study.person_fields import fields_in
 from coombs.study.presentation import participant_id
 
@@ -214,6 +215,28 @@ def test_a_fixed_number_of_questions_is_just_that_skips_counted() -> None:
     assert study.ask() is None
     # Certainty is still there for whoever asks for it.
     assert not study.done(k=1, certainty=0.99)
+
+
+def test_whoever_is_done_stays_done_when_others_are_asked_more() -> None:
+    """Until an answer is taken back: then there is what everybody gets."""
+    study = create_study([[0.0], [1.0], [2.0], [3.0]], storage="memory:", questions=2)
+    ann, bob = study.respondent("ann"), study.respondent("bob")
+    for person in (ann, bob):
+        person.tell(person.ask(), "skip")
+    ann.tell(ann.ask(), "skip")
+    finish(ann)
+    study.change_settings(questions=5)
+    found, others = ann.progress(), bob.progress()
+    assert (str(found), found.fraction, found.questions_left, found.reached) == (
+        "2 of 2 questions",
+        1,
+        0,
+        True,
+    )
+    assert ann.done() and ann.ask() is None and ann.turn()[1] == found
+    assert (str(others), others.fraction, others.questions_left) == ("1 of 5 questions", 0.2, 4)
+    take_back(ann)
+    assert str(ann.progress()) == "1 of 5 questions" and not ann.done()
 
 
 def test_until_certain_ends_at_the_most() -> None:

@@ -27,9 +27,10 @@ from coombs import cli
 from coombs.data.catalogue import Catalogue
 from coombs.data.tables import ItemTable
 from coombs.progress import ProgressBar
-from coombs.render import text
-from coombs.render.blocks import Points, Section, TableBlock
-from coombs.study import Question, Study, StudyProgress, create_study, load_study
+from coombs.render.sections import Points, Section, TableBlock, page
+from coombs.render.sections import lines as text_lines
+from coombs.study import PersonField, Presentation, Question, Study, StudyProgress, create_study, load_study
+from coombs.study.participation import agree, fill_in
 from coombs.terminal.display import Display, Draw
 from coombs.terminal.keys import KeyReader, LineReader, UnknownInput, single_keys
 from coombs.terminal.page import come_back
@@ -202,11 +203,11 @@ def test_an_explanation_is_fitted_to_the_terminal() -> None:
     """Sentences flow anew, points keep their indent, the first columns and headings stay."""
     row, point = ("a", "row", "of", "a", "table"), "a point that goes on and on"
     sections = [Section("Title", ["one two three four five", TableBlock("lllll", row, []), Points([point])])]
-    assert text.lines(sections, 12) == [
+    assert text_lines(sections, 12) == [
         *("Title", "-----", "one two", "three four", "five", "  a  row  of", "  (and 2 co…"),
         *("- a point", "  that goes", "  on and on"),
     ]
-    assert text.lines(sections, 80) == text.page(sections).splitlines()
+    assert text_lines(sections, 80) == page(sections).splitlines()
 
 
 def test_passwords_are_not_shown() -> None:
@@ -346,6 +347,83 @@ def test_a_study_of_a_fixed_number_says_when_all_are_answered(
     shown = capsys.readouterr().out
     assert "All questions of this study are answered." in shown and "Every pair" not in shown
     assert len(load_study("flats").history()) == 2
+
+
+FIELDS = (
+    PersonField("Age group", "choice", ("under 30", "30 and over"), required=True),
+    PersonField("Rent", "number", asked="after"),
+)
+
+
+@pytest.fixture
+def survey() -> Study:
+    """A study with a text for everything, a field before and one after."""
+    shown = Presentation(
+        *(
+            "",
+            "We ask about flats.",
+            "My answers may be published.",
+            "",
+            "Choose one of two.",
+            "You helped us.",
+        ),
+        redirect="https://example.org/done?id={pid}",
+        fields=FIELDS,
+    )
+    return create_study("flats.csv", "flats", questions=2, presentation=shown)
+
+
+def test_consent_and_fields_are_asked_in_a_terminal_and_stored_as_on_the_page(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, survey: Study
+) -> None:
+    lines = "perhaps\nyes\n\nnone\n2\nskip\nskip\nquit\ncheap\n 950,5 \n"
+    assert answer(monkeypatch, lines, "--respondent", "Ann") == 0
+    shown = capsys.readouterr().out
+    for said in ("We ask about flats.", "published.", "1: under 30", "Choose one of two.", "You helped us."):
+        assert said in shown
+    assert "“Age group” is needed to go on." in shown and "“Rent” must be a number." in shown
+    assert "Go on to https://example.org/done?id=Ann" in shown
+    person = load_study("flats").respondent("Ann").record
+    assert person.fields == {"Age group": "30 and over", "Rent": "950.5"}
+    assert person.consented is not None and person.consent_version == survey.presentations.latest
+    assert person.finished is not None
+    # Who was asked is asked no more, unless the text has changed.
+    survey.present(consent="My answers may be published by others.")
+    other = survey.respondent("Bea")
+    agree(other, True), fill_in(other, {"Age group": "under 30"})
+    assert answer(monkeypatch, "skip\n", "--respondent", "Bea") == 0
+    assert "do you agree?" not in capsys.readouterr().out
+
+
+def test_of_whoever_declines_in_a_terminal_nothing_is_stored(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, survey: Study
+) -> None:
+    assert answer(monkeypatch, "no\nleft\nleft\n", "--respondent", "Ann", "--json") == 0
+    said = capsys.readouterr()
+    assert said.out == "null\n" and "Without consent nothing is asked, and nothing was stored." in said.err
+    assert survey.respondents() == {}
+    # A pipe that ends before the fields are filled in leaves them all blank.
+    assert answer(monkeypatch, "yes\n", "--respondent", "Ann") == 0
+    assert "Stopped before the first question" in capsys.readouterr().out
+    ann = load_study("flats").respondent("Ann")
+    assert ann.record.consented is not None and ann.record.fields == {} and not ann.history()
+
+
+def test_a_closed_study_asks_nothing_in_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, survey: Study
+) -> None:
+    survey.close()
+    assert answer(monkeypatch, "yes\n1\nleft\n", "--respondent", "Ann") == 2
+    assert "This study is closed: nothing more can be answered." in capsys.readouterr().err
+    assert survey.respondents() == {}
+
+
+def test_people_see_no_result_in_a_terminal_where_the_study_shows_none(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_study("flats.csv", "flats", presentation=Presentation(shows_result=False))
+    assert answer(monkeypatch, "left\nright\n", "--respondent", "Ann") == 0
+    assert "No pattern found" not in capsys.readouterr().out
 
 
 def loop(study: Study, lines: str) -> str:

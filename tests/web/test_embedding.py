@@ -19,7 +19,7 @@ from fastapi.testclient import TestClient
 
 from coombs import InputError, create_study, web
 from coombs.study import Study
-from coombs.web.embedding import SCRIPT, checked_origin
+from coombs.study.embed_origins import MOST_ORIGINS, checked_origin
 
 ITEMS = [[float(i), float(i * 7 % 12)] for i in range(12)]
 SHOP, OTHER = "https://shop.example", "https://other.example"
@@ -56,7 +56,6 @@ def test_nothing_may_be_framed_where_no_origin_is_named(study: Study) -> None:
     reply = client.get(f"/a/{study.respondent('Ann').record.token}")
     assert "frame-ancestors 'none'" in reply.headers["content-security-policy"]
     assert reply.headers["x-frame-options"] == "DENY" and "framed.js" not in reply.text
-    assert client.get(SCRIPT).headers["cross-origin-resource-policy"] == "same-origin"
 
 
 def test_scripts_of_named_origins_ask_and_tell_and_nobody_elses(client: TestClient, study: Study) -> None:
@@ -81,6 +80,86 @@ def test_scripts_of_named_origins_ask_and_tell_and_nobody_elses(client: TestClie
 
 
 @pytest.mark.parametrize(
+    ("servers", "named", "allowed"),
+    [
+        ([], [OTHER], [OTHER]),
+        ([SHOP], [], [SHOP]),
+        ([SHOP, OTHER], [OTHER], [OTHER]),
+        ([SHOP], [OTHER], []),
+    ],
+)
+def test_a_studys_own_sites_count_and_never_more_than_the_servers(
+    study: Study, servers: list[str], named: list[str], allowed: list[str]
+) -> None:
+    study.present(embed_origins=named)
+    study.switch_open_link()
+    token = study.respondent("Ann").record.token
+    with TestClient(
+        web.create_app(study.storage, embed_origins=servers), base_url="http://127.0.0.1"
+    ) as client:
+        ancestors = f"'self' {' '.join(allowed)}" if allowed else "'none'"
+        for path in (f"/a/{token}", f"/join/{study.open_token}"):
+            policy = client.get(path).headers["content-security-policy"]
+            assert policy.endswith(f"frame-ancestors {ancestors}")
+        for origin in (SHOP, OTHER):
+            cross = {"Sec-Fetch-Site": "cross-site", "Origin": origin}
+            asked = client.get(f"/api/respondents/{token}/question", headers=cross)
+            assert asked.headers.get("access-control-allow-origin") == (origin if origin in allowed else None)
+            told = {"question": asked.json()["question"]["id"], "choice": "left"}
+            sent = client.post(f"/api/respondents/{token}/tell", json=told, headers=cross)
+            assert sent.status_code == (200 if origin in allowed else 403)
+
+
+def test_sites_of_one_study_are_not_those_of_another_and_hold_at_once(study: Study) -> None:
+    other = create_study(ITEMS, "more", storage=study.storage, shared_prior=False)
+    links = [f"/a/{one.respondent('Ann').record.token}" for one in (study, other)]
+    owner = {"Authorization": f"Bearer {TOKEN}"}
+    with TestClient(web.create_app(study.storage, token=TOKEN), base_url="http://127.0.0.1") as client:
+
+        def framed_by() -> list[str]:
+            policies = [client.get(link).headers["content-security-policy"] for link in links]
+            return [policy.partition("frame-ancestors ")[2] for policy in policies]
+
+        assert framed_by() == ["'none'", "'none'"]
+        form = client.get("/studies/points/settings", headers=owner).text
+        assert "The server itself names none." in form
+        named = {"embed_origins": f"{SHOP}/\n\n{OTHER}"}
+        saved = client.post(
+            "/studies/points/settings", data=named, headers={**owner, "Sec-Fetch-Site": "none"}
+        )
+        assert saved.status_code == 200 and f"{SHOP}\n{OTHER}</textarea>" in saved.text
+        assert framed_by() == [f"'self' {SHOP} {OTHER}", "'none'"]
+        changes = {"presentation": {"embed_origins": [OTHER]}}
+        api = client.patch("/api/studies/more/settings", json=changes, headers=owner)
+        assert api.json()["presentation"]["embed_origins"] == [OTHER]
+        study.present(embed_origins=[])
+        assert framed_by() == ["'none'", f"'self' {OTHER}"]
+
+
+def test_the_owner_is_told_which_sites_the_server_does_not_allow(client: TestClient, study: Study) -> None:
+    study.present(embed_origins=[SHOP, OTHER])
+    form = client.get("/studies/points/settings", headers={"Authorization": f"Bearer {TOKEN}"}).text
+    assert f"without effect: {OTHER}." in form and f"The server allows {SHOP}, and no others." in form
+
+
+def test_wrong_sites_of_a_study_are_refused(study: Study) -> None:
+    for wrong in (SHOP, [7], ["shop.example"], [f"https://{n}.example" for n in range(MOST_ORIGINS + 1)]):
+        with pytest.raises(InputError):
+            study.present(embed_origins=wrong)
+
+
+def test_an_embeddable_page_never_redirects_by_itself_in_a_frame(client: TestClient, study: Study) -> None:
+    """Without a script it has a link; with one, it goes on only in a window of its own."""
+    study.present(redirect="https://panel.example/done?id={pid}")
+    study.change_settings(questions=1)
+    ann = study.respondent("Ann")
+    ann.tell(ann.ask(), "left")
+    page = client.get(f"/a/{ann.record.token}").text
+    assert 'http-equiv="refresh"' not in page
+    assert 'href="https://panel.example/done?id=Ann" data-at-once target="_top"' in page
+
+
+@pytest.mark.parametrize(
     "origin",
     [
         *("http://shop.example", "https://shop.example/path", "*", "null", "https://a b", ""),
@@ -101,7 +180,8 @@ HOST = """<!doctype html><html lang="en"><title>Shop</title><h1>Shop</h1>
 <div id="ask" data-coombs="{link}"></div><script src="{page}/static/embed.js"></script>
 <script>window.seen = [];
 for (const kind of ["answer", "done"])
-  document.addEventListener("coombs:" + kind, (e) => window.seen.push([kind, e.target.id, e.detail.answers]));
+  document.addEventListener("coombs:" + kind, (e) =>
+    window.seen.push([kind, e.target.id, e.detail.answers, e.detail.redirect]));
 </script></html>"""
 
 ANSWERS = "n => window.seen.filter(([kind]) => kind === 'answer').length === n"
@@ -143,7 +223,9 @@ def test_a_question_in_another_sites_page_is_answered_and_that_page_is_told(tmp_
     path = chromium()
     with site(html) as port:
         origin = f"http://localhost:{port}"
-        with Server(study.storage, embed_origins=[origin]) as page, playwright.sync_playwright() as driver:
+        panel = f"{origin}/panel?id=Ann"
+        study.present(embed_origins=[origin], redirect=f"{origin}/panel?id={{pid}}")
+        with Server(study.storage) as page, playwright.sync_playwright() as driver:
             link = f"{page.address}/a/{study.respondent('Ann').record.token}"
             html[0] = HOST.format(link=link, page=page.address)
             browser = driver.chromium.launch(executable_path=path, args=FLAGS)
@@ -156,8 +238,9 @@ def test_a_question_in_another_sites_page_is_answered_and_that_page_is_told(tmp_
                 shop.wait_for_function(ANSWERS, arg=n)
             shop.wait_for_function("() => window.seen.some(([kind]) => kind === 'done')")
             seen = shop.evaluate("window.seen")
-            assert [one for one in seen if one[0] == "answer"] == [["answer", "ask", n] for n in (1, 2, 3)]
-            assert sum(one[0] == "done" for one in seen) == 1
+            told = [one[:3] for one in seen if one[0] == "answer"]
+            assert told == [["answer", "ask", n] for n in (1, 2, 3)]
+            assert [one[3] for one in seen if one[0] == "done"] == [panel]
             # The frame is as high as what is in it, without the page's own head and foot.
             high = frame.locator("main").evaluate("it => it.getBoundingClientRect().height")
             shop.wait_for_function(HEIGHT, arg=high)
@@ -171,4 +254,10 @@ def test_a_question_in_another_sites_page_is_answered_and_that_page_is_told(tmp_
             stranger.wait_for_timeout(500)
             assert all("Which" not in one.content() for one in stranger.frames if one.parent_frame)
             assert shop.evaluate("document.querySelector('iframe').clientHeight") > 50
+            # The frame stays until the person goes on, in the whole window; a page in no frame goes at once.
+            assert shop.url == f"{origin}/"
+            frame.locator("#onward").click()
+            shop.wait_for_url(panel)
+            stranger.goto(link)
+            stranger.wait_for_url(panel)
             browser.close()

@@ -83,6 +83,27 @@ def test_groups_come_first_with_what_each_wants_and_everybody_is_in_the_table(cl
     assert SCRIPT not in page and "style=" not in page and "<script>" not in page
 
 
+def test_what_goes_with_what_people_said_of_themselves_is_told(client: TestClient) -> None:
+    """Who wants large flats has children, and height tells nothing."""
+    study = camps(client, n_people=24)
+    choices = [
+        {"label": "Children", "kind": "choice", "choices": ["some", "none"]},
+        {"label": "Height", "kind": "number"},
+        {"label": "Remarks"},
+    ]
+    study.present(fields=choices)
+    state = study.storage.state(study.record.id)
+    for place, person in enumerate(study.respondents()):
+        said = {"Children": ("some", "none")[place % 2], "Height": str(160 + place % 3), "Remarks": "-"}
+        study.storage.set_fields(study.respondent(person).record.id, said)
+    assert study.storage.state(study.record.id) > state
+    page = finished(client)
+    assert "Children: some want more size than others" in page
+    assert "Children: none want less size than others" in page
+    assert "Nothing is found to go with: Height." in page
+    assert "They are 2 groups" in page
+
+
 def test_a_group_is_shown_alone_and_one_that_is_not_there_is_not_found(client: TestClient) -> None:
     camps(client)
     whole, page = finished(client), client.get(f"{PAGE}?group=1").text

@@ -27,10 +27,10 @@ from running_page import PATIENCE, RunningPage, children, free_port, running
 from coombs import create_study, web
 from coombs.storage import StorageUnavailableError
 from coombs.study import Study
-from coombs.web.json_log import JsonFormatter
 from coombs.web.learning.worker import WorkerPool
 from coombs.web.metrics import Metrics
 from coombs.web.operations import NO_STORAGE, NO_WORKERS
+from coombs.web.server_log import JsonFormatter
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "a-token-of-many-letters"

@@ -19,7 +19,7 @@ from fastapi.testclient import TestClient
 
 from coombs import InputError, create_study, web
 from coombs.storage import open_storage
-from coombs.web import access_log, owner_sessions, owner_token
+from coombs.web import owner_sessions, owner_token, server_log
 from coombs.web.api import bounded_json
 from coombs.web.owner_access import is_public
 from coombs.web.throttle import FREE_TRIES, LONGEST_WAIT, Throttle
@@ -338,4 +338,4 @@ def test_an_access_log_holds_no_tokens_and_no_personal_links(caplog: pytest.LogC
         ):
             logger.info('%s - "%s %s HTTP/%s" %d', "192.0.2.7:5", "GET", path, "1.1", 200)
     assert "SECRET" not in caplog.text and "/taste/a/.../tell" in caplog.text
-    assert access_log.without_secrets("/studies/points") == "/studies/points"
+    assert server_log.without_secrets("/studies/points") == "/studies/points"

@@ -20,9 +20,9 @@ from fastapi.testclient import TestClient
 from coombs import create_study, load_study, web
 from coombs.storage import open_storage
 from coombs.study import PersonField, Presentation, Study
-from coombs.web.access_log import without_secrets
-from coombs.web.arrivals import ARRIVAL_SECONDS, Arrivals
 from coombs.web.pages.joining import cookie_name
+from coombs.web.server_log import without_secrets
+from coombs.web.throttle import ARRIVAL_SECONDS, Arrivals
 
 FORM = {"Origin": "http://127.0.0.1"}
 SCRIPT = "<script>alert(1)</script>"

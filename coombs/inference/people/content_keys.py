@@ -1,4 +1,4 @@
-"""Numbers of items and people by what they are, so that nothing hangs on the order in which they come."""
+"""Numbers of items and people by what they are, so that nothing depends on the order in which they come."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from coombs.storage.api_tokens import ApiToken
 from coombs.web.api.bounded_json import BoundedRoute
 from coombs.web.api.schemas import NewTokenOut, TokenIn, TokenOut
 from coombs.web.api.studies import BEARER, Name
-from coombs.web.routing import cache_of, study_called
+from coombs.web.routing import study_of
 
 # Not with `Idempotency-Key`: a reply that holds a token is kept nowhere.
 router = APIRouter(
@@ -22,13 +22,13 @@ router = APIRouter(
 @router.get("", response_model=list[TokenOut])
 def tokens(request: Request, name: Name) -> Sequence[ApiToken]:
     """Which programs have a token, and what each may."""
-    return cache_of(request).study(study_called(name)).api_tokens.list()
+    return study_of(request, name).api_tokens.list()
 
 
 @router.post("", status_code=201)
 def add_token(request: Request, name: Name, new: TokenIn) -> NewTokenOut:
     """A new token, which is shown this once; `Idempotency-Key` has no meaning here."""
-    study = cache_of(request).study(study_called(name))
+    study = study_of(request, name)
     token = study.api_tokens.add(new.name, new.rights)
     return NewTokenOut(name=new.name, rights=new.rights, token=token)
 
@@ -36,4 +36,4 @@ def add_token(request: Request, name: Name, new: TokenIn) -> NewTokenOut:
 @router.delete("/{token_name}", status_code=204)
 def revoke_token(request: Request, name: Name, token_name: str) -> None:
     """Let a token open nothing from now on."""
-    cache_of(request).study(study_called(name)).api_tokens.revoke(token_name)
+    study_of(request, name).api_tokens.revoke(token_name)

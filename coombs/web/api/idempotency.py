@@ -60,7 +60,7 @@ class KeptReplies:
         self._values = TemporaryValues(database, "reply", KEPT_SECONDS, MOST_REPLIES)
 
     async def reply(self, request: Request, key: str, handler: Handler) -> Response:
-        """The reply of now, or of when the same came before."""
+        """The reply, or the one that the same request got before."""
         body = await request.body()
         name, digest = _name(request, key), hashlib.sha256(body).hexdigest()
         known = await anyio.to_thread.run_sync(self._claim, name, digest)

@@ -11,13 +11,13 @@ from starlette.responses import Response
 
 from coombs.data.encoding import NOT_KNOWN
 from coombs.storage.timestamps import time_text
-from coombs.study import ItemChanges, ItemVersion, Study
+from coombs.study import ItemChanges, ItemVersion
 from coombs.web.api.idempotency import IdempotentRoute
 from coombs.web.api.paging import After, Limit, after_number, point_to_next
 from coombs.web.api.schemas import _Body
 from coombs.web.api.studies import BEARER, Name
 from coombs.web.item_table import fitting_table
-from coombs.web.routing import cache_of, study_called
+from coombs.web.routing import study_of
 from coombs.web.uploads import read_table
 
 router = APIRouter(
@@ -81,7 +81,7 @@ def items(
 ) -> list[ItemVersionOut]:
     """The items that are asked about; `retired` adds those that were retired or replaced."""
     last = after_number(after) - 1 if after else -1
-    found = [one for one in _study(request, name).items(retired=retired) if one.position > last]
+    found = [one for one in study_of(request, name).items(retired=retired) if one.position > last]
     if limit is not None and len(found) > limit:
         found = found[:limit]
         more = {"retired": "true"} if retired else {}
@@ -92,7 +92,7 @@ def items(
 @router.post("")
 def update_items(request: Request, name: Name, table: ItemTableIn) -> ItemChangesOut:
     """Add the rows whose names are new, and change those items whose cells are others; the rest stays."""
-    study = _study(request, name)
+    study = study_of(request, name)
     given = fitting_table(study, read_table(table.csv.encode(errors="replace"), "csv"))
     return _changes(study.preview_items(given) if table.preview else study.update_items(given))
 
@@ -100,23 +100,19 @@ def update_items(request: Request, name: Name, table: ItemTableIn) -> ItemChange
 @router.patch("")
 def change_item(request: Request, name: Name, item: ItemIn) -> ItemChangesOut:
     """Change one item: a new version, and answers keep the one that they saw."""
-    return _changes(_study(request, name).change_item(item.name, item.cells, rename=item.rename))
+    return _changes(study_of(request, name).change_item(item.name, item.cells, rename=item.rename))
 
 
 @router.post("/retire")
 def retire_items(request: Request, name: Name, chosen: ItemNamesIn) -> ItemChangesOut:
     """Ask about items no more; what was answered about them is still learned from."""
-    return _changes(_study(request, name).retire_items(chosen.names))
+    return _changes(study_of(request, name).retire_items(chosen.names))
 
 
 @router.post("/restore")
 def restore_items(request: Request, name: Name, chosen: ItemNamesIn) -> ItemChangesOut:
     """Ask about retired items again."""
-    return _changes(_study(request, name).restore_items(chosen.names))
-
-
-def _study(request: Request, name: str) -> Study:
-    return cache_of(request).study(study_called(name))
+    return _changes(study_of(request, name).restore_items(chosen.names))
 
 
 def _item(one: ItemVersion) -> ItemVersionOut:

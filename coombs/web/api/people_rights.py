@@ -19,7 +19,7 @@ from coombs.web.api.schemas import PersonOut, Time, _Body
 from coombs.web.api.studies import BEARER, Name, people_out
 from coombs.web.owner_access import visitor_of
 from coombs.web.proxies import site_of
-from coombs.web.routing import cache_of, study_called
+from coombs.web.routing import cache_of, study_called, study_of
 
 Person = Annotated[str, Path(description="The person's name; ~2F stands for a slash in it, ~7E for ~")]
 Show = Annotated[
@@ -106,7 +106,7 @@ def monitor(
     after: After = "",
 ) -> MonitorOut:
     """Who is invited, has started and is done, when they were last seen, and what is noticeable."""
-    study = _study(request, name)
+    study = study_of(request, name)
     found, links = study.monitor(), _links(request, study)
     people = [one for one in found.only(show) if one.id > after_number(after)]
     if limit is not None and len(people) > limit:
@@ -131,7 +131,7 @@ def _monitored(person: MonitoredPerson, link: str | None) -> MonitoredOut:
 @router.get("/respondents/{person}")
 def one_person(request: Request, name: Name, person: Person) -> dict[str, Any]:
     """All that is stored of a person: what they said of themselves, questions, answers, consent."""
-    return _study(request, name).export_respondent(study_called(person))
+    return study_of(request, name).export_respondent(study_called(person))
 
 
 @router.delete("/respondents/{person}")
@@ -171,27 +171,23 @@ def renew(request: Request, name: Name, person: Person) -> PersonOut:
 @router.get("/retention")
 def retention(request: Request, name: Name) -> RetentionOut:
     """Until when people's data is kept."""
-    return RetentionOut.of(_study(request, name).retention)
+    return RetentionOut.of(study_of(request, name).retention)
 
 
 @router.put("/retention")
 def set_retention(request: Request, name: Name, wanted: RetentionIn) -> RetentionOut:
     """Say until when people's data is kept, and what happens then."""
-    return RetentionOut.of(_study(request, name).set_retention(wanted.until, wanted.action))
+    return RetentionOut.of(study_of(request, name).set_retention(wanted.until, wanted.action))
 
 
 @router.get("/log", response_model=list[LogOut])
 def log(request: Request, name: Name) -> list[LogRecord]:
     """What happened to the study and its people."""
-    return _study(request, name).log()
-
-
-def _study(request: Request, name: str) -> Study:
-    return cache_of(request).study(study_called(name))
+    return study_of(request, name).log()
 
 
 def _found(request: Request, name: str, person: str) -> tuple[Study, RespondentRecord]:
-    study = _study(request, name)
+    study = study_of(request, name)
     return study, study.person_record(study_called(person))[0]
 
 

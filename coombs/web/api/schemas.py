@@ -133,7 +133,10 @@ class ProgressOut(BaseModel):
     far: float = Field(description="Deprecated: the former name of fraction")
     reached: bool
     n_answered: int = Field(0, description="Questions that have an answer, skips counted")
-    n_questions: int | None = Field(None, description="That everybody gets, if that is fixed")
+    n_questions: int | None = Field(
+        None,
+        description="That everybody gets, if that is fixed; of whoever is done, as many as they answered",
+    )
 
     @classmethod
     def of(cls, progress: StudyProgress) -> ProgressOut:

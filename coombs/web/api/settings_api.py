@@ -15,7 +15,7 @@ from coombs.web.api.bounded_json import BoundedRoute
 from coombs.web.api.participation_api import FieldOut
 from coombs.web.api.studies import BEARER, Name
 from coombs.web.proxies import site_of
-from coombs.web.routing import cache_of, study_called
+from coombs.web.routing import study_of
 
 router = APIRouter(prefix="/api/studies", tags=["owner"], route_class=BoundedRoute, dependencies=[BEARER])
 
@@ -37,6 +37,9 @@ class PresentationOut(BaseModel):
     fields: list[FieldOut] = Field(description="What people are asked about themselves")
     id_parameter: str = Field(description="Another name of the participant's id in the open link's address")
     parameters: list[str] = Field(description="Of that address, to keep with the person")
+    embed_origins: list[str] = Field(
+        description="Other sites that may embed the study; none leaves it to the server"
+    )
 
 
 class SettingsOut(BaseModel):
@@ -67,13 +70,13 @@ class SettingsIn(BaseModel):
 @router.get("/{name}/settings")
 def settings(request: Request, name: Name) -> SettingsOut:
     """What people see, how many questions they get, when the study is open, and its open link."""
-    return _out(request, cache_of(request).study(study_called(name)))
+    return _out(request, study_of(request, name))
 
 
 @router.patch("/{name}/settings")
 def change_settings(request: Request, name: Name, changes: SettingsIn) -> SettingsOut:
     """Change some of it, all that is sent or nothing; 422 with a sentence where something cannot be."""
-    study = cache_of(request).study(study_called(name))
+    study = study_of(request, name)
     change_study(study, changes.presentation, changes.settings, changes.open_link, close=changes.close)
     return _out(request, study)
 

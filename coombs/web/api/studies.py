@@ -18,7 +18,7 @@ from coombs.web.api.schemas import GroupOut, PeopleIn, PersonOut, StudyIn, Study
 from coombs.web.item_cards import LINK, PICTURE
 from coombs.web.owner_access import visitor_of
 from coombs.web.proxies import site_of
-from coombs.web.routing import cache_of, group_state, study_called
+from coombs.web.routing import cache_of, group_state, study_called, study_of
 from coombs.web.uploads import people_names, read_upload, study_name
 
 Name = Annotated[str, Path(description="The study's name; ~2F stands for a slash in it, ~7E for ~")]
@@ -69,7 +69,7 @@ def create(request: Request, new: StudyIn) -> StudyOut:
 @router.get("/{name}")
 def study(request: Request, name: Name) -> StudyOut:
     """A study and its people."""
-    return _about(request, cache_of(request).study(study_called(name)))
+    return _about(request, study_of(request, name))
 
 
 @router.delete("/{name}", status_code=204)
@@ -88,7 +88,7 @@ def people(request: Request, name: Name) -> GroupOut:
 
     While it is computed, `fraction` says how far it is, and the result is the one before, if any.
     """
-    state = group_state(request, cache_of(request).study(study_called(name)))
+    state = group_state(request, study_of(request, name))
     result = None if state.result is None else state.result.to_dict()
     return GroupOut(
         is_current=state.is_current, fraction=state.fraction, problem=state.problem or None, result=result
@@ -100,7 +100,7 @@ def respondents(
     request: Request, response: Response, name: Name, limit: Limit = None, after: After = ""
 ) -> list[PersonOut]:
     """Everybody's link, and how much they answered; who may only read sees no links."""
-    study = cache_of(request).study(study_called(name))
+    study = study_of(request, name)
     most = None if limit is None else limit + 1
     found = study.storage.respondents(study.record.id, after=after_number(after), most=most)
     if limit is not None and len(found) > limit:
@@ -112,7 +112,7 @@ def respondents(
 @router.post("/{name}/respondents", status_code=201)
 def add_respondents(request: Request, name: Name, new: PeopleIn) -> list[PersonOut]:
     """A link for each name; one that is there already stays as it is."""
-    study = cache_of(request).study(study_called(name))
+    study = study_of(request, name)
     wanted = people_names("\n".join(" ".join(one.split()) for one in new.names))
     for one in wanted:
         study.respondent(one)

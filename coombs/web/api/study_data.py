@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from coombs.data.tables import InputError
-from coombs.study import Answer, Respondent, Study
+from coombs.study import Answer, Respondent
 from coombs.web.api.bounded_json import BoundedRoute
 from coombs.web.api.paging import After, Limit, point_to_next
 from coombs.web.api.schemas import PersonAnswerOut
 from coombs.web.api.studies import BEARER, Name
-from coombs.web.routing import cache_of, study_called
+from coombs.web.routing import study_of, written
 
 FILES = {"tables.zip": "application/zip", "answers.csv": "text/csv", "study.jsonl": "application/jsonl"}
 """Files of a study, and their types."""
@@ -35,7 +32,7 @@ def answers(
 
     What somebody answers after their part was read is not in later parts: webhooks tell of new answers.
     """
-    study, place = cache_of(request).study(study_called(name)), _place(after)
+    study, place = study_of(request, name), _place(after)
     found: list[tuple[int, Answer]] = []
     while limit is None or len(found) <= limit:
         people = study.storage.respondents(study.record.id, after=place[0] - 1, most=PAGE)
@@ -56,15 +53,8 @@ def export(request: Request, name: Name, file: str) -> Response:
     """A file: tables.zip (answers, people, items, a codebook), answers.csv, or study.jsonl with all."""
     if file not in FILES:
         raise InputError(f"There is no file {file!r}; there are {', '.join(FILES)}.")
-    content = _written(cache_of(request).study(study_called(name)), file)
+    content = written(file.rpartition(".")[2], study_of(request, name).export)
     return Response(content, media_type=FILES[file])
-
-
-def _written(study: Study, file: str) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / file
-        study.export(path)
-        return path.read_bytes()
 
 
 def _place(after: str) -> tuple[int, int]:

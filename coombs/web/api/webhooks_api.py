@@ -11,7 +11,7 @@ from coombs.storage.webhooks import Delivery, Webhook
 from coombs.web.api.idempotency import IdempotentRoute
 from coombs.web.api.schemas import DeliveryOut, NewWebhookOut, WebhookIn, WebhookOut
 from coombs.web.api.studies import BEARER, Name
-from coombs.web.routing import cache_of, study_called
+from coombs.web.routing import study_of
 from coombs.web.webhook_addresses import check_reachable
 
 router = APIRouter(
@@ -22,13 +22,13 @@ router = APIRouter(
 @router.get("", response_model=list[WebhookOut])
 def webhooks(request: Request, name: Name) -> Sequence[Webhook]:
     """Addresses that are told what happens."""
-    return cache_of(request).study(study_called(name)).webhooks.list()
+    return study_of(request, name).webhooks.list()
 
 
 @router.post("", status_code=201, response_model=NewWebhookOut)
 def add_webhook(request: Request, name: Name, new: WebhookIn) -> Webhook:
     """A new address; the secret, by which messages are signed, is shown this once."""
-    study = cache_of(request).study(study_called(name))
+    study = study_of(request, name)
     check_reachable(new.address, request.app.state.webhook_networks)
     return study.webhooks.add(new.address, new.topics)
 
@@ -36,10 +36,10 @@ def add_webhook(request: Request, name: Name, new: WebhookIn) -> Webhook:
 @router.delete("/{number}", status_code=204)
 def remove_webhook(request: Request, name: Name, number: int) -> None:
     """Tell an address nothing from now on."""
-    cache_of(request).study(study_called(name)).webhooks.remove(number)
+    study_of(request, name).webhooks.remove(number)
 
 
 @router.get("/deliveries", response_model=list[DeliveryOut])
 def deliveries(request: Request, name: Name) -> Sequence[Delivery]:
     """The last messages, the latest first, and what came of each."""
-    return cache_of(request).study(study_called(name)).webhooks.deliveries()
+    return study_of(request, name).webhooks.deliveries()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from coombs.data.tables import InputError
-from coombs.study.everybody import everybody_answers
+from coombs.study.everybody import everybody_about, everybody_answers
 from coombs.web.group_result import GroupResult, group_result
 from coombs.web.learning.worker import WatchedPool, WorkerContext
 
@@ -97,7 +97,8 @@ class GroupLearner:
             if data is None or len({*data.answer_users.tolist()}) < LEAST_PEOPLE:  # type: ignore[union-attr]
                 problem = "Fewer than two people have answered, so there is nobody to compare yet."
             else:
-                result = self._result(data, study.catalogue.current, kept)
+                beside = {"current": study.catalogue.current, "people": everybody_about(study)}
+                result = self._result(data, beside, kept)
         except InputError as error:
             problem = str(error)
         except Exception:
@@ -106,30 +107,30 @@ class GroupLearner:
         with self._lock:
             kept.result, kept.version, kept.problem, kept.future = result, version, problem, None
 
-    def _result(self, data: Comparisons, current: Sequence[int], kept: _Kept) -> GroupResult:
+    def _result(self, data: Comparisons, beside: dict[str, Any], kept: _Kept) -> GroupResult:
         def note(share: float) -> None:
             kept.fraction = share
 
         if not self._has_process:
-            return group_result(data, note, current=current)
+            return group_result(data, note, **beside)
         # A process that was killed, or hung, may only have had bad luck.
         for _ in range(TRIES):
             try:
-                return self._in_process(data, current, note)
+                return self._in_process(data, beside, note)
             except BrokenProcessPool as error:
                 if self._pool is None:
                     raise InputError("The server is being stopped.") from error
                 self._end_process()
-        return group_result(data, note, current=current)
+        return group_result(data, note, **beside)
 
     def _in_process(
-        self, data: Comparisons, current: Sequence[int], note: Callable[[float], None]
+        self, data: Comparisons, beside: dict[str, Any], note: Callable[[float], None]
     ) -> GroupResult:
         if self._pool is None:
             self._progress = WorkerContext().Value("d", 0.0)
             self._pool = WatchedPool(1, _begin, (self._progress,))
         self._progress.value = 0.0
-        future = self._pool.submit(_in_worker, data, current)
+        future = self._pool.submit(_in_worker, data, beside)
         while True:
             try:
                 return future.result(0.1)
@@ -160,10 +161,10 @@ def _begin(progress: Any) -> None:
     _SHARED["progress"] = progress
 
 
-def _in_worker(data: Comparisons, current: Sequence[int]) -> GroupResult:
+def _in_worker(data: Comparisons, beside: dict[str, Any]) -> GroupResult:
     """In a worker, which says how far it is."""
 
     def note(share: float) -> None:
         _SHARED["progress"].value = share
 
-    return group_result(data, note, n_jobs=-1, current=current)
+    return group_result(data, note, n_jobs=-1, **beside)

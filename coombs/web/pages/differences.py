@@ -9,13 +9,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from coombs.data.frame_files import write_frame
+from coombs.data.files import write_frame
 from coombs.data.tables import InputError
 from coombs.language import Translatable
-from coombs.render.people_text import feature_words
-from coombs.study import Study
+from coombs.render.people_text import covariate_words, feature_words
 from coombs.web.group_result import GroupResult
-from coombs.web.pages.downloads import written
 from coombs.web.pages.level_map import HEIGHT, WIDTH
 from coombs.web.pages.people_pictures_svg import (
     SIGNS,
@@ -26,7 +24,7 @@ from coombs.web.pages.people_pictures_svg import (
     place_rows,
 )
 from coombs.web.pages.rendering import download, go_to, render
-from coombs.web.routing import cache_of, group_state, study_called, study_path
+from coombs.web.routing import group_state, study_of, study_path, written
 
 MOST_PEOPLE = 1_000
 """People in the table; the download has all."""
@@ -42,14 +40,10 @@ KINDS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 router = APIRouter(prefix="/studies/{name}/differences", include_in_schema=False)
 
 
-def _study(request: Request, name: str) -> Study:
-    return cache_of(request).study(study_called(name))
-
-
 @router.get("")
 def differences_page(request: Request, name: str, group: int = 0) -> Response:
     """What everybody's answers say together, of all or of one group; how far it is while it is computed."""
-    study = _study(request, name)
+    study = study_of(request, name)
     state = group_state(request, study, PATIENCE)
     result = state.result
     if result is not None and group and group not in [one.number for one in result.groups if one.people]:
@@ -84,6 +78,7 @@ def _shown(result: GroupResult, group: int) -> dict[str, Any]:
         "map": None if result.map is None else people_map_svg(result.map),
         "band": [] if result.band is None else band_rows(result.band),
         "wanted": {one.feature: feature_words(one) for one in result.told.features},
+        "covariate_words": covariate_words,
         "agreement": None if result.agreement is None else agreement_svg(result.agreement),
         "unlike": unlike,
         "several": len(result.groups) > 1,
@@ -93,14 +88,14 @@ def _shown(result: GroupResult, group: int) -> dict[str, Any]:
 @router.get("/progress")
 def progress(request: Request, name: str) -> dict[str, Any]:
     """How far it is, for our script."""
-    state = group_state(request, _study(request, name))
+    state = group_state(request, study_of(request, name))
     return {"fraction": state.fraction, "done": state.is_current}
 
 
 @router.get("/people.{ending}")
 def people_table(request: Request, name: str, ending: str) -> Response:
     """A row a person: weights, ideals, ranks of items, consistency, answers."""
-    study = _study(request, name)
+    study = study_of(request, name)
     if ending not in KINDS:
         raise HTTPException(404)
     state = group_state(request, study, PATIENCE)

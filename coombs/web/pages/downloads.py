@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 from coombs.data import files
 from coombs.data.catalogue import shown_cells
@@ -14,14 +10,7 @@ from coombs.study import Respondent
 from coombs.study.answer_files import export_answers
 from coombs.study.study import ME
 from coombs.web.fitted_result import FittedResult
-
-
-def written(ending: str, write: Callable[[Path], Any]) -> bytes:
-    """The file that a function writes to a path."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"file.{ending}"
-        write(path)
-        return path.read_bytes()
+from coombs.web.routing import written
 
 
 def ranking_csv(fitted: FittedResult) -> bytes:

@@ -15,9 +15,8 @@ from coombs.language import Translatable
 from coombs.study import Study
 from coombs.web.drafts import Drafts
 from coombs.web.item_table import fitting_table, item_rows
-from coombs.web.pages.downloads import written
 from coombs.web.pages.rendering import download, go_to, render
-from coombs.web.routing import cache_of, study_called, study_path
+from coombs.web.routing import study_of, study_path, written
 from coombs.words import grouped, plain
 
 ROWS = 100
@@ -28,14 +27,10 @@ NAMED = 50
 router = APIRouter(prefix="/studies/{name}/items", include_in_schema=False)
 
 
-def _study(request: Request, name: str) -> Study:
-    return cache_of(request).study(study_called(name))
-
-
 @router.get("")
 def items_page(request: Request, name: str) -> Response:
     """The items, and the versions before."""
-    return _page(request, _study(request, name))
+    return _page(request, study_of(request, name))
 
 
 def _page(request: Request, study: Study, status: int = 200, problem: str = "") -> Response:
@@ -72,7 +67,7 @@ def _text(cell: float | str) -> str:
 @router.get("/items.csv")
 def items_file(request: Request, name: str) -> Response:
     """The items that are asked about, to edit and to bring back."""
-    study = _study(request, name)
+    study = study_of(request, name)
     header, rows = item_rows(study)
     content = written("csv", lambda path: files.write_csv(path, header, rows))
     return download(content, f"{study.name}-items.csv", "text/csv")
@@ -81,7 +76,7 @@ def items_file(request: Request, name: str) -> Response:
 @router.post("")
 def upload(request: Request, name: str, file: Annotated[UploadFile | None, File()] = None) -> Response:
     """A table of items to add and to change, to look over."""
-    study, drafts = _study(request, name), request.app.state.drafts
+    study, drafts = study_of(request, name), request.app.state.drafts
     assert isinstance(drafts, Drafts)
     try:
         if file is None or not file.filename:
@@ -95,7 +90,7 @@ def upload(request: Request, name: str, file: Annotated[UploadFile | None, File(
 @router.get("/drafts/{number}")
 def preview(request: Request, name: str, number: str) -> Response:
     """What an uploaded table would change."""
-    study = _study(request, name)
+    study = study_of(request, name)
     draft = _draft(request, number)
     try:
         told = study.preview_items(fitting_table(study, draft))
@@ -109,7 +104,7 @@ def preview(request: Request, name: str, number: str) -> Response:
 @router.post("/drafts/{number}")
 def apply(request: Request, name: str, number: str) -> Response:
     """Change the items as the preview says."""
-    study = _study(request, name)
+    study = study_of(request, name)
     try:
         study.update_items(fitting_table(study, _draft(request, number)))
     except InputError as error:
@@ -128,7 +123,7 @@ def _draft(request: Request, number: str) -> files.NamedColumns:
 @router.post("/retire")
 def retire(request: Request, name: str, position: Annotated[int, Form()]) -> Response:
     """Ask about an item no more."""
-    study = _study(request, name)
+    study = study_of(request, name)
     try:
         study.retire_items([_called(study, position)])
     except InputError as error:
@@ -139,7 +134,7 @@ def retire(request: Request, name: str, position: Annotated[int, Form()]) -> Res
 @router.post("/restore")
 def restore(request: Request, name: str, position: Annotated[int, Form()]) -> Response:
     """Ask about an item again."""
-    study = _study(request, name)
+    study = study_of(request, name)
     try:
         study.restore_items([_called(study, position)])
     except InputError as error:

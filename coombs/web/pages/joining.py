@@ -17,12 +17,12 @@ from coombs.study import Study
 from coombs.study.participation import IdTakenError, arrive, seen_version
 from coombs.study.person_fields import LONGEST_ANSWER
 from coombs.study.presentation import ID_PARAMETERS, Presentation, participant_id
-from coombs.web.arrivals import Arrivals
 from coombs.web.errors import problem
 from coombs.web.pages.rendering import go_to, language_of, render_to_people
 from coombs.web.pages.taking_part import SeenVersion
 from coombs.web.proxies import root_of
 from coombs.web.routing import cache_of
+from coombs.web.throttle import Arrivals
 
 router = APIRouter(prefix="/join/{open_token}", include_in_schema=False)
 COOKIE_SECONDS = 180 * 24 * 3600
@@ -85,8 +85,7 @@ def join(
 
 
 def _study(request: Request, open_token: str) -> Study:
-    cache = cache_of(request)
-    return cache.study(cache.storage.by_open_token(open_token))
+    return cache_of(request).opened(open_token)
 
 
 def _known_person(request: Request, study: Study, pid: str | None) -> RespondentRecord | None:

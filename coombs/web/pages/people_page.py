@@ -19,10 +19,9 @@ from coombs.study.answer_files import export_answers
 from coombs.study.history import History
 from coombs.study.person_rights import person_by_number
 from coombs.study.retention import ACTIONS
-from coombs.web.pages.downloads import written
 from coombs.web.pages.rendering import download, go_to, render
 from coombs.web.proxies import site_of
-from coombs.web.routing import cache_of, study_called, study_path
+from coombs.web.routing import cache_of, study_of, study_path, written
 
 router = APIRouter(prefix="/studies/{name}", include_in_schema=False)
 
@@ -35,14 +34,10 @@ ACTS: dict[str, Callable[[Study, str], object]] = {
 """What can be done to a person's data or link, by the last part of the address."""
 
 
-def _study(request: Request, name: str) -> Study:
-    return cache_of(request).study(study_called(name))
-
-
 @router.get("/remind")
 def remind_page(request: Request, name: str) -> Response:
     """The links of all who are not done, to copy."""
-    study = _study(request, name)
+    study = study_of(request, name)
     rows = _not_done(request, study)
     text = "\n".join(f"{called}\t{link}" for called, _, link in rows)
     return render(request, "remind.html", study=study, rows=rows, text=text)
@@ -51,7 +46,7 @@ def remind_page(request: Request, name: str) -> Response:
 @router.get("/remind.csv")
 def remind_csv(request: Request, name: str) -> Response:
     """The same as a file."""
-    study = _study(request, name)
+    study = study_of(request, name)
     rows = _not_done(request, study)
     header = ["name", "status", "link"]
     content = written("csv", lambda path: files.write_csv(path, header, rows))
@@ -68,7 +63,7 @@ def _not_done(request: Request, study: Study) -> list[tuple[str, str, str]]:
 @router.get("/people/{number}")
 def person_page(request: Request, name: str, number: int) -> Response:
     """What is known of somebody, and what can be done about it."""
-    study = _study(request, name)
+    study = study_of(request, name)
     record, _ = person_by_number(study, number)
     person = next(one for one in study.monitor().people if one.id == number)
     link = f"{site_of(request.scope)}/a/{record.token}"
@@ -115,7 +110,7 @@ def act_upon(request: Request, name: str, number: int, act: str) -> Response:
 
 
 def _person(request: Request, name: str, number: int) -> tuple[Study, RespondentRecord]:
-    study = _study(request, name)
+    study = study_of(request, name)
     return study, person_by_number(study, number)[0]
 
 
@@ -127,6 +122,6 @@ def set_retention(
     action: Annotated[str, Form()] = ACTIONS[0],
 ) -> Response:
     """Until when people's data is kept; a blank date keeps it without an end."""
-    study = _study(request, name)
+    study = study_of(request, name)
     study.set_retention(until.strip() or None, action)
     return go_to(request, f"{study_path(study.name)}#keeping")

@@ -55,7 +55,7 @@ class PeopleMapSvg(NamedTuple):
 
 
 class BandRow(NamedTuple):
-    """A feature: where 90 % and 50 % of people, the mean and nought are, from 0 to 100."""
+    """A feature: where 90 % and 50 % of people, the mean and zero are, from 0 to 100."""
 
     feature: str
     wide: tuple[float, float]

@@ -14,7 +14,7 @@ from coombs.storage.webhooks import TOPICS
 from coombs.study import Study
 from coombs.web.pages.rendering import go_to, render
 from coombs.web.proxies import site_of
-from coombs.web.routing import cache_of, study_called, study_path
+from coombs.web.routing import study_of, study_path
 from coombs.web.webhook_addresses import check_reachable
 
 SHOWN = 20
@@ -23,14 +23,10 @@ SHOWN = 20
 router = APIRouter(prefix="/studies/{name}/programs", include_in_schema=False)
 
 
-def _study(request: Request, name: str) -> Study:
-    return cache_of(request).study(study_called(name))
-
-
 @router.get("")
 def programs(request: Request, name: str) -> Response:
     """Tokens, webhooks, and what became of messages."""
-    return _page(request, _study(request, name))
+    return _page(request, study_of(request, name))
 
 
 @router.post("/tokens")
@@ -38,7 +34,7 @@ def add_token(
     request: Request, name: str, program: Annotated[str, Form()] = "", rights: Annotated[str, Form()] = ""
 ) -> Response:
     """A new token, which the reply alone shows."""
-    study = _study(request, name)
+    study = study_of(request, name)
     try:
         token = study.api_tokens.add(program, rights)  # type: ignore[arg-type]
     except InputError as error:
@@ -49,7 +45,7 @@ def add_token(
 @router.post("/tokens/revoke")
 def revoke_token(request: Request, name: str, program: Annotated[str, Form()]) -> Response:
     """Let a token open nothing from now on."""
-    study = _study(request, name)
+    study = study_of(request, name)
     study.api_tokens.revoke(program)
     return go_to(request, f"{study_path(study.name)}/programs")
 
@@ -62,7 +58,7 @@ def add_webhook(
     topics: Annotated[list[str] | None, Form()] = None,
 ) -> Response:
     """A new address; the reply alone shows its secret."""
-    study = _study(request, name)
+    study = study_of(request, name)
     try:
         check_reachable(address, request.app.state.webhook_networks)
         hook = study.webhooks.add(address, topics or [])
@@ -74,7 +70,7 @@ def add_webhook(
 @router.post("/webhooks/remove")
 def remove_webhook(request: Request, name: str, number: Annotated[int, Form()]) -> Response:
     """Tell an address nothing from now on."""
-    study = _study(request, name)
+    study = study_of(request, name)
     study.webhooks.remove(number)
     return go_to(request, f"{study_path(study.name)}/programs")
 

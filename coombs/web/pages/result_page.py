@@ -16,12 +16,11 @@ from coombs.insights.columns import numeric_names
 from coombs.insights.statements import CONSTANT
 from coombs.language import Translatable
 from coombs.study import Respondent
-from coombs.web.first_look import FirstLook
 from coombs.web.fitted_result import FittedResult
 from coombs.web.pages import downloads
 from coombs.web.pages.level_map import HEIGHT, WIDTH, LevelMap, level_map
 from coombs.web.pages.rendering import download, render
-from coombs.web.result_access import fitted_result, latest_snapshot, whose_result
+from coombs.web.result_access import FirstLook, fitted_result, latest_snapshot, whose_result
 from coombs.web.result_view import ResultView, ViewChoices
 from coombs.web.routing import cache_of, slowly
 from coombs.web.what_if_form import changed_item

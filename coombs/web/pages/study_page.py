@@ -13,11 +13,10 @@ from coombs.language import Translatable
 from coombs.study import Study, delete_study
 from coombs.study.answer_files import add_table
 from coombs.web.learning.group_learning import LEAST_PEOPLE
-from coombs.web.pages.downloads import written
 from coombs.web.pages.rendering import download, go_to, render
 from coombs.web.people_view import PeopleView
 from coombs.web.proxies import site_of
-from coombs.web.routing import cache_of, study_called, study_path
+from coombs.web.routing import cache_of, study_of, study_path, written
 from coombs.web.uploads import people_names, read_table
 
 router = APIRouter(prefix="/studies", include_in_schema=False)
@@ -29,14 +28,10 @@ EXPORTS = {
 """Files of a study: their endings and types."""
 
 
-def _study(request: Request, name: str) -> Study:
-    return cache_of(request).study(study_called(name))
-
-
 @router.get("/{name}")
 def study_page(request: Request, name: str) -> Response:
     """How far everybody is, and everybody's link."""
-    return _page(request, _study(request, name))
+    return _page(request, study_of(request, name))
 
 
 def _page(
@@ -66,7 +61,7 @@ def _page(
 @router.post("/{name}/people")
 def add_people(request: Request, name: str, names: Annotated[str, Form()] = "") -> Response:
     """A link for each name."""
-    study = _study(request, name)
+    study = study_of(request, name)
     try:
         for person in people_names(names):
             study.respondent(person)
@@ -78,7 +73,7 @@ def add_people(request: Request, name: str, names: Annotated[str, Form()] = "") 
 @router.post("/{name}/answers")
 def add_answers(request: Request, name: str, file: Annotated[UploadFile | None, File()] = None) -> Response:
     """Answers of any shape in a file, that were given elsewhere."""
-    study = _study(request, name)
+    study = study_of(request, name)
     try:
         if file is None or not file.filename:
             raise InputError(Translatable("No file was chosen; choose a file of answers."))
@@ -91,13 +86,13 @@ def add_answers(request: Request, name: str, file: Annotated[UploadFile | None, 
 @router.post("/{name}/answer")
 def answer_oneself(request: Request, name: str) -> Response:
     """The owner's own link."""
-    return go_to(request, f"/a/{_study(request, name).respondent().record.token}")
+    return go_to(request, f"/a/{study_of(request, name).respondent().record.token}")
 
 
 @router.get("/{name}/export/{file}")
 def export(request: Request, name: str, file: str) -> Response:
     """All answers, or all there is."""
-    study = _study(request, name)
+    study = study_of(request, name)
     if file not in EXPORTS:
         raise InputError(f"There is no export {file!r}; there are {', '.join(EXPORTS)}.")
     ending, kind = EXPORTS[file]
@@ -107,13 +102,13 @@ def export(request: Request, name: str, file: str) -> Response:
 @router.get("/{name}/delete")
 def ask_to_delete(request: Request, name: str) -> Response:
     """Whether it is meant."""
-    return _delete_page(request, _study(request, name))
+    return _delete_page(request, study_of(request, name))
 
 
 @router.post("/{name}/delete")
 def delete(request: Request, name: str, confirm: Annotated[str, Form()] = "") -> Response:
     """Delete it, once its name was typed."""
-    cache, study = cache_of(request), _study(request, name)
+    cache, study = cache_of(request), study_of(request, name)
     if " ".join(confirm.split()) != " ".join(study.name.split()):
         return _delete_page(
             request, study, 422, Translatable("That is not the study's name, so nothing was deleted.")

@@ -16,14 +16,10 @@ from coombs.study.study_changes import change_study
 from coombs.web.pages.joining import form_texts
 from coombs.web.pages.rendering import go_to, render
 from coombs.web.proxies import site_of
-from coombs.web.routing import cache_of, study_called, study_path
+from coombs.web.routing import study_of, study_path
 from coombs.web.settings_form import changes_in, form_of
 
 router = APIRouter(prefix="/studies/{name}/settings", include_in_schema=False)
-
-
-def _study(request: Request, name: str) -> Study:
-    return cache_of(request).study(study_called(name))
 
 
 def _to_page(request: Request, study: Study, part: str = "") -> Response:
@@ -33,14 +29,14 @@ def _to_page(request: Request, study: Study, part: str = "") -> Response:
 @router.get("")
 def settings_page(request: Request, name: str, saved: str = "") -> Response:
     """The form."""
-    study = _study(request, name)
+    study = study_of(request, name)
     return _page(request, study, form_of(study), saved=bool(saved))
 
 
 @router.post("")
 def save(request: Request, name: str, form: Annotated[dict[str, str], Depends(form_texts)]) -> Response:
     """Keep what the form has, all of it or nothing."""
-    study = _study(request, name)
+    study = study_of(request, name)
     try:
         presentation, settings = changes_in(form, study.presentation)
         change_study(study, presentation, settings)
@@ -52,7 +48,7 @@ def save(request: Request, name: str, form: Annotated[dict[str, str], Depends(fo
 @router.post("/open-link")
 def open_link(request: Request, name: str, switch: Annotated[str, Form()] = "") -> Response:
     """Switch the open link on or off, or renew it."""
-    study = _study(request, name)
+    study = study_of(request, name)
     if switch not in ("on", "off", "renew"):
         raise InputError(f"The open link cannot be switched to {switch!r}; it must be on, off or renew.")
     study.switch_open_link(switch != "off", renew=switch == "renew")
@@ -62,7 +58,7 @@ def open_link(request: Request, name: str, switch: Annotated[str, Form()] = "") 
 @router.post("/state")
 def state(request: Request, name: str, close: Annotated[str, Form()] = "") -> Response:
     """Close the study now, or open it."""
-    study = _study(request, name)
+    study = study_of(request, name)
     (study.close if close == "yes" else study.reopen)()
     return _to_page(request, study, "#dates")
 
@@ -70,7 +66,7 @@ def state(request: Request, name: str, close: Annotated[str, Form()] = "") -> Re
 @router.get("/preview")
 def preview(request: Request, name: str) -> Response:
     """All that people see, one after the other; nothing is stored."""
-    study = _study(request, name)
+    study = study_of(request, name)
     shown, names = study.presentation, study.catalogue.labels[:2]
     return render(request, "people_preview.html", study=study, shown=shown, title=study.title, names=names)
 
@@ -78,7 +74,7 @@ def preview(request: Request, name: str) -> Response:
 def _page(
     request: Request, study: Study, form: dict[str, Any], status: int = 200, problem: str = "", **more: Any
 ) -> Response:
-    token = study.open_token
+    token, embedding = study.open_token, request.app.state.embedding
     return render(
         request,
         "study_settings.html",
@@ -89,6 +85,8 @@ def _page(
         now=now(),
         shown=study.presentation,
         problem=problem,
+        servers_origins=embedding.origins,
+        refused_origins=embedding.refused(study.presentation.embed_origins),
         languages=LANGUAGES,
         open_link=None if token is None else f"{site_of(request.scope)}/join/{token}",
         **{"saved": False, **more},

@@ -47,7 +47,7 @@ async function send(address, body, what) {
   }
 }
 
-// The page of now, once the server is there to show it.
+// The current page, once the server is there to show it.
 async function reload() {
   for (let tries = 0; ; tries += 1) {
     const there = await fetch(window.location.href, { signal: AbortSignal.timeout(PATIENCE) }).catch(() => null);

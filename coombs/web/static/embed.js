@@ -1,5 +1,6 @@
 // Puts a study's question into a page of yours: <div data-coombs="https://taste.example.org/a/TOKEN"></div>.
-// The element hears "coombs:answer" and "coombs:done"; window.coombs.embed(element) does the same later.
+// The element hears "coombs:answer" and "coombs:done" (detail.redirect: where the study sends people, or null;
+// the frame never goes there by itself); window.coombs.embed(element) does the same later.
 "use strict";
 
 (() => {
@@ -21,10 +22,12 @@
 
   window.addEventListener("message", (event) => {
     const one = shown.find(({ frame, origin }) => event.source === frame.contentWindow && event.origin === origin);
-    const { coombs, height, answers } = (one && event.data) || {};
+    const { coombs, height, answers, redirect } = (one && event.data) || {};
     if (coombs === "height" && height > 0) one.frame.style.height = `${Math.min(Math.ceil(height), HIGHEST)}px`;
     if (coombs === "answer" || coombs === "done") {
-      one.place.dispatchEvent(new CustomEvent(`coombs:${coombs}`, { bubbles: true, detail: { answers } }));
+      const onward = /^https?:/.test(redirect || "") ? redirect : null;
+      const detail = coombs === "done" ? { answers, redirect: onward } : { answers };
+      one.place.dispatchEvent(new CustomEvent(`coombs:${coombs}`, { bubbles: true, detail }));
     }
   });
 

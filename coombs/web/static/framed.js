@@ -3,6 +3,7 @@
 "use strict";
 
 (() => {
+  const onward = document.getElementById("onward");
   const allowed = document.body.dataset.embed.split(" ");
   let host = null;
   let height = 0;
@@ -18,7 +19,7 @@
     if (mark) answers = now;
     if (host && !done && document.querySelector("[data-done]")) {
       done = true;
-      tell({ coombs: "done", answers });
+      tell({ coombs: "done", answers, redirect: onward ? onward.href : null });
     }
   }
 
@@ -29,7 +30,12 @@
     height = host ? now : 0;
   }
 
-  if (window.parent === window) return;
+  if (window.parent === window) {
+    // Only a page that is in no frame goes on by itself: in a frame the address would replace the question
+    // there, so that the site around it is told, and the person has the link, which opens in the whole window.
+    if (onward && "atOnce" in onward.dataset) window.location.replace(onward.href);
+    return;
+  }
   window.addEventListener("message", (event) => {
     const known = event.source === window.parent && allowed.includes(event.origin);
     if (!known || !event.data || event.data.coombs !== "hello") return;

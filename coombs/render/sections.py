@@ -1,12 +1,39 @@
-"""Sections as plain text: of a readable width, or as wide as a terminal is."""
+"""Sections of a page: what they are made of, and how they become plain text or HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from html import escape
 from itertools import zip_longest
+from typing import NamedTuple, TypeAlias
 
-from coombs.render.blocks import Points, Section, TableBlock
 from coombs.terminal_text import cells, cut, pad, terminal_safe, wrap
+
+
+class TableBlock(NamedTuple):
+    """A small table; `align` has an l or an r for each column."""
+
+    align: str
+    heading: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class Points(NamedTuple):
+    """A list of sentences."""
+
+    sentences: Sequence[str]
+
+
+Block: TypeAlias = str | TableBlock | Points
+"""A paragraph, a table or a list."""
+
+
+class Section(NamedTuple):
+    """A heading, none if it is empty, and what stands under it."""
+
+    title: str
+    blocks: Sequence[Block]
+
 
 WIDTH = 96
 """Characters of a line."""
@@ -86,3 +113,38 @@ def _row(row: Sequence[list[str]], shape: list[tuple[int, str]]) -> Iterator[str
             pad(cell, width, right=align == "r") for cell, (width, align) in zip(line, shape, strict=True)
         )
         yield "  " + "  ".join(padded).rstrip()
+
+
+SIDES = {"l": "left", "r": "right"}
+"""Where the text of a column stands."""
+
+
+def fragment(sections: Iterable[Section]) -> str:
+    """One <section> for each heading."""
+    return "\n".join(map(_section, sections))
+
+
+def _section(section: Section) -> str:
+    blocks = "\n".join(map(_block, section.blocks))
+    heading = f"<h2>{escape(section.title)}</h2>\n" if section.title else ""
+    return f"<section>\n{heading}{blocks}\n</section>"
+
+
+def _block(block: Block) -> str:
+    if isinstance(block, TableBlock):
+        head, body = (
+            _table_row("th", block, block.heading),
+            [_table_row("td", block, row) for row in block.rows],
+        )
+        return f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"
+    if isinstance(block, Points):
+        return f"<ul>{''.join(f'<li>{escape(sentence)}</li>' for sentence in block.sentences)}</ul>"
+    return f"<p>{escape(block)}</p>"
+
+
+def _table_row(tag: str, table: TableBlock, row: Sequence[str]) -> str:
+    cells = [
+        f'<{tag} style="text-align: {SIDES[align]}">{escape(cell)}</{tag}>'
+        for align, cell in zip(table.align, row, strict=True)
+    ]
+    return f"<tr>{''.join(cells)}</tr>"

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from coombs.render.blocks import Section
-from coombs.render.text import WIDTH, section_lines
+from coombs.render.sections import WIDTH, Section, section_lines
 from coombs.terminal.display import Display
 from coombs.terminal_text import terminal_safe
 
