@@ -60,7 +60,8 @@ class Person:
         self.metric_, self.ideal_point_ = population._ideal(tastes)
         members = population._average.weights @ np.array([taste.members[-1] for taste in tastes])
         self.coin_probability_ = float(members)
-        self.groups_ = tastes[population._average.main].shares
+        shares = tastes[population._average.main].group_shares[: population.n_groups_]
+        self.groups_ = shares / max(float(shares.sum()), 1e-300)
 
     @property
     def consistency_(self) -> float:

@@ -44,7 +44,7 @@ CLOSE = 1e-6
 class SavedTastes:
     """Everybody's tastes of one kind.
 
-    `sites` are of each group by answer, (n_answers,) each, and `members` (n_people, G + 1) by person.
+    `sites` are of each component by answer, (n_answers,) each, and `members` (n_people, C + 1) by person.
     """
 
     coordinates: Coordinates
@@ -122,6 +122,7 @@ SHAPES: Mapping[type, Mapping[str, str]] = {
         "effects": "3",
         "crossed": "xq",
         "spread": "qq",
+        "uneven": "2",
     },
     Sites: {"precision": "A", "shift": "A"},
     Trial: {"predicted": "t", "weights": "t"},
@@ -153,7 +154,8 @@ def _wrong_tastes(made: SavedTastes) -> str | None:
     groups, size = made.prior.means.shape
     if made.coordinates.size != size or made.sums.first.shape != (groups, size):
         return "of other weights than its prior"
-    if len(made.sites) != groups or made.members.shape[1] != groups + 1:
+    count = len(made.prior.components.shares)
+    if len(made.sites) != count or made.members.shape[1] != count + 1:
         return "of other groups than its prior"
     fits = (made.members >= 0).all() and (np.abs(made.members.sum(axis=1) - 1) <= CLOSE).all()
     return None if fits and made.n_iter >= 0 else "of shares that are none"
@@ -261,13 +263,13 @@ def _labels(names: Any) -> Names:
 def _saved_tastes(tastes: Tastes, n_people: int) -> SavedTastes:
     fit = tastes.fit
     n = sum(int((block.rows >= 0).sum()) for block in fit.blocks)
-    precision, shift = np.zeros((2, len(fit.prior.shares), n))
+    precision, shift = np.zeros((2, len(fit.prior.components.shares), n))
     members = np.tile(tastes.anybody().members, (n_people, 1))
     for block, sites, own in zip(fit.blocks, fit.sites, fit.members, strict=True):
         real = block.rows >= 0
         rows = block.rows[real]
-        for group, one in enumerate(sites):
-            precision[group, rows], shift[group, rows] = one.precision[real], one.shift[real]
+        for number, one in enumerate(sites):
+            precision[number, rows], shift[number, rows] = one.precision[real], one.shift[real]
         members[block.people] = own
     flat = tuple(Sites(*one) for one in zip(precision, shift, strict=True))
     return SavedTastes(tastes.coordinates, fit.prior, fit.sums, fit.status, fit.n_iter, flat, members)

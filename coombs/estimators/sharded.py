@@ -25,10 +25,10 @@ from coombs.inference.people.population_fit import (
     PopulationFit,
     PopulationStatus,
     View,
+    no_sites,
     pass_over,
     passes,
 )
-from coombs.inference.people.posteriors import Sites
 from coombs.inference.people.shard_keepers import (
     ClusterLostError,
     ShardKeeper,
@@ -277,11 +277,10 @@ class ShardedPasses:
     def _of_sample(self, fit: PopulationFit, coordinates: Coordinates) -> PopulationFit:
         """With everybody's taste in the sample, given the population."""
         phi = Shard(np.zeros(0), np.zeros(0, dtype=np.intp), (), self.answers.items).phi(coordinates)
-        view, empty = View.of(fit.prior, phi), tuple(fit.prior.shares)
+        view, prior = View.of(fit.prior, phi), fit.prior
         with serial(0):
             found = [
-                pass_over(block, tuple(Sites.empty(block) for _ in empty), fit.prior, view, NEW_PASSES)
-                for block in fit.blocks
+                pass_over(block, no_sites(block, prior), prior, view, NEW_PASSES) for block in fit.blocks
             ]
         return replace(
             fit, sites=tuple(one.sites for one in found), members=tuple(one.members for one in found)

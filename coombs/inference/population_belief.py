@@ -170,8 +170,10 @@ def _utilities(drawn: DrawnTaste, seen: Seen) -> Matrix:
     """(n, S) utilities of items; what a draw has no effect of is as surprising as such effects are."""
     design, strange = drawn.taste.design(seen)
     result: Matrix = design @ drawn.weights.T
+    count = len(drawn.weights)
     for row in np.flatnonzero(strange):
-        result[row] += np.sqrt(strange[row]) * _normal(int(seen.known[row]), len(drawn.weights))
+        sizes = np.sqrt(strange[row]) * drawn.taste.drawn_scales(count)
+        result[row] += sizes * _normal(int(seen.known[row]), count)
     return result
 
 

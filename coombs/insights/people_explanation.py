@@ -380,10 +380,12 @@ def mean_tastes(population: Population) -> tuple[Taste, ...]:
     """The mean of all people, with its own uncertainty."""
     found = []
     for taste, part in zip(population._anybody, population._average.parts, strict=True):
-        doubt = np.tensordot(taste.shares**2, part.doubts, 1)
+        prior = part.kind_prior.prior
+        scale = float(prior.scale_shares @ prior.scales)
+        doubt = scale**2 * np.tensordot(prior.shares**2, part.doubts, 1)
         # How many are of each group is not known exactly either.
-        away = part.kind_prior.prior.means - taste.mean
-        doubt = doubt + (away * taste.shares[:, None]).T @ away / max(len(population.people_), 1)
+        away = scale * prior.means - taste.mean
+        doubt = doubt + (away * prior.shares[:, None]).T @ away / max(len(population.people_), 1)
         found.append(
             replace(
                 taste,
@@ -391,6 +393,8 @@ def mean_tastes(population: Population) -> tuple[Taste, ...]:
                 means=taste.mean[None],
                 covariances=doubt[None],
                 effect=0.0,
+                groups=np.zeros(1, dtype=np.intp),
+                scales=np.ones(1),
             )
         )
     return tuple(found)

@@ -102,7 +102,8 @@ def _wants(population: Population, group: int) -> tuple[SharedFeature, ...]:
     main = population._average.main
     part = population._average.parts[main]
     mean, doubt = part.fit.prior.means[group], part.doubts[group]
-    taste = Taste(np.array([1.0, 0.0]), mean[None], doubt[None], part.fit.prior.lapse, NO_ITEMS, 0.0)
+    alone = np.zeros(1, dtype=np.intp), np.ones(1)
+    taste = Taste(np.array([1.0, 0.0]), mean[None], doubt[None], part.fit.prior.lapse, NO_ITEMS, 0.0, *alone)
     tastes = (taste,) * len(population._average.parts)
     slopes, found = slopes_of(population, tastes, main), []
     low, high = np.quantile(slopes, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
@@ -146,8 +147,9 @@ def _liking(taste: Taste, seen: Seen) -> FloatArray:
     """(n,) of one person."""
     design, strange = taste.design(seen)
     away, total = design - design.mean(axis=0), np.zeros(len(design))
-    for share, mean, covariance in zip(taste.shares, taste.means, taste.covariances, strict=True):
-        variance = np.einsum("nd,nd->n", away @ covariance, away) + strange
+    parts = zip(taste.shares, taste.means, taste.covariances, taste.scales, strict=True)
+    for share, mean, covariance, scale in parts:
+        variance = np.einsum("nd,nd->n", away @ covariance, away) + scale**2 * strange
         total += share * ndtr((away @ mean) / np.sqrt(np.maximum(variance, 1e-12)))
     return total
 

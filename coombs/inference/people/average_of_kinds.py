@@ -17,6 +17,7 @@ from coombs.inference.people.population_fit import fit_population
 from coombs.inference.people.population_prior import EFFECT_SIZE, PopulationPrior
 from coombs.inference.people.tastes import Seen, Taste, Tastes, people_left_out
 from coombs.inference.people.uncertain_sizes import SizedFit, with_sizes
+from coombs.inference.people.uneven_people import with_uneven
 from coombs.progress import stepping
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ MOST_WITH_EFFECTS = 1_000_000
 WITH_GROUPS = 0.6
 """Share of the largest weight from which on groups are looked for in a kind,"""
 WITH_SIZES = 0.3
-"""and how much people differ."""
+"""and how much people differ, also in consistency."""
 FAR_BEHIND = 30.0
 """Nats by which a kind may be behind the best, while people are left out in turn."""
 SIMPLER = {"none": (), "diagonal": ("none",), "full": ("diagonal", "none"), "smooth": ("none",)}
@@ -268,10 +269,12 @@ def learn_people(
     parts: list[Tastes] = []
     shares: list[float] = []
     for (coordinates, phi, fit), weight in zip(fits, weights.tolist(), strict=True):
-        sized = [SizedFit(fit if everybody is None else everybody(coordinates, fit), 1.0)]
+        is_large = weight >= WITH_SIZES * weights.max()
+        scaled = with_uneven(fit, phi, n_jobs) if is_large else fit
+        sized = [SizedFit(scaled if everybody is None else everybody(coordinates, scaled), 1.0)]
         # A sample is taken of very many people only, who tell how much they differ.
-        if weight >= WITH_SIZES * weights.max() and everybody is None:
-            sized = with_sizes(fit, phi)
+        if is_large and everybody is None:
+            sized = with_sizes(scaled, phi)
         parts += [Tastes(coordinates, one.fit) for one in sized]
         shares += [weight * one.share for one in sized]
     return PeopleAverage(tuple(parts), np.array(shares), trial, told)

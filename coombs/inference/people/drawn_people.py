@@ -27,11 +27,15 @@ TABLE = 256
 
 
 class Way(NamedTuple):
-    """A way to have answered: its share (K,), mean weights (K, D + M), roots of their covariances."""
+    """A way to have answered: its share (K,), mean weights (K, D + M), roots of their covariances.
+
+    `scale` is how many times as large effects of items are that nothing was said of.
+    """
 
     share: Vector
     mean: Matrix
     root: Matrix
+    scale: float = 1.0
 
 
 class Noise(NamedTuple):
@@ -105,28 +109,29 @@ def _of_anybody(part: Tastes, count: int) -> list[Way]:
     prior = part.fit.prior
     root = np.broadcast_to(_roots(prior.covariance[None]), (count, *prior.root.shape))
     return [
-        Way(np.full(count, share), np.tile(mean, (count, 1)), root)
-        for share, mean in zip(prior.shares, prior.means, strict=True)
+        Way(np.full(count, share), np.tile(scale * prior.means[group], (count, 1)), scale * root, scale)
+        for group, scale, share in zip(*prior.components, strict=True)
     ]
 
 
 def _ways(part: Tastes, number: int, rows: Index, block: AnswerBlock, phi: Matrix) -> list[Way]:
-    """Of some people of a block: by each group, and with a taste of their own; nobody tosses a coin."""
+    """Of some people of a block: by each component, and with a taste of their own; nobody tosses a coin."""
     fit, prior, view = part.fit, part.fit.prior, View.of(part.fit.prior, phi)
-    design, members = block.design(view.white, view.effect), fit.members[number][rows]
+    members, (groups, scales, _) = fit.members[number][rows], prior.components
     moved: Matrix = np.zeros((len(rows), 1))
     if prior.slopes is not None and block.about is not None:
         moved = block.about @ prior.slopes.gamma.T
     found = []
-    offsets = zip(prior.means, view.offsets(block, design), fit.sites[number], strict=True)
-    for share, (mean, offset, sites) in zip(members.T, offsets, strict=False):
-        here = posteriors(design, offset, Sites(sites.precision[rows], sites.shift[rows]))
-        found.append(_way(share, here, mean + moved, prior))
+    components = zip(groups, scales.tolist(), view.readings(block), fit.sites[number], strict=True)
+    for share, (group, scale, reading, sites) in zip(members.T, components, strict=False):
+        here = posteriors(*reading, Sites(sites.precision[rows], sites.shift[rows]))
+        way = _way(share, here, prior.means[group] + moved, prior)
+        found.append(Way(share, scale * way.mean, scale * way.root, scale))
     some = may_be_own(members, block.totals, prior.coin)
     if len(some):
         own = part.kind_prior.own.prior
         here, evidence = read_as_own(block.only(some), own, phi)
-        shares = np.zeros((len(members), len(prior.shares) + 1))
+        shares = np.zeros((len(members), len(groups) + 1))
         shares[:, :-1] = members[:, :-1]
         shares[some] = with_own(members[some], block.totals[some], prior.coin, evidence)[:, :-1]
         found = [one._replace(share=share) for one, share in zip(found, shares.T, strict=False)]
@@ -148,7 +153,7 @@ def _spread(way: Way, rows: Index, like: Way) -> Way:
     """A way of some people, beside others of whom it has no share."""
     share, mean, root = np.zeros(len(like.share)), np.zeros(like.mean.shape), np.zeros(like.root.shape)
     size = way.mean.shape[1]
-    share[rows], mean[rows, :size], root[rows, :size, :size] = way
+    share[rows], mean[rows, :size], root[rows, :size, :size] = way[:3]
     return Way(share, mean, root)
 
 
@@ -170,7 +175,7 @@ def _utilities(
         weights[rows] = way.mean[rows] + np.matmul(way.root[rows], normal[rows][:, :, None])[:, :, 0]
     utilities: Matrix = weights[:, :d] @ phi.T
     if effect:
-        own = effect * noise.items
+        own = effect * np.array([way.scale for way in ways])[chosen][:, None] * noise.items
         if local is not None:
             real = local >= 0
             own[np.broadcast_to(people[:, None], real.shape)[real], local[real]] = weights[:, d:][real]

@@ -130,8 +130,7 @@ def _tastes(fit: PopulationFit, coordinates: Matrix) -> tuple[Matrix, Vector]:
     """(K, D) everybody's mean z with one group for all, and how much each counts: coin-tossers do not."""
     view, parts = View.of(fit.prior, coordinates), []
     for block, sites in zip(fit.blocks, fit.sites, strict=True):
-        design = block.design(view.white, view.effect)
-        found = posteriors(design, view.offsets(block, design)[0], sites[0])
+        found = posteriors(*view.readings(block)[0], sites[0])
         parts.append(found.mean[:, : len(fit.prior.root)])
     return np.concatenate(parts), 1 - np.concatenate([members[:, -1] for members in fit.members])
 

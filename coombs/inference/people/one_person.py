@@ -34,10 +34,10 @@ _DENSITY = _SHARES / np.sqrt(2 * np.pi)
 
 
 class OnePosterior(NamedTuple):
-    """Of each group: means (G, n) and covariances (G, n, n) of the weights, log evidence (G,) of the answers.
+    """Of each component: means (C, n) and covariances (C, n, n) of the weights, log evidence (C,) of answers.
 
-    `moved` (G, n, D) is by what the means change with the group's. Weights are those of the D coordinates and
-    then the effects of `items`.
+    `moved` (C, n, D) is by what the means change with the component's. Weights are those of the D coordinates
+    and then the effects of `items`.
     """
 
     means: Matrix
@@ -68,21 +68,23 @@ def posterior_of(
         items, incidence = _items(winners, losers)
         design = np.hstack([away, incidence])
         spread = np.concatenate([spread, prior.effect**2 * incidence.T])
-    gram, n = design @ spread, design.shape[1]
+    whole, n = design @ spread, design.shape[1]
+    own = np.diag(np.append(np.zeros(d), np.full(n - d, prior.effect**2)))
+    own[:d, :d] = covariance
     means, covariances, moved, evidence = [], [], [], []
-    for mean in prior.means:
+    groups, scales, _ = prior.components
+    for mean, scale in zip(prior.means[groups] * scales[:, None], scales.tolist(), strict=True):
+        gram, across = whole * scale**2, spread * scale**2
         margins, log_evidence = _settled(gram, away @ mean, weights, prior.lapse)
         _, _, root, lower, gain = margins
-        seen = _solved(lower, root[:, None] * spread.T)
-        change = spread @ gain - _solved(lower, root * (gram @ gain)) @ seen
+        seen = _solved(lower, root[:, None] * across.T)
+        change = across @ gain - _solved(lower, root * (gram @ gain)) @ seen
         means.append(np.append(mean, np.zeros(n - d)) + change)
-        own = np.diag(np.append(np.zeros(d), np.full(n - d, prior.effect**2)))
-        own[:d, :d] = covariance
-        covariances.append(own - seen.T @ seen)
+        covariances.append(own * scale**2 - seen.T @ seen)
         moved.append(np.eye(n, d) - seen.T @ _solved(lower, root[:, None] * away))
         evidence.append(log_evidence)
-    of_groups = np.array(means), np.array(covariances), np.array(moved), np.array(evidence)
-    return OnePosterior(*of_groups, items)
+    found = np.array(means), np.array(covariances), np.array(moved), np.array(evidence)
+    return OnePosterior(*found, items)
 
 
 def _items(winners: Index, losers: Index) -> tuple[Index, Matrix]:

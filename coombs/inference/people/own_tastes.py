@@ -38,13 +38,13 @@ def own_prior(prior: PopulationPrior) -> PopulationPrior:
     of_block = np.bincount(prior.blocks, np.diag(spread)) / np.bincount(prior.blocks)
     spread = (1 - ANY_DIRECTION) * spread + ANY_DIRECTION * np.diag(of_block[prior.blocks])
     means, root = np.zeros((1, len(spread))), np.asarray(np.linalg.cholesky(spread), dtype=float)
-    return replace(prior, means=means, root=root, shares=np.ones(1), slopes=None)
+    return replace(prior, means=means, root=root, shares=np.ones(1), slopes=None, uneven=0.0)
 
 
 def may_be_own(members: Matrix, totals: Vector, coin: float) -> Index:
     """Positions of people whose answers the population makes hardly likelier than a coin does.
 
-    `members` (K, G + 1) are probabilities of the groups and of a coin, `totals` (K,) the answers.
+    `members` (K, C + 1) are probabilities of the components and of a coin, `totals` (K,) the answers.
     """
     with np.errstate(divide="ignore"):
         gain = np.log(members[:, :-1].sum(axis=1) / members[:, -1]) - np.log((1 - coin) / coin)
@@ -52,7 +52,7 @@ def may_be_own(members: Matrix, totals: Vector, coin: float) -> Index:
 
 
 def with_own(members: Matrix, totals: Vector, coin: float, log_evidence: Vector) -> Matrix:
-    """(K, G + 2) probabilities of the groups, of a taste of one's own and of a coin.
+    """(K, C + 2) probabilities of the components, of a taste of one's own and of a coin.
 
     `coin` is the share of people who toss one, `log_evidence` (K,) that of answers with a taste of one's own.
     """

@@ -272,6 +272,8 @@ def _wrong_prior(prior: PopulationPrior) -> str | None:
         return "of blocks that are not there"
     if not 0 <= prior.lapse < 1 or not 0 < prior.coin < 1 or prior.effect < 0 or prior.caution <= 0:
         return "with a lapse rate, a coin or an effect that cannot be"
+    if not 0 <= prior.uneven < 1:
+        return "of more uneven people than there are"
     slopes = prior.slopes
     if slopes is not None and (len(slopes.gamma), slopes.variances.shape[1]) != (
         len(blocks),

@@ -10,14 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial, reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from coombs.blas import serial
 from coombs.inference.people.acceleration import Anderson
 from coombs.inference.people.answer_blocks import some_people
-from coombs.inference.people.population_prior import NO_COVARIATES, PopulationPrior, Sums
+from coombs.inference.people.population_prior import NO_COVARIATES, NO_SHARE, PopulationPrior, Sums
 from coombs.inference.people.posteriors import Posteriors, Sites, Update, posteriors, settle, update
 from coombs.progress import step
 
@@ -73,32 +73,42 @@ class View(NamedTuple):
     """The items as anybody sees them: whitened coordinates (n, D), utilities (G, n) by the groups' means.
 
     `effect` is the deviation of what an item is worth to one person beyond that; `slopes` (D, q) are by what
-    whitened weights move with covariates, None without any.
+    whitened weights move with covariates, None without any; `scales` (S,) how many times as large weights.
     """
 
     white: Matrix
     base: Matrix
     effect: float
+    scales: Vector
     slopes: Matrix | None = None
 
     @classmethod
     def of(cls, prior: PopulationPrior, coordinates: Matrix) -> View:
         """Of items with these coordinates."""
         slopes = None if prior.slopes is None else prior.slopes.whitened(prior.root)
-        return cls(coordinates @ prior.root, prior.means @ coordinates.T, prior.effect, slopes)
+        base = prior.means @ coordinates.T
+        return cls(coordinates @ prior.root, base, prior.effect, prior.scales, slopes)
 
-    def offsets(self, block: AnswerBlock, design: Matrix) -> list[Matrix]:
-        """(K, A) margins before any answer, of each group."""
-        found = [block.margins(base) for base in self.base]
-        if self.slopes is None or block.about is None:
-            return found
-        moved = block.about @ self.slopes.T
-        own = np.matmul(design[:, :, : moved.shape[1]], moved[:, :, None])[:, :, 0]
-        return [one + own for one in found]
+    def readings(self, block: AnswerBlock) -> list[tuple[Matrix, Matrix]]:
+        """Of each component, (K, A, D) what margins are multiples of, and (K, A) those before any answer."""
+        design = block.design(self.white, self.effect)
+        offsets = [block.margins(base) for base in self.base]
+        if self.slopes is not None and block.about is not None:
+            moved = block.about @ self.slopes.T
+            own = np.matmul(design[:, :, : moved.shape[1]], moved[:, :, None])[:, :, 0]
+            offsets = [one + own for one in offsets]
+        designs = [design if scale == 1.0 else design * scale for scale in self.scales.tolist()]
+        scaled = list(zip(designs, self.scales.tolist(), strict=True))
+        return [(one, offset * scale) for offset in offsets for one, scale in scaled]
+
+
+def no_sites(block: AnswerBlock, prior: PopulationPrior) -> tuple[Sites, ...]:
+    """Of each component, before any answer is read."""
+    return tuple(Sites.empty(block) for _ in prior.components.shares)
 
 
 class BlockPass(NamedTuple):
-    """What a pass over a block gives: sums, probabilities of groups and coin (K, G + 1), sites."""
+    """What a pass over a block gives: sums, probabilities of components and coin (K, C + 1), sites."""
 
     sums: Sums
     members: Matrix
@@ -109,13 +119,12 @@ def pass_over(
     block: AnswerBlock, sites: tuple[Sites, ...], prior: PopulationPrior, view: View, before: int = 0
 ) -> BlockPass:
     """One pass over a block of people, after some in which only the sites change."""
-    design = block.design(view.white, view.effect)
-    offsets = view.offsets(block, design)
+    readings = view.readings(block)
     sites = tuple(
         settle(design, offset, one, block.weights, prior.lapse, before)
-        for offset, one in zip(offsets, sites, strict=True)
+        for (design, offset), one in zip(readings, sites, strict=True)
     )
-    found = [posteriors(design, offset, one) for offset, one in zip(offsets, sites, strict=True)]
+    found = [posteriors(design, offset, one) for (design, offset), one in zip(readings, sites, strict=True)]
     updates = [update(here, one, block.weights, prior.lapse) for here, one in zip(found, sites, strict=True)]
     logs = log_members(updates, prior, block.totals)
     highest = logs.max(axis=1, keepdims=True)
@@ -128,12 +137,12 @@ def pass_over(
 
 
 def log_members(updates: Sequence[Update], prior: PopulationPrior, totals: Vector) -> Matrix:
-    """(K, G + 1) log of how likely everybody's answers are with each group, and with a coin."""
-    groups = [
+    """(K, C + 1) log of how likely everybody's answers are with each component, and with a coin."""
+    parts = [
         np.log(share * (1 - prior.coin)) + one.log_evidence
-        for share, one in zip(prior.shares, updates, strict=True)
+        for share, one in zip(prior.components.shares, updates, strict=True)
     ]
-    return np.column_stack([*groups, np.log(prior.coin) - totals * np.log(2)])
+    return np.column_stack([*parts, np.log(prior.coin) - totals * np.log(2)])
 
 
 def _sums(
@@ -145,17 +154,18 @@ def _sums(
     evidence: float,
 ) -> Sums:
     """What the M-step needs of a block."""
-    d = len(prior.root)
-    first, second, covariance, slope, curvature = [], 0.0, [], 0.0, 0.0
+    (groups, d), slope, curvature = prior.means.shape, 0.0, 0.0
+    first, second, covariance = np.zeros((groups, d)), np.zeros((d, d)), np.zeros((groups, d, d))
     effects, crossed, spread = np.zeros(3), NO_COVARIATES, NO_COVARIATES
     if block.about is not None:
         spread = (block.about * members[:, :-1].sum(axis=1)[:, None]).T @ block.about
         crossed = np.zeros((d, len(spread)))
-    for here, one, own in zip(found, updates, members.T[:-1], strict=True):
+    components = prior.components.groups.tolist()
+    for group, here, one, own in zip(components, found, updates, members.T[:-1], strict=True):
         weighted = here.mean[:, :d] * own[:, None]
-        first.append(weighted.sum(axis=0))
-        second = second + weighted.T @ here.mean[:, :d]
-        covariance.append(here.weighted_covariance(own, d))
+        first[group] += weighted.sum(axis=0)
+        second += weighted.T @ here.mean[:, :d]
+        covariance[group] += here.weighted_covariance(own, d)
         if block.about is not None:
             crossed = crossed + weighted.T @ block.about
         if prior.effect:
@@ -167,19 +177,32 @@ def _sums(
         counted, away = own[:, None] * block.weights, (0.5 / one.p - 1) / (1 - prior.lapse)
         slope += float((counted * away).sum())
         curvature += float((counted * away**2).sum())
-    totals = members.sum(axis=0)
-    moments = np.array(first), np.array(covariance), np.asarray(second), effects
+    totals = prior.components.by_group(members.sum(axis=0))
     shares = slope, curvature, float(totals[-1]), evidence
-    return Sums(totals[:-1], *moments, *shares, crossed, spread)
+    moments = first, covariance, second, effects
+    return Sums(totals[:-1], *moments, *shares, crossed, spread, _along_uneven(members, prior))
+
+
+def _along_uneven(members: Matrix, prior: PopulationPrior) -> Vector:
+    """Slope and curvature of the log evidence along the share of people off the middle scale."""
+    if not prior.uneven:
+        return NO_SHARE
+    middle = members[:, 1:-1:3].sum(axis=1)
+    away = (1 - members[:, -1] - middle) / prior.uneven - middle / (1 - prior.uneven)
+    return np.array([away.sum(), (away**2).sum()])
+
+
+BlockSites: TypeAlias = "tuple[tuple[Sites, ...], ...]"
+"""Of each block, of each component."""
 
 
 @dataclass(frozen=True, eq=False)
 class PopulationFit:
-    """The population, everybody's sites and probabilities of groups and coin by block, and how it ended."""
+    """The population, everybody's sites and probabilities of components and coin by block, how it ended."""
 
     blocks: tuple[AnswerBlock, ...]
     prior: PopulationPrior
-    sites: tuple[tuple[Sites, ...], ...]
+    sites: BlockSites
     members: tuple[Matrix, ...]
     sums: Sums
     status: PopulationStatus
@@ -199,13 +222,17 @@ def fit_population(
     n_jobs: int = 1,
     tolerance: float | None = None,
     max_iter: int = MOST_PASSES,
+    sites: BlockSites | None = None,
 ) -> PopulationFit:
-    """Passes until nothing changes; sums are added in the blocks' order, whoever computed them."""
+    """Passes until nothing changes; sums are added in the blocks' order, whoever computed them.
+
+    With `sites` of a population that is much like `start`, all people are learned from at once.
+    """
     with serial(0):
         if n_jobs == 1:
-            return _fit(coordinates, blocks, start, map, tolerance, max_iter)
+            return _fit(coordinates, blocks, start, map, tolerance, max_iter, sites)
         with ThreadPoolExecutor(n_jobs) as pool:
-            return _fit(coordinates, blocks, start, pool.map, tolerance, max_iter)
+            return _fit(coordinates, blocks, start, pool.map, tolerance, max_iter, sites)
 
 
 def _fit(
@@ -215,13 +242,14 @@ def _fit(
     over: Callable[..., Iterable[BlockPass]],
     tolerance: float | None,
     max_iter: int,
+    begun: BlockSites | None = None,
 ) -> PopulationFit:
     """The same, from where a fit to some of many people ends; `over` maps over blocks."""
     prior, n = start, sum(len(block.people) for block in blocks)
     some = min(max(FEW_PEOPLE, n // SAMPLE_SHARE), MOST_FIRST)
-    if n > 2 * some:
+    if n > 2 * some and begun is None:
         prior = _fit(coordinates, some_people(blocks, some), start, over, tolerance, max_iter).prior
-    sites = tuple(tuple(Sites.empty(block) for _ in prior.shares) for block in blocks)
+    sites = tuple(no_sites(block, prior) for block in blocks) if begun is None else begun
     members: tuple[Matrix, ...] = ()
 
     def everybody(prior: PopulationPrior, before: int) -> Sums:
@@ -232,10 +260,16 @@ def _fit(
         sites, members = tuple(one.sites for one in found), tuple(one.members for one in found)
         return reduce(Sums.plus, (one.sums for one in found))
 
-    ended = passes(prior, everybody, n, tolerance, max_iter)
+    before = FIRST_PASSES if begun is None else RESETTLING_PASSES
+    ended = passes(prior, everybody, n, tolerance, max_iter, before)
     smaller = _smaller(ended.prior, coordinates, blocks, sites)
     if smaller is not ended.prior:
-        ended = ended._replace(prior=smaller, sums=everybody(smaller, SETTLING_PASSES))
+        kept, less = (sites, members), everybody(smaller, SETTLING_PASSES)
+        # Some people say so; all of them must bear it out.
+        if criterion(smaller, less) > criterion(ended.prior, ended.sums):
+            ended = ended._replace(prior=smaller, sums=less)
+        else:
+            sites, members = kept
     return PopulationFit(blocks, ended.prior, sites, members, ended.sums, ended.status, ended.n_iter)
 
 
@@ -243,7 +277,7 @@ def _smaller(
     prior: PopulationPrior,
     coordinates: Matrix,
     blocks: tuple[AnswerBlock, ...],
-    sites: tuple[tuple[Sites, ...], ...],
+    sites: BlockSites,
 ) -> PopulationPrior:
     """The population with smaller differences, if some make the answers of some people likelier.
 
@@ -254,7 +288,7 @@ def _smaller(
     before = RESETTLING_PASSES
     if sum(len(block.people) for block in blocks) > MOST_TELLING:
         blocks, before = some_people(blocks, MOST_TELLING), SETTLING_PASSES
-        sites = tuple(tuple(Sites.empty(block) for _ in prior.shares) for block in blocks)
+        sites = tuple(no_sites(block, prior) for block in blocks)
     best = _read(prior, coordinates, blocks, sites, before)
     for _ in range(MOST_HALVINGS):
         less = (best.prior.resized(0.5), replace(best.prior, effect=best.prior.effect * 0.5**0.5))
@@ -274,14 +308,14 @@ class _Reading(NamedTuple):
 
     prior: PopulationPrior
     criterion: float
-    sites: tuple[tuple[Sites, ...], ...]
+    sites: BlockSites
 
 
 def _read(
     prior: PopulationPrior,
     coordinates: Matrix,
     blocks: tuple[AnswerBlock, ...],
-    sites: tuple[tuple[Sites, ...], ...],
+    sites: BlockSites,
     before: int,
 ) -> _Reading:
     """Log evidence of these people's answers, and how likely such differences are before any answer."""
@@ -292,6 +326,11 @@ def _read(
         after.append(found.sites)
     total += prior.log_prior_of_size() + prior.log_prior_of_effect()
     return _Reading(prior, total, tuple(after))
+
+
+def criterion(prior: PopulationPrior, sums: Sums) -> float:
+    """Log evidence of everybody's answers, and how likely such differences are before any answer."""
+    return sums.log_evidence + prior.log_prior_of_size() + prior.log_prior_of_effect()
 
 
 class Ended(NamedTuple):
@@ -309,15 +348,16 @@ def passes(
     n_people: int,
     tolerance: float | None = None,
     max_iter: int = MOST_PASSES,
+    before: int = FIRST_PASSES,
 ) -> Ended:
     """Passes over everybody until nothing changes, wherever people are.
 
-    `everybody` runs one with a population, after some in which only the sites change.
+    `everybody` runs one with a population, after some in which only the sites change, `before` the first.
     """
     least = (
         float(np.clip(PRECISION / np.sqrt(n_people), FINEST, COARSEST)) if tolerance is None else tolerance
     )
-    accelerated, count, before, place = Anderson(), 0, FIRST_PASSES, prior.vector()
+    accelerated, count, place = Anderson(), 0, prior.vector()
     while True:
         sums, count, before = everybody(prior, before), count + 1, BETWEEN_PASSES
         step()

@@ -41,6 +41,12 @@ COIN = 0.03
 """The share of people who toss a coin, before any answer,"""
 COIN_PEOPLE = 10.0
 """as if it had been seen in so many."""
+CONSISTENT = 2.5
+"""How many times as strong as others' tastes are those of people who answer far more consistently,"""
+UNEVEN = 0.1
+"""the share of people who answer far more, or less, consistently, before any answer,"""
+UNEVEN_PEOPLE = 10.0
+"""as if it had been seen in so many."""
 EFFECT_SIZE = 0.5
 """Prior centre of the deviation of the items' own effects, in logits,"""
 EFFECT_WIDTH = 1.5
@@ -61,6 +67,8 @@ LARGEST_LOG = 20.0
 
 NO_COVARIATES: Matrix = np.zeros((0, 0))
 """Sums of what is not known of people."""
+NO_SHARE: Vector = np.zeros(2)
+"""Slopes along a share that is not learned."""
 
 
 class Sums(NamedTuple):
@@ -70,7 +78,8 @@ class Sums(NamedTuple):
     (G, D, D) that of their posterior covariances. Of all: `second` that of z z', `effects` (3,) what is known
     of the items' own effects (see `effect_after`), `slope` and `curvature` those of the log evidence along
     the lapse rate, `coins` how many toss one, `log_evidence`; `crossed` (D, q) and `spread` (q, q) those of
-    z c' and c c' with covariates c.
+    z c' and c c' with covariates c; `uneven` (2,) slope and curvature of the log evidence along the share of
+    people who answer far more, or less, consistently.
     """
 
     people: Vector
@@ -84,11 +93,26 @@ class Sums(NamedTuple):
     log_evidence: float
     crossed: Matrix = NO_COVARIATES
     spread: Matrix = NO_COVARIATES
+    uneven: Vector = NO_SHARE
 
     def plus(self, other: Sums) -> Sums:
         """Of more people."""
         pairs: Any = zip(self, other, strict=True)
         return Sums(*(one + another for one, another in pairs))
+
+
+class Components(NamedTuple):
+    """Groups at scales, (C,) each: which group, how many times as large weights are, the share of people."""
+
+    groups: Index
+    scales: Vector
+    shares: Vector
+
+    def by_group(self, members: Matrix) -> Matrix:
+        """(..., G + 1) probabilities of groups and, last, of a coin, from those of components and coin."""
+        count = int(self.groups[-1]) + 1
+        parts = members[..., :-1].reshape(*members.shape[:-1], count, -1).sum(axis=-1)
+        return np.concatenate([parts, members[..., -1:]], axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +131,7 @@ class PopulationPrior:
     caution : how many times as many people as usual it is worth that weights are alike and uncorrelated
     effect : deviation of what an item is worth to one person beyond its coordinates, in logits; 0 for none
     slopes : by what means move with covariates of people; None without any
+    uneven : share of people whose weights are CONSISTENT times as large as that, or as small; 0 for nobody
     """
 
     means: Matrix
@@ -120,6 +145,7 @@ class PopulationPrior:
     caution: float = 1.0
     effect: float = 0.0
     slopes: CovariateSlopes | None = None
+    uneven: float = 0.0
 
     @classmethod
     def first(
@@ -141,7 +167,27 @@ class PopulationPrior:
         if slopes is not None and simpler.slopes is not None:
             slopes = slopes.begun_from(simpler.slopes)
         begun = replace(self, means=means, root=root, shared=shared, slopes=slopes)
-        return replace(begun, lapse=simpler.lapse, coin=simpler.coin, effect=simpler.effect)
+        return replace(
+            begun, lapse=simpler.lapse, coin=simpler.coin, effect=simpler.effect, uneven=simpler.uneven
+        )
+
+    @property
+    def scales(self) -> Vector:
+        """(S,) how many times as large weights may be: more is answering more consistently."""
+        return np.array([1 / CONSISTENT, 1.0, CONSISTENT]) if self.uneven else np.ones(1)
+
+    @property
+    def scale_shares(self) -> Vector:
+        """(S,) of people."""
+        side = self.uneven / 2
+        return np.array([side, 1 - self.uneven, side]) if self.uneven else np.ones(1)
+
+    @property
+    def components(self) -> Components:
+        """What anybody's weights are a mixture of: each group at each scale."""
+        scales, shares = self.scales, np.outer(self.shares, self.scale_shares).ravel()
+        groups = np.repeat(np.arange(len(self.shares)), len(scales))
+        return Components(groups, np.tile(scales, len(self.shares)), shares)
 
     @property
     def covariance(self) -> Matrix:
@@ -172,7 +218,18 @@ class PopulationPrior:
             shared=self._shared_variances((self.means**2 + doubts).mean(axis=0)),
             effect=effect_after(self.effect, *sums.effects.tolist()),
             slopes=None if self.slopes is None else self.slopes.maximised(self, sums),
+            uneven=self._uneven_after(sums),
         )
+
+    def _uneven_after(self, sums: Sums) -> float:
+        """A Newton step towards the share of people who answer far more, or less, consistently."""
+        if not self.uneven:
+            return 0.0
+        share, rest = self.uneven, 1 - self.uneven
+        seen, others = UNEVEN * UNEVEN_PEOPLE, (1 - UNEVEN) * UNEVEN_PEOPLE
+        slope, curvature = sums.uneven.tolist()
+        step = (slope + seen / share - others / rest) / (curvature + seen / share**2 + others / rest**2)
+        return float(np.clip(share + step, share / 3, 1 - rest / 3))
 
     def _shrunk_mean(self, middle: Vector, spread: Matrix) -> Vector:
         """Of a mean that is normal about `middle` with this covariance, and about zero before any answer."""
@@ -310,6 +367,8 @@ class PopulationPrior:
         if self.slopes is not None and other.slopes is not None:
             pairs.append((self.slopes.gamma, other.slopes.gamma))
         worst = max(float(np.abs(one - another).max()) for one, another in pairs) / float(size)
+        # That share is told least exactly, and needed so.
+        worst = max(worst, abs(other.uneven - self.uneven) / 5)
         return max(worst, abs(float(np.log(other.effect / self.effect))) if self.effect else 0.0)
 
 

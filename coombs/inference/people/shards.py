@@ -13,9 +13,8 @@ import numpy as np
 
 from coombs.blas import serial
 from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of
-from coombs.inference.people.population_fit import BlockPass, View, pass_over
+from coombs.inference.people.population_fit import BlockPass, BlockSites, View, no_sites, pass_over
 from coombs.inference.people.population_prior import Sums
-from coombs.inference.people.posteriors import Sites
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.inference.people.coordinates import Coordinates
     from coombs.inference.people.population_prior import PopulationPrior
-
-BlockSites = tuple[tuple[Sites, ...], ...]
-"""Of each block, of each group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +84,7 @@ def shard_pass(
 def shard_members(
     shard: Shard, number: int, coordinates: Coordinates, prior: PopulationPrior, before: int
 ) -> tuple[BlockSites, tuple[Matrix, ...]]:
-    """Sites and probabilities of groups and coin with a population, from the sites of the last pass."""
+    """Sites and probabilities of components and coin with a population, from the sites of the last pass."""
     found = _over(shard, number, coordinates, prior, before)
     return tuple(one.sites for one in found), tuple(one.members for one in found)
 
@@ -98,7 +94,7 @@ def _over(
 ) -> list[BlockPass]:
     view, sites = View.of(prior, shard.phi(coordinates)), shard.sites.get(number)
     if sites is None:
-        sites = tuple(tuple(Sites.empty(block) for _ in prior.shares) for block in shard.blocks)
+        sites = tuple(no_sites(block, prior) for block in shard.blocks)
     with serial(0):
         return [
             pass_over(block, own, prior, view, before) for block, own in zip(shard.blocks, sites, strict=True)

@@ -14,7 +14,7 @@ import numpy as np
 from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of, some_people
 from coombs.inference.people.one_person import MOST_ANSWERS, posterior_of
 from coombs.inference.people.own_tastes import may_be_own, own_prior, read_as_own, with_own
-from coombs.inference.people.population_fit import PopulationFit, View, log_members, pass_over
+from coombs.inference.people.population_fit import PopulationFit, View, log_members, no_sites, pass_over
 from coombs.inference.people.posteriors import Sites, leave_questions_out, posteriors, update
 from coombs.inference.people.tilted import mean_probability
 
@@ -50,12 +50,13 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Taste:
-    """One person's: probabilities of the groups and, last, of a coin; of each group, weights ~ N(mean, cov).
+    """One person's, a mixture: probabilities of the components and, last, of a coin; of each, N(mean, cov).
 
-    Where the person may have a taste of their own, that is a group more, the last.
+    Components are groups at scales: `groups` and `scales` (C,) say which. Where the person may have a taste
+    of their own, that is a group more, the last.
     Weights are those of the D coordinates and then effects of the M `items` that the person's answers are
-    about, by position: `means` are (G, D + M), `covariances` (G, D + M, D + M), `members` (G + 1,). An item
-    that is not among them has an effect of deviation `effect`.
+    about, by position: `means` are (C, D + M), `covariances` (C, D + M, D + M), `members` (C + 1,). An item
+    that is not among them has an effect of deviation `effect`, times the scale.
     """
 
     members: Vector
@@ -64,12 +65,20 @@ class Taste:
     lapse: float
     items: Index
     effect: float
+    groups: Index
+    scales: Vector
 
     @property
     def shares(self) -> Vector:
-        """Of the groups, whoever tosses a coin."""
+        """Of the components, whoever tosses a coin."""
         total = float(self.members[:-1].sum())
         return self.members[:-1] / total if total > 0 else np.full(len(self.means), 1 / len(self.means))
+
+    @property
+    def group_shares(self) -> Vector:
+        """Of the groups."""
+        result: Vector = np.bincount(self.groups, self.shares).astype(float)
+        return result
 
     @property
     def mean(self) -> Vector:
@@ -77,7 +86,7 @@ class Taste:
         return (self.shares @ self.means)[: self.means.shape[1] - len(self.items)]
 
     def design(self, seen: Seen) -> tuple[Matrix, Vector]:
-        """(n, D + M) what utilities of items are multiples of, and (n,) variances that are added."""
+        """(n, D + M) what utilities of items are multiples of, and (n,) variances added at a scale of 1."""
         if not self.effect:
             return seen.phi, np.zeros(len(seen.phi))
         is_own = np.equal.outer(seen.known, self.items) & (seen.known >= 0)[:, None]
@@ -93,28 +102,36 @@ class Taste:
         (one, doubt), (other, more) = self.design(first), self.design(second)
         away = one - other
         result = np.full(len(away), self.members[-1] / 2)
-        for share, mean, covariance in zip(self.members, self.means, self.covariances, strict=False):
-            variance = np.einsum("nd,nd->n", away @ covariance, away) + doubt + more
+        parts = zip(self.members, self.means, self.covariances, self.scales, strict=False)
+        for share, mean, covariance, scale in parts:
+            variance = np.einsum("nd,nd->n", away @ covariance, away) + scale**2 * (doubt + more)
             result += share * mean_probability(away @ mean, np.maximum(variance, 0.0), self.lapse)
         return result
 
     def weights(self, count: int) -> Matrix:
-        """(count, D + M) draws, of each group as many as it is likely; always the same."""
+        """(count, D + M) draws, of each component as many as it is likely; always the same."""
         rng, parts = np.random.default_rng(0), []
-        counts = np.diff(np.round(np.cumsum(self.shares) * count).astype(int), prepend=0)
-        for number, mean, covariance in zip(counts, self.means, self.covariances, strict=True):
+        for number, mean, covariance in zip(self._counts(count), self.means, self.covariances, strict=True):
             values, vectors = np.linalg.eigh(covariance)
             root = vectors * np.sqrt(np.maximum(values, 0.0))
             half = rng.standard_normal(((number + 1) // 2, len(mean)))
             parts.append(mean + np.concatenate([half, -half])[:number] @ root.T)
         return np.concatenate(parts)
 
+    def _counts(self, count: int) -> Index:
+        """(C,) how many of so many draws are of each component."""
+        return np.diff(np.round(np.cumsum(self.shares) * count).astype(int), prepend=0)
+
     def draws(self, seen: Seen, count: int) -> Matrix:
         """(count, n) utilities of items."""
         design, strange = self.design(seen)
         noise = np.random.default_rng(1).standard_normal((count, len(design))) * np.sqrt(strange)
-        result: Matrix = self.weights(count) @ design.T + noise
+        result: Matrix = self.weights(count) @ design.T + self.drawn_scales(count)[:, None] * noise
         return result
+
+    def drawn_scales(self, count: int) -> Vector:
+        """(count,) of the draws."""
+        return np.repeat(self.scales, self._counts(count))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +148,11 @@ class KindPrior:
     def anybody(self) -> Taste:
         """Of a person who has not said anything."""
         prior = self.prior
-        members = np.append(prior.shares * (1 - prior.coin), prior.coin)
-        covariances = prior.covariance + self.doubts
-        return Taste(members, prior.means, covariances, prior.lapse, NO_ITEMS, prior.effect)
+        groups, scales, shares = prior.components
+        members = np.append(shares * (1 - prior.coin), prior.coin)
+        means = prior.means[groups] * scales[:, None]
+        covariances = (prior.covariance + self.doubts)[groups] * scales[:, None, None] ** 2
+        return Taste(members, means, covariances, prior.lapse, NO_ITEMS, prior.effect, groups, scales)
 
     def given(self, winners: Index, losers: Index, weights: Vector, seen: Seen) -> tuple[Taste, float]:
         """Of somebody new, given their answers about these items; and how likely those are (log).
@@ -146,17 +165,19 @@ class KindPrior:
             return self._given_many(winners, losers, weights, seen)
         prior = self.prior
         found = posterior_of(winners, losers, weights, seen.phi, prior)
-        logs = np.log(prior.shares) + found.log_evidence
+        groups, scales, shares = prior.components
+        logs = np.log(shares) + found.log_evidence
         highest = float(logs.max())
         evidence = highest + float(np.log(np.exp(logs - highest).sum()))
         coin = np.log(prior.coin) - float(weights.sum()) * np.log(2)
         logs = np.append(np.log1p(-prior.coin) + logs, coin)
         members = np.exp(logs - logs.max())
         members /= members.sum()
-        moved = np.matmul(np.matmul(found.moved, self.doubts), found.moved.transpose(0, 2, 1))
+        doubts = self.doubts[groups] * scales[:, None, None] ** 2
+        covariances = found.covariances + found.moved @ doubts @ found.moved.transpose(0, 2, 1)
         items = seen.known[found.items] if prior.effect else NO_ITEMS
-        taste = Taste(members, found.means, found.covariances + moved, prior.lapse, items, prior.effect)
-        return taste, evidence
+        known = prior.lapse, items, prior.effect, groups, scales
+        return Taste(members, found.means, covariances, *known), evidence
 
     @cached_property
     def own(self) -> KindPrior:
@@ -167,7 +188,7 @@ class KindPrior:
         """The same from many answers."""
         (block,) = blocks_of(winners, losers, weights, np.zeros(len(winners), dtype=np.intp), 1)
         prior, view = self.prior, View.of(self.prior, seen.phi)
-        found = pass_over(block, tuple(Sites.empty(block) for _ in prior.shares), prior, view, NEW_PASSES)
+        found = pass_over(block, no_sites(block, prior), prior, view, NEW_PASSES)
         taste, members = self.taste(block, found.sites, seen.phi, found.members[0]), found.members[0]
         # All of the evidence less the coin's part.
         careful = max(float(members[:-1].sum()), 1e-300) / (1 - prior.coin)
@@ -185,19 +206,21 @@ class KindPrior:
         winners, losers = place.reshape(2, *block.winners.shape)
         own = AnswerBlock(block.people, winners, losers, block.weights, block.rows)
         view = View.of(prior, coordinates[items])
-        design, count = own.design(view.white, view.effect), own.local.items.shape[1] if view.effect else 0
+        count = own.local.items.shape[1] if view.effect else 0
         root = np.diag(np.append(np.zeros(d), np.full(count, view.effect)))
         root[:d, :d] = prior.root
         means, covariances = [], []
-        for mean, base, one, doubt in zip(prior.means, view.base, sites, self.doubts, strict=True):
-            found = posteriors(design, own.margins(base), one)
+        groups, scales, _ = prior.components
+        for (design, offset), one, group in zip(view.readings(own), sites, groups, strict=True):
+            found = posteriors(design, offset, one)
             inner = root @ found.covariance_of(0)
-            means.append(np.append(mean, np.zeros(count)) + root @ found.mean[0])
+            means.append(np.append(prior.means[group], np.zeros(count)) + root @ found.mean[0])
             # What a person's mean moves by with the group's: covariance of z, in the weights' units.
             moved = inner[:, :d] @ np.linalg.inv(prior.root)
-            covariances.append(inner @ root.T + moved @ doubt @ moved.T)
+            covariances.append(inner @ root.T + moved @ self.doubts[group] @ moved.T)
         seen = items[own.local.items[0]] if count else NO_ITEMS
-        return Taste(members, np.array(means), np.array(covariances), prior.lapse, seen, view.effect)
+        scaled = np.array(means) * scales[:, None], np.array(covariances) * scales[:, None, None] ** 2
+        return Taste(members, *scaled, prior.lapse, seen, view.effect, groups, scales)
 
 
 class Everybody(NamedTuple):
@@ -298,10 +321,12 @@ class Tastes:
         if not len(may_be_own(taste.members[None], total, self.fit.prior.coin)):
             return taste
         own, evidence = self.kind_prior.own.given(winners, losers, weights, seen)
+        groups = np.append(taste.groups, taste.groups[-1] + 1)
         members = with_own(taste.members[None], total, self.fit.prior.coin, np.array([evidence]))[0]
         means = np.concatenate([taste.means, own.means])
         covariances = np.concatenate([taste.covariances, own.covariances])
-        return replace(taste, members=members, means=means, covariances=covariances)
+        known = replace(taste, members=members, means=means, covariances=covariances)
+        return replace(known, groups=groups, scales=np.append(taste.scales, 1.0))
 
     def evidence_of_differences(self, coordinates: Matrix, about: Sequence[NDArray[np.bool_]]) -> list[float]:
         """How much likelier the answers are than if neither people nor groups differed there, in nats.
@@ -324,28 +349,30 @@ class Tastes:
     def means(self, coordinates: Matrix, n_people: int) -> Everybody:
         """What is known of everybody, by its mean."""
         prior, anybody, view = self.fit.prior, self.anybody(), View.of(self.fit.prior, coordinates)
-        weights, d = np.tile(anybody.mean, (n_people, 1)), len(prior.root)
-        members = np.tile(anybody.members, (n_people, 1))
+        weights, d, parts = np.tile(anybody.mean, (n_people, 1)), len(prior.root), prior.components
+        members = np.tile(parts.by_group(anybody.members), (n_people, 1))
         effects: list[tuple[Index, Index, Vector]] = []
         for block, sites, own in zip(self.fit.blocks, self.fit.sites, self.fit.members, strict=True):
-            design, total = block.design(view.white, view.effect), own[:, :-1].sum(axis=1)
-            shares = own[:, :-1] / np.maximum(total, 1e-300)[:, None]
-            found = np.zeros((len(block.people), design.shape[2]))
-            offsets = view.offsets(block, design)
-            for g, (mean, offset, one) in enumerate(zip(prior.means, offsets, sites, strict=True)):
+            readings = view.readings(block)
+            # What weights are at a scale of 1 counts as much as they are larger.
+            shares = own[:, :-1] / np.maximum(own[:, :-1].sum(axis=1), 1e-300)[:, None] * parts.scales
+            found = np.zeros((len(block.people), readings[0][0].shape[2]))
+            for (design, offset), one, group, share in zip(
+                readings, sites, parts.groups, shares.T[:, :, None], strict=True
+            ):
                 z = posteriors(design, offset, one).mean
-                found[:, :d] += shares[:, g, None] * (mean + z[:, :d] @ prior.root.T)
-                found[:, d:] += shares[:, g, None] * view.effect * z[:, d:]
+                found[:, :d] += share * (prior.means[group] + z[:, :d] @ prior.root.T)
+                found[:, d:] += share * view.effect * z[:, d:]
             if prior.slopes is not None and block.about is not None:
-                found[:, :d] += block.about @ prior.slopes.gamma.T
-            own = self._all_or_own(block, own, coordinates, found)
+                found[:, :d] += shares.sum(axis=1)[:, None] * (block.about @ prior.slopes.gamma.T)
+            own = self._all_or_own(block, parts.by_group(own), coordinates, found)
             weights[block.people], members[block.people] = found[:, :d], own
             if view.effect:
                 real = block.local.items >= 0
                 whose = np.broadcast_to(block.people[:, None], real.shape)[real]
                 effects.append((whose, block.local.items[real], found[:, d:][real]))
-        parts = zip(*effects, strict=True) if effects else (np.zeros((1, 0), dtype=np.intp),) * 3
-        whose, items, values = (np.concatenate(list(part)) for part in parts)
+        columns = zip(*effects, strict=True) if effects else (np.zeros((1, 0), dtype=np.intp),) * 3
+        whose, items, values = (np.concatenate(list(column)) for column in columns)
         return Everybody(weights, members, whose, items, values)
 
     def _all_or_own(self, block: AnswerBlock, members: Matrix, coordinates: Matrix, means: Matrix) -> Matrix:
@@ -373,9 +400,7 @@ def _evidence(prior: PopulationPrior, coordinates: Matrix, blocks: tuple[AnswerB
     """Log evidence of people's answers, given a population."""
     view = View.of(prior, coordinates)
     return sum(
-        pass_over(
-            block, tuple(Sites.empty(block) for _ in prior.shares), prior, view, NEW_PASSES
-        ).sums.log_evidence
+        pass_over(block, no_sites(block, prior), prior, view, NEW_PASSES).sums.log_evidence
         for block in blocks
     )
 
@@ -389,7 +414,7 @@ def people_left_out(
     """
     view, total, predicted = View.of(prior, coordinates), 0.0, []
     for block in blocks:
-        found = pass_over(block, tuple(Sites.empty(block) for _ in prior.shares), prior, view, NEW_PASSES)
+        found = pass_over(block, no_sites(block, prior), prior, view, NEW_PASSES)
         total += found.sums.log_evidence
         predicted.append(_left_out(block, found.sites, prior, view)[block.rows >= 0])
     return total, np.concatenate(predicted)
@@ -397,13 +422,13 @@ def people_left_out(
 
 def _left_out(block: AnswerBlock, sites: tuple[Sites, ...], prior: PopulationPrior, view: View) -> Matrix:
     """(K, A) probability of each answer given the person's others about other pairs."""
-    design, p, updates = block.design(view.white, view.effect), [], []
-    for offset, one in zip(view.offsets(block, design), sites, strict=True):
+    p, updates = [], []
+    for (design, offset), one in zip(view.readings(block), sites, strict=True):
         found = posteriors(design, offset, one)
         p.append(leave_questions_out(found, one, block, prior.lapse))
         updates.append(update(found, one, block.weights, prior.lapse))
     chances = np.stack([*p, np.full(block.weights.shape, 0.5)])
-    # Without an answer, a group is likelier by as much as it made the answer unlikely.
+    # Without an answer, a component is likelier by as much as it made the answer unlikely.
     said = block.of_question(block.weights * np.log(chances))
     logs = log_members(updates, prior, block.totals).T[:, :, None] - said
     shares = np.exp(logs - logs.max(axis=0))

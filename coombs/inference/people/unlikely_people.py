@@ -92,9 +92,10 @@ def _in_order(block: AnswerBlock) -> AnswerBlock:
 
 def _shares(block: AnswerBlock, prior: PopulationPrior, view: View) -> Vector:
     """Of people in one block."""
-    counts = np.diff(np.round(np.cumsum(prior.shares) * DRAWS).astype(int), prepend=0)
-    bases = np.stack(view.offsets(block, block.design(view.white, view.effect)), axis=1)
-    margins = np.repeat(bases, counts, axis=1) + _drawn(block, view.white, view.effect)
+    counts = np.diff(np.round(np.cumsum(prior.components.shares) * DRAWS).astype(int), prepend=0)
+    bases = np.stack([offset for _, offset in view.readings(block)], axis=1)
+    own = _drawn(block, view.white, view.effect) * np.repeat(prior.components.scales, counts)[:, None]
+    margins = np.repeat(bases, counts, axis=1) + own
     log_p, log_q, p = _log_probabilities(block, margins, prior.lapse)
     chosen = (np.random.default_rng(1).random(p.shape[1:]) < p).astype(float)
     # log of the mean over all draws but one's own, which would make its own answers likely: (K, S, S).

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
@@ -148,7 +147,7 @@ class ProgressOut(BaseModel):
     @classmethod
     def of(cls, progress: StudyProgress) -> ProgressOut:
         """The same, and in words."""
-        return cls.model_validate({"text": str(progress), "far": progress.fraction, **asdict(progress)})
+        return cls.model_validate({"text": str(progress), "far": progress.fraction, **vars(progress)})
 
 
 class TurnOut(BaseModel):
