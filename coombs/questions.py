@@ -33,6 +33,8 @@ SHORT_LIST = 200
 """Candidates that are then weighed by all draws."""
 FORESEEABLE = 0.95
 """Predicted probability of the likelier answer to a question that tests what was learned, if there is one."""
+CONFIRMED_AMONG = 200
+"""Pairs, at random, among which one with a foreseeable answer is looked for: nobody waits for all of them."""
 LEAST_FORESEEABLE = 0.75
 """The least such probability."""
 TRIES = 40
@@ -285,16 +287,19 @@ def _choices(votes: Votes, pairs: Index) -> tuple[Choice, ...]:
     return tuple(map(Choice, *pairs.T.tolist(), gains.tolist(), probabilities.tolist()))
 
 
-def confirmation(votes: Votes, n_items: int, asked: Pairs, rng: np.random.Generator) -> Choice | None:
-    """A pair whose answer is foreseeable, if there is one: it tests what was learned."""
-    pairs = rng.permutation(candidates(votes, n_items, asked, rng))
+def confirmations(
+    votes: Votes, n_items: int, asked: Pairs, rng: np.random.Generator, count: int = 1
+) -> tuple[Choice, ...]:
+    """Pairs whose answers are foreseeable, if there are any: they test what was learned."""
+    pairs = rng.permutation(candidates(votes, n_items, asked, rng))[:CONFIRMED_AMONG]
     if not len(pairs):
-        return None
+        return ()
     mean = _probabilities(votes, pairs, SCREEN).mean(axis=1)
     sure = np.maximum(mean, 1 - mean)
-    likely = np.flatnonzero(sure >= min(FORESEEABLE, np.quantile(sure, 0.9)))
-    (chosen,) = _choices(votes, rng.permuted(pairs[[int(rng.choice(likely))]], axis=1))
-    return chosen if max(chosen.probability, 1 - chosen.probability) >= LEAST_FORESEEABLE else None
+    # They are in a random order already.
+    likely = np.flatnonzero(sure >= min(FORESEEABLE, np.quantile(sure, 0.9)))[:count]
+    found = _choices(votes, rng.permuted(pairs[likely], axis=1))
+    return tuple(one for one in found if max(one.probability, 1 - one.probability) >= LEAST_FORESEEABLE)
 
 
 def _different(votes: Votes, pairs: Index, worth: FloatArray, count: int) -> list[int]:

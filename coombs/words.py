@@ -29,6 +29,8 @@ BEFORE_NUMBERS = ("$", "£", "¥", "₹")
 """Units that are written before numbers."""
 THIN = "\u202f"
 """A space that does not break."""
+_LONG_NUMBER = re.compile(r"^(\D{0,2})(\d{5,})")
+"""A number of five digits or more, with its sign or a unit before it."""
 MONTHS = (
     Translatable("Jan"),
     Translatable("Feb"),
@@ -171,9 +173,7 @@ def within(ends: tuple[float, float], items: tuple[float, float], text: Callable
 
 def grouped(text: str) -> str:
     """A number's text, with or without a unit, with thin spaces between thousands from five digits on."""
-    return NumberText(
-        re.sub(r"^(\D{0,2})(\d{5,})", lambda found: f"{found[1]}{int(found[2]):,}".replace(",", THIN), text)
-    )
+    return NumberText(_LONG_NUMBER.sub(lambda found: f"{found[1]}{int(found[2]):,}".replace(",", THIN), text))
 
 
 def with_unit(text: str, unit: str) -> str:

@@ -100,5 +100,11 @@ def running(
 
 def children(pid: int) -> list[int]:
     """Processes that a process has started, on Linux."""
-    found = Path(f"/proc/{pid}/task/{pid}/children")
-    return [int(one) for one in found.read_text().split()] if found.exists() else []
+    # Each is the child of the thread that started it.
+    found = sorted(Path(f"/proc/{pid}/task").glob("*/children"))
+    return sorted(int(one) for path in found for one in path.read_text().split())
+
+
+def workers(pid: int) -> list[int]:
+    """Those of them that do our work, without multiprocessing's own."""
+    return [one for one in children(pid) if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]

@@ -16,7 +16,18 @@ from numpy.typing import NDArray
 from scipy.stats import chisquare
 
 from coombs import ConvexIdealPoint, IdealPoint, InputError, SingleStep
-from coombs.questions import ALL_PAIRS, STRATEGIES, TOP, best, candidates, choose, information, next_question
+from coombs.questions import (
+    ALL_PAIRS,
+    LEAST_FORESEEABLE,
+    STRATEGIES,
+    TOP,
+    best,
+    candidates,
+    choose,
+    confirmations,
+    information,
+    next_question,
+)
 from coombs.simulate import make_preferences
 
 Floats = NDArray[np.float64]
@@ -193,6 +204,25 @@ def test_screening_by_some_draws_finds_a_pair_almost_as_good_as_the_best() -> No
     votes, pairs = some_draws(60, 240, seed=5), all_pairs(60)
     [chosen] = choose(votes, "information", 60, (), np.random.default_rng(6))
     assert chosen.gain > 0.95 * information(votes, pairs)[0].max()
+
+
+def test_confirmations_are_new_pairs_whose_answers_are_foreseeable() -> None:
+    rng = np.random.default_rng(12)
+    known = Draws(np.arange(40.0)[:, None] + rng.normal(size=(40, 60)))
+    asked = all_pairs(40)[::2].tolist()
+    found = confirmations(known, 40, asked, rng, 4)
+    pairs = {frozenset(one[:2]) for one in found}
+    assert len(pairs) == 4 and not pairs & {frozenset(pair) for pair in asked}
+    for one in found:
+        likelier = max(one.probability, 1 - one.probability)
+        assert likelier >= LEAST_FORESEEABLE
+        assert (one.probability > 0.5) == (one.first < one.second)
+
+
+def test_where_nothing_is_foreseeable_or_new_there_is_no_confirmation() -> None:
+    rng = np.random.default_rng(13)
+    assert confirmations(Draws(np.zeros((10, 60))), 10, (), rng, 4) == ()
+    assert confirmations(some_draws(4), 4, all_pairs(4).tolist(), rng) == ()
 
 
 @pytest.mark.parametrize("strategy", list(STRATEGIES))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from coombs.cli import show
+from coombs.cli import output
 from coombs.cli.options import command, json_option
 from coombs.render.sections import Section, TableBlock
 
@@ -56,11 +56,11 @@ def bench(quick: bool, as_json: bool) -> None:
     """
     timings = measure(QUICK if quick else SIZES)
     if as_json:
-        show.as_json({"machine": _machine(), "rows": [one._asdict() for one in timings]})
+        output.as_json({"machine": _machine(), "rows": [one._asdict() for one in timings]})
         return
     print(f"{_machine()}, one thread. {N_ITEMS} items; medians of a few runs, of CVXPY one run.")
     heading = ("what", "features", "answers", "coombs", "CVXPY + Clarabel", "ratio")
-    show.page([Section("", [TableBlock("lrrrrr", heading, [_cells(one) for one in timings])])])
+    output.page([Section("", [TableBlock("lrrrrr", heading, [_cells(one) for one in timings])])])
     if not _has_cvxpy():
         print('For the comparison: pip install "coombs[cvxpy]"')
 

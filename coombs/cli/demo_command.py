@@ -6,7 +6,7 @@ import time
 
 import click
 
-from coombs.cli import show
+from coombs.cli import output
 from coombs.cli.model_files import check_output_paths
 from coombs.cli.options import FILE, command, positive, seed_option
 from coombs.cli.serve import HOST, PORT, open_page
@@ -35,7 +35,7 @@ def demo(in_browser: bool, questions: int, seed: int, report: str) -> None:
     begin = time.perf_counter()
     study = demo.interview(questions, seed)
     result, page = demo.told(study, time.perf_counter() - begin)
-    show.page(page)
+    output.page(page)
     pictures = " with pictures" if result.has_pattern else ""
     try:
         print(f"\nReport{pictures}: {result.report(report, title='Flats')}")

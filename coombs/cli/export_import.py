@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 import coombs
-from coombs.cli import show
+from coombs.cli import output
 from coombs.cli.model_files import check_output_paths
 from coombs.cli.options import argument, command, storage_option
 
@@ -52,7 +52,7 @@ def import_study(file: str, name: str | None, storage: str) -> None:
         print(f"Study {study.name!r}: {_answers(study)}")
     else:
         study = named_study(name, storage)
-        with show.warned():
+        with output.warned():
             added = study.import_answers(file)
         print(f"Study {study.name!r}: {count(added, 'answer')} more")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 import coombs
-from coombs.cli import lazy_imports, show
+from coombs.cli import lazy_imports, output
 from coombs.cli.model_files import check_output_paths, check_table_path, model_of, write_text
 from coombs.cli.options import (
     FILE,
@@ -134,7 +134,7 @@ def _is_of_many(data: Comparisons, options: SimpleNamespace) -> bool:
     }
     single = [name for name, is_given in asked.items() if is_given]
     if single:
-        show.careful(f"{single[0]} is of one model: the answers of all people are taken for one person's.")
+        output.careful(f"{single[0]} is of one model: the answers of all people are taken for one person's.")
     return not single
 
 
@@ -201,10 +201,10 @@ def read_answers(
     goods, table = catalogue(items, features), files.read_table(answers)
     for i, note in enumerate(goods.notes):
         change = " --features names the columns to learn from." if goods.features and not i else ""
-        show.careful(f"{note}{change}")
+        output.careful(f"{note}{change}")
     for note in table.notes:
-        show.careful(note)
-    with show.warned():
+        output.careful(note)
+    with output.warned():
         data = coombs.Comparisons.from_columns(goods.table, table.answers_with(half_life), table.where)
     is_chosen = not CHOSEN.isdisjoint(map(str, table.answers.get("purpose", ())))
     return ReadAnswers(data, is_chosen, not data.shapes and checking.gives_probabilities(table.answers))
@@ -223,7 +223,7 @@ def _read_described(path: str, features: Sequence[str] | None) -> Comparisons:
         )
     found = profiles.described_choices(table, features)
     for note in found.notes:
-        show.note(note)
+        output.note(note)
     return coombs.Comparisons.of_described(found)
 
 
@@ -244,7 +244,7 @@ def _one_user(data: Comparisons, options: SimpleNamespace) -> Comparisons:
 
 def _fitted(est: PairEstimator, data: Comparisons) -> PairEstimator:
     """The fit; its warnings as sentences."""
-    with show.warned():
+    with output.warned():
         try:
             est.fit(data)
         except coombs.ConvergenceError as error:
@@ -287,14 +287,14 @@ def _print_page(est: Any, data: Comparisons, options: SimpleNamespace) -> None:
         print(f"The answers of {terminal_safe(options.user)}.\n")
     elif len(users) > 1:
         first = f"{together(len(users))}: {_some(users)}."
-        show.page(
+        output.page(
             [Section("", [first, "Where they differ, it is about none of them; --user takes one's answers."])]
         )
         print()
     if options.estimator == "ideal-point":
-        show.page(sections(_explained(est, options)))
+        output.page(sections(_explained(est, options)))
     else:
-        show.page(_paper_sections(est, data, options.top))
+        output.page(_paper_sections(est, data, options.top))
     if options.out:
         has_more = getattr(est, "item_effects_", None) is not None and data.n_features
         only = ", without the effects of single items" if has_more else ""
@@ -338,7 +338,7 @@ def _print_json(est: Any, data: Comparisons, options: SimpleNamespace) -> None:
     if ours:
         # As in words, a value of what has one.
         ideal = {f.name: one.wanted(f) for f, one in zip(told.features, told.ideal, strict=True)}
-    show.as_json(
+    output.as_json(
         {
             "estimator": options.estimator,
             "metric": est.kind_ if ours else None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import coombs
-from coombs.cli import show
+from coombs.cli import output
 from coombs.cli.export_import import named_study
 from coombs.cli.options import argument, command, json_option, storage_option
 
@@ -73,30 +73,30 @@ def _cell(text: str) -> tuple[str, str | None]:
 
 def _print_changes(told: Sequence[ItemChanges], is_preview: bool, as_json: bool) -> None:
     if as_json:
-        show.as_json([asdict(one) for one in told])
+        output.as_json([asdict(one) for one in told])
         return
     for one in told:
         print(f"Would be: {one}" if is_preview else str(one))
         for what in ("added", "changed", "retired", "restored"):
             for called in getattr(one, what):
                 differences = "; ".join(one.differences.get(called, ()))
-                show.line(f"{what:9} {called}" + (f"  ({differences})" if differences else ""))
+                output.line(f"{what:9} {called}" + (f"  ({differences})" if differences else ""))
         for note in one.notes:
-            show.line(note)
+            output.line(note)
 
 
 def _print_items(study: Study, with_retired: bool, as_json: bool) -> None:
     found = study.items(retired=with_retired)
     if as_json:
-        show.as_json([_plain(one) for one in found])
+        output.as_json([_plain(one) for one in found])
         return
     print(f"Study {study.name!r}: {study.n_items} items are asked about")
     for one in found:
         gone = f"  until {one.retired:%Y-%m-%d %H:%M}" if one.retired is not None else ""
         cells = ", ".join(f"{column} {_text(value)}" for column, value in one.cells.items())
-        show.line(f"{one.name}  (version {one.version}{gone}): {cells}")
+        output.line(f"{one.name}  (version {one.version}{gone}): {cells}")
     for sentence in study.plan.skipped:
-        show.line(sentence)
+        output.line(sentence)
 
 
 def _text(value: float | str) -> str:

@@ -43,12 +43,12 @@ def check(context: click.Context, database: str, as_json: bool) -> None:
     """Look at the file, the schema and every row of a database, and say what is damaged. Nothing is
     changed.
     """
-    from coombs.cli import show
+    from coombs.cli import output
     from coombs.study.stored_check import check_storage
 
     found = check_storage(_url(database))
     if as_json:
-        show.as_json(found.to_dict())
+        output.as_json(found.to_dict())
     else:
         print(found)
     if not found.is_sound:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import coombs
-from coombs.cli import show
+from coombs.cli import output
 
 if TYPE_CHECKING:
     from coombs.estimators.base import PairEstimator
@@ -45,7 +45,7 @@ def read_model(path: str) -> Model:
     """The model in a file, whatever else may be there; of a fitted estimator, what it says of features."""
     model, effects = read_ranking_model(path)
     if effects:
-        show.careful("This is the model of the features, without the effects of single items.")
+        output.careful("This is the model of the features, without the effects of single items.")
     return model
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import coombs
-from coombs.cli import lazy_imports, show
+from coombs.cli import lazy_imports, output
 from coombs.cli.fit import read_answers
 from coombs.cli.model_files import check_output_paths, check_table_path
 from coombs.cli.options import FILE, argument, command, features_option, json_option, positive
@@ -24,7 +24,7 @@ METRICS = ("auto", "none", "diagonal", "full", "smooth")
 def fitted_population(data: Comparisons, metric: str, groups: str, about: str | None = None) -> Population:
     """The population that is asked for, with what a file says about people; its warnings as sentences."""
     population = coombs.Population(metric=metric, groups=_count(groups))
-    with show.warned():
+    with output.warned():
         population.fit(data, people=None if about is None else _people_in(about))
     return population
 
@@ -90,7 +90,7 @@ def population_json(population: Population, options: SimpleNamespace, written: d
     names = list(population.people_.tolist())
     found = population.consensus("borda") if told.has_pattern and names_items(population) else None
     ranking = [] if found is None else list(zip(found["item"], found["borda"], strict=True))
-    show.as_json(
+    output.as_json(
         {
             "estimator": "population",
             "metric": max(population.kind_weights_, key=lambda kind: population.kind_weights_[kind]),
@@ -174,7 +174,7 @@ def people(**given: Any) -> None:
     told = population.explain() if options.user is None else population.person(options.user).explain()
     written = write_population(population, options)
     if options.as_json:
-        show.as_json(told.to_dict() | {"written": options.people, "saved": options.save, "files": written})
+        output.as_json(told.to_dict() | {"written": options.people, "saved": options.save, "files": written})
         return
     print(told)
     print_files(written)
@@ -200,9 +200,9 @@ def groups(**given: Any) -> None:
     has_pattern = bool(population.explain().has_pattern)
     if options.as_json:
         found = [group_json(one, options.top) for one in population.groups_]
-        show.as_json({"groups": found, "has_pattern": has_pattern})
+        output.as_json({"groups": found, "has_pattern": has_pattern})
         return
-    show.page(_sections(population, options.top))
+    output.page(_sections(population, options.top))
 
 
 def _sections(population: Population, top: int) -> list[Any]:

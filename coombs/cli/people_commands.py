@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 import coombs
-from coombs.cli import show
+from coombs.cli import output
 from coombs.cli.export_import import named_study, there_is
 from coombs.cli.model_files import check_output_paths
 from coombs.cli.options import argument, command, json_option, storage_option
@@ -33,19 +33,19 @@ def monitor(shown: str, links: str | None, name: str | None, storage: str, as_js
     found = study.monitor()
     people = found.only(shown)
     if as_json:
-        show.as_json({**found.to_dict(), "people": [one.to_dict() for one in people]})
+        output.as_json({**found.to_dict(), "people": [one.to_dict() for one in people]})
         return
     if links is not None:
         tokens = study.links()
         for one in (one for one in people if one.name in tokens):
-            show.line(f"{one.name}  {links.rstrip('/')}/a/{tokens[one.name]}")
+            output.line(f"{one.name}  {links.rstrip('/')}/a/{tokens[one.name]}")
         return
     counts = ", ".join(f"{n} {status}" for status, n in found.counts.items())
     print(f"Study {study.name!r}: {counts}, {len(found.flagged)} flagged")
     for one in people:
         seen = f"{one.last_seen:%Y-%m-%d %H:%M}" if one.last_seen else "never seen"
         flags = f"  {', '.join(one.flags)}" if one.flags else ""
-        show.line(f"{one.status:8} {one.n_answers:5}  {seen:16}  {one.name}{flags}")
+        output.line(f"{one.status:8} {one.n_answers:5}  {seen:16}  {one.name}{flags}")
 
 
 @command(

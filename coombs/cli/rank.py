@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import click
 
 import coombs
-from coombs.cli import show
+from coombs.cli import output
 from coombs.cli.model_files import check_output_paths, read_model, read_population, read_ranking_model
 from coombs.cli.options import FILE, argument, command, json_option, positive, user_option
 from coombs.render.sections import Section, TableBlock
@@ -58,14 +58,16 @@ def rank(model: str, items: str, top: int | None, csv: str | None, user: str | N
     if csv:
         _write_csv(csv, shown, [found.measure, *features], found.key)
     if as_json:
-        show.as_json([one | {"features": dict(zip(features, one["features"], strict=True))} for one in shown])
+        output.as_json(
+            [one | {"features": dict(zip(features, one["features"], strict=True))} for one in shown]
+        )
         return
     if found.model is not None:
-        show.together(found.model)
+        output.together(found.model)
     elif user is None:
         print(f"{BY_MEAN}\n")
     on_screen = shown[: top or MOST_ITEMS]
-    show.page([Section("", [ranking_table(on_screen, found.table, features, found.heading, found.key)])])
+    output.page([Section("", [ranking_table(on_screen, found.table, features, found.heading, found.key)])])
     if (more := len(found.ranking) - len(on_screen)) > 0:
         print(f"  and {more} more")
     if csv:
@@ -92,7 +94,7 @@ def _by_model(path: str, items: str) -> ItemRanking:
     names = saved.feature_names
     table, gaps = _read_items(items, saved.encoding, None if names is None else list(names), saved.centre)
     if (saved.findings or {}).get("has_pattern") is False:
-        show.careful(f"{words.no_more(saved.n_people or 1)} This order is no better than chance.")
+        output.careful(f"{words.no_more(saved.n_people or 1)} This order is no better than chance.")
     distances, inside = _distances(saved, table) + _effects(effects, table), _inside(saved, table)
     measure = "distance" if saved.slope is None else "score"
     heading = measure if saved.slope is None else words.LESS_IS_BETTER
@@ -109,7 +111,7 @@ def _by_population(population: Population, items: str, user: str | None) -> Item
     names = None if data.feature_names is None else [str(name) for name in data.feature_names]
     table, gaps = _read_items(items, data.encoding, names, population._scaler.centre)
     if not has_pattern(population):
-        show.careful(f"{words.no_more(1)} This order is no better than chance.")
+        output.careful(f"{words.no_more(1)} This order is no better than chance.")
     utilities = _utilities(population, user, table)
     ranking = ranked(table, -utilities, gaps)
     for one in ranking:
@@ -153,7 +155,7 @@ def _read_items(
     plain = Encoding(tuple(map(FeatureColumn, names or ())))
     table, gaps = filled_table(read_table(path), encoding or plain, centre)
     for sentence in gap_sentences(table, gaps, centre is not None):
-        show.careful(sentence)
+        output.careful(sentence)
     return table, gaps
 
 
@@ -163,7 +165,7 @@ def _effects(effects: dict[str, float], table: ItemTable) -> FloatArray:
 
     if effects:
         known = sum(text in effects for text in table.texts)
-        show.note(
+        output.note(
             f"{known} of {len(table.matrix)} items are ranked with their own effects, which the fit knows by "
             "name; the others by their features alone."
         )
@@ -180,7 +182,7 @@ def _inside(model: Model, table: ItemTable) -> Any:
     inside = wishes_of(limits, table).inside
     if not inside.all():
         left = f"{len(inside) - int(inside.sum())} of {len(inside)} items"
-        show.note(f"{left} are outside the declared limits ({', '.join(limits)}) and left out.")
+        output.note(f"{left} are outside the declared limits ({', '.join(limits)}) and left out.")
     return inside
 
 
@@ -268,16 +270,16 @@ def explain(model: str, user: str | None, as_json: bool) -> None:
     if (population := read_population(model, user)) is not None:
         found = population.explain() if user is None else population.person(user).explain()
         if as_json:
-            show.as_json(found.to_dict())
+            output.as_json(found.to_dict())
         else:
             print(found)
         return
     saved = read_model(model)
     told = saved.explain()
     if as_json:
-        show.as_json(told.to_dict() | {"n_people": saved.n_people})
+        output.as_json(told.to_dict() | {"n_people": saved.n_people})
     else:
         from coombs.render.sentences import sections
 
-        show.together(saved)
-        show.page(sections(told))
+        output.together(saved)
+        output.page(sections(told))

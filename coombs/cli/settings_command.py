@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import coombs
-from coombs.cli import show
+from coombs.cli import output
 from coombs.cli.export_import import named_study
 from coombs.cli.options import (
     asking_settings,
@@ -106,7 +106,7 @@ def settings(name: str | None, storage: str, as_json: bool, **options: Any) -> N
     )
     found = {**described_study(study), "open_token": study.open_token}
     if as_json:
-        show.as_json(found)
+        output.as_json(found)
     else:
         _print(study, found)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 import coombs
-from coombs.cli import show
+from coombs.cli import output
 from coombs.cli.model_files import write_text
 from coombs.cli.options import argument, command, positive, seed_option
 
@@ -71,7 +71,7 @@ def simulate(
     person = make_preferences(items, features, answers, noise=noise, random_state=seed)
     _write(person, into)
     if as_json:
-        show.as_json({Path(name).stem: str(into / name) for name in FILES})
+        output.as_json({Path(name).stem: str(into / name) for name in FILES})
         return
     print(f"{into / ITEMS}: {count(items, 'item')} with {count(features, 'feature')}")
     print(f"{into / ANSWERS}: {count(answers, 'answer')}")

@@ -104,6 +104,8 @@ class CurvedMoves:
             value = ((off * to_lifted).sum(axis=1) + (away * to_move).sum(axis=1)) / 2
             n = len(table.rows)
             to_metric = (to_lifted[:, :n] / table.factors)[:, table.unpack]
-            to_move[:, :own] += self.target.kind.pull(y[:, :own], d, at, to_metric, to_lifted[:, n : n + d])
+            to_move[:, :own] += self.target.kind.pullback(
+                y[:, :own], d, at, to_metric, to_lifted[:, n : n + d]
+            )
             to_move[:, own:] += to_lifted[:, n + d :]
         return np.where(np.isfinite(value), value, np.inf), to_move

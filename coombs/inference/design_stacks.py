@@ -163,17 +163,17 @@ class DesignStack:
         gram, shifts = self._gram(sites)
         gram[:, np.arange(gram.shape[1]), np.arange(gram.shape[1])] += 1.0
         lower: Matrix = np.linalg.cholesky(gram).astype(float, copy=False)
-        pull: Matrix = (shifts[:, None, :] @ self.roots)[:, 0]
+        rotated_shifts: Matrix = (shifts[:, None, :] @ self.roots)[:, 0]
         if gram.shape[1] > MOST_WEIGHED:
             means = [
                 cho_solve((root, True), own, check_finite=False)
-                for root, own in zip(lower, pull, strict=True)
+                for root, own in zip(lower, rotated_shifts, strict=True)
             ]
             return Gaussians(lower, np.array(means), None, np.zeros(len(gram)))
         inverse = np.empty_like(lower)
         for root, result in zip(lower, inverse, strict=True):
             result[:] = dtrtri(root, lower=1)[0] if len(root) else root
-        mean = inverse.transpose(0, 2, 1) @ (inverse @ pull[:, :, None])
+        mean = inverse.transpose(0, 2, 1) @ (inverse @ rotated_shifts[:, :, None])
         known = gram.shape[1] - np.einsum("eij,eij->e", inverse, inverse)
         return Gaussians(lower, mean[:, :, 0], inverse, known)
 

@@ -28,7 +28,7 @@ class Forms:
             result[:, column] += np.einsum("nd,nd->n", self.items @ one, self.items)
         return result
 
-    def pull(self, to_score: Matrix) -> tuple[Matrix, Matrix]:
+    def pullback(self, to_score: Matrix) -> tuple[Matrix, Matrix]:
         """Gradients with respect to M and v, from that with respect to s, (N, C)."""
         to_metric = [(self.items * column[:, None]).T @ self.items for column in to_score.T]
         return np.array(to_metric), -2 * (to_score.T @ self.items)
@@ -52,7 +52,7 @@ class Products:
         result: Matrix = self.products @ np.concatenate([entries, linear.T])
         return result
 
-    def pull(self, to_score: Matrix) -> tuple[Matrix, Matrix]:
+    def pullback(self, to_score: Matrix) -> tuple[Matrix, Matrix]:
         """Gradients with respect to M and v, from that with respect to s, (N, C)."""
         joint, n = self.products.T @ to_score, len(self._half)
         to_entries = joint[:n] * self._half[:, None]

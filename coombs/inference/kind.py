@@ -58,7 +58,7 @@ class Kind(Protocol):
     def expand(self, y: Matrix, d: int) -> Quadratic:
         """(M, v) of each row of y."""
 
-    def pull(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
+    def pullback(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
         """The gradient with respect to y, from those with respect to M (symmetric) and v."""
 
     def prior(self, y: Matrix, d: int, at: Quadratic) -> tuple[Vector, Matrix]:
@@ -128,7 +128,7 @@ class Centred:
         """M of each row, and what to save."""
         raise NotImplementedError
 
-    def pull_metric(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix) -> Matrix:
+    def pullback_metric(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix) -> Matrix:
         """The gradient along the shape."""
         raise NotImplementedError
 
@@ -161,11 +161,11 @@ class Centred:
         """The same, in any basis."""
         return self.ideal(y, d)
 
-    def pull(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
+    def pullback(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
         half = to_linear.T[:, None] * (self.ideal(y, d).T / 2)
         to_both = to_metric + (half + half.swapaxes(0, 1)).transpose(2, 0, 1)
         result, size = np.zeros_like(y), self.shape_size(d)
-        result[:, :size] = self.pull_metric(y, d, at, to_both)
+        result[:, :size] = self.pullback_metric(y, d, at, to_both)
         result[:, size : size + d] = times(at.metric, to_linear)
         return result
 

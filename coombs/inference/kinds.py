@@ -44,7 +44,7 @@ class Diagonal(Centred):
         squares = np.exp(2 * y[:, :d])
         return squares[:, :, None] * np.eye(d, dtype=y.dtype), squares
 
-    def pull_metric(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix) -> Matrix:
+    def pullback_metric(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix) -> Matrix:
         result: Matrix = 2 * at.saved * np.diagonal(to_metric, axis1=1, axis2=2)
         return result
 
@@ -83,7 +83,7 @@ class Identity(Centred):
         size = np.exp(log_mean(d) + LOG_SCALE * y[:, 0])
         return size[:, None, None] * np.eye(d, dtype=y.dtype), size
 
-    def pull_metric(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix) -> Matrix:
+    def pullback_metric(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix) -> Matrix:
         result: Matrix = (LOG_SCALE * at.saved * np.trace(to_metric, axis1=1, axis2=2))[:, None]
         return result
 
@@ -118,7 +118,7 @@ class Linear:
     def expand(self, y: Matrix, d: int) -> Quadratic:
         return Quadratic(np.zeros((len(y), d, d), y.dtype), y[:, :d])
 
-    def pull(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
+    def pullback(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
         return np.concatenate([to_linear, np.zeros((len(y), 1), y.dtype)], axis=1)
 
     def _log_size(self, d: int, k: Vector) -> Vector:
@@ -167,7 +167,7 @@ class Signed:
         n = len(t.rows)
         return Quadratic((y[:, :n] / t.factors.astype(y.dtype))[:, t.unpack], y[:, n : n + d])
 
-    def pull(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
+    def pullback(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
         t = triangle(d)
         to_entries = to_metric[:, t.rows, t.columns] * t.factors.astype(y.dtype)
         return np.concatenate([to_entries, to_linear, np.zeros((len(y), 2), y.dtype)], axis=1)
@@ -218,7 +218,7 @@ class Constant:
     def expand(self, y: Matrix, d: int) -> Quadratic:
         return Quadratic(np.zeros((len(y), d, d), y.dtype), np.zeros((len(y), d), y.dtype))
 
-    def pull(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
+    def pullback(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
         return np.zeros_like(y)
 
     def prior(self, y: Matrix, d: int, at: Quadratic) -> tuple[Vector, Matrix]:

@@ -120,11 +120,11 @@ class WithLevels:
         linear[self._columns] = (sizes * y[:, own : own + count]).T
         return Quadratic(metric.transpose(2, 0, 1), linear.T, (at, sizes))
 
-    def pull(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
+    def pullback(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
         """The gradient with respect to y."""
         (inner, sizes), own, plain = at.saved, self._own(d), plain_columns(self.levels, d)
         count, k = len(self._columns), self.scale_at(d)
-        of_kind = self.kind.pull(
+        of_kind = self.kind.pullback(
             y[:, :own], len(plain), inner, to_metric[:, plain[:, None], plain], to_linear[:, plain]
         )
         result, to_levels = np.zeros_like(y), to_linear[:, self._columns] * sizes

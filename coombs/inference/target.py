@@ -297,7 +297,7 @@ class Target:
         value = value.astype(float) + (rest * rest).sum(axis=1, dtype=float) / 2
         if self.directions is not None:
             log_weight, *pulls = self.directions.log_weight_and_pull(at.metric, at.linear)
-            slope = slope - self._share * self.kind.pull(y[:, : self.own], self.d, at, *pulls)
+            slope = slope - self._share * self.kind.pullback(y[:, : self.own], self.d, at, *pulls)
             value -= self._share * log_weight
         return value, np.concatenate([slope, rest], axis=1)
 
@@ -317,15 +317,15 @@ class Target:
     def likelihood(self, scores: ScoreParameters) -> tuple[float, Matrix, Vector]:
         """Of one quadratic score: the negative log likelihood, and its slopes along M and v."""
         value, found = self._likelihood(scores)
-        to_score = self._pulled(self._to_score(scores, found)[0], found)
-        to_metric, to_linear = self._forms.pull(to_score[: len(self.items)])
+        to_score = self._pullback(self._to_score(scores, found)[0], found)
+        to_metric, to_linear = self._forms.pullback(to_score[: len(self.items)])
         return float(value[0]), to_metric[0], to_linear[0]
 
     def to_scores(self, y: Vector) -> Vector:
         """The slope of the negative log likelihood along each item's and anchor's score, at one point."""
         scores = self.scores(y[None])
         found = self._probabilities(scores)
-        return self._pulled(self._to_score(scores, found)[0], found)[:, 0]
+        return self._pullback(self._to_score(scores, found)[0], found)[:, 0]
 
     def probabilities(self, y: Vector) -> tuple[Vector, Vector, float]:
         """p and sigma of each answer at one point, and its lapse."""
@@ -404,7 +404,7 @@ class Target:
         inverse *= self._weights[:, None]
         return self._incidence @ inverse, total
 
-    def _pulled(self, to_rows: Matrix, found: AnswerProbabilities) -> Matrix:
+    def _pullback(self, to_rows: Matrix, found: AnswerProbabilities) -> Matrix:
         """The slope along each item's and anchor's score, from that along each row's."""
         if self.sets is None or found.shares is None:
             return to_rows
@@ -420,9 +420,9 @@ class Target:
         if found.of_bands is not None:
             to_gaps = self._to_half(self._in_bands[0], found.of_bands, scores, found.p) / 2
         to_rows, total = self._to_score(scores, found)
-        to_all = self._pulled(to_rows, found)
+        to_all = self._pullback(to_rows, found)
         to_score, own = to_all[: len(self.items)], y[:, : self.own]
-        gradient[:, : self.own] += self.kind.pull(own, self.d, at, *self._forms.pull(to_score))
+        gradient[:, : self.own] += self.kind.pullback(own, self.d, at, *self._forms.pullback(to_score))
         if self.lapse is None:
             # sum w (sigma - c) / p = (sum w - sum w c / p) / (1 - lapse).
             gradient[:, self.own] += LAPSE_WIDTH * scores.lapse * (self._total - total)

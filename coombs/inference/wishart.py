@@ -107,7 +107,7 @@ class Full(Centred):
         result: Matrix = at.saved[3].T
         return result
 
-    def pull(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
+    def pullback(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:
         root, entries, scale, _ = at.saved
         size, inverse = self.shape_size(d), self._basis(d, y.dtype).T
         w, to_v = y.T[size : size + d], inverse @ to_linear.T

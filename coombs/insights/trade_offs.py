@@ -89,10 +89,10 @@ def trade_offs_at(
     verdicts: Sequence[FeatureVerdict],
     level: float,
 ) -> tuple[TradeOff, ...]:
-    """Between known features whose slopes at x are known, those that pull most first."""
-    strongest, pull = known_slopes(slopes, scales, features, verdicts), np.abs(slopes.estimate) * scales
+    """Between known features whose slopes at x are known, the strongest first."""
+    strongest, strength = known_slopes(slopes, scales, features, verdicts), np.abs(slopes.estimate) * scales
     pairs = [(a, b) for k, a in enumerate(strongest) for b in strongest[k + 1 :]]
-    pairs.sort(key=lambda pair: -pull[pair[0]] * pull[pair[1]])
+    pairs.sort(key=lambda pair: -strength[pair[0]] * strength[pair[1]])
     told = (
         _trade_off(slopes, features, (b, a), level)
         # A gain of the weaker feature costs less of the stronger one.
@@ -108,13 +108,13 @@ def known_slopes(
     features: Sequence[FeatureRange],
     verdicts: Sequence[FeatureVerdict],
 ) -> list[int]:
-    """The features that pull most at x, of those whose slopes there are known, the strongest first."""
+    """The features that count most at x, of those whose slopes there are known, the strongest first."""
     gradient, draws = slopes.estimate, slopes.draws
-    pull = np.abs(gradient) * scales * [feature.distinct != 1 for feature in features]
+    strength = np.abs(gradient) * scales * [feature.distinct != 1 for feature in features]
     return [
         int(j)
-        for j in np.argsort(-pull, kind="stable")[:STRONGEST]
-        if pull[j] > NO_SLOPE * pull.max() and _is_known(gradient[j], draws[:, j], verdicts[j])
+        for j in np.argsort(-strength, kind="stable")[:STRONGEST]
+        if strength[j] > NO_SLOPE * strength.max() and _is_known(gradient[j], draws[:, j], verdicts[j])
     ]
 
 

@@ -171,7 +171,7 @@ class _SharedState:
         self.system.factor()
         self.degree = self.slack.size + sum(scaling.degree for scaling in self.scalings)
         self.mu = self.products / max(1, self.degree)
-        self.left = self._with_duals(program.pull(self.prices), self.duals)
+        self.left = self._with_duals(program.adjoint(self.prices), self.duals)
         # What a smooth loss would still gain; rows need no such care, as their conditions are linear.
         self.decrement = self.left.dot(self.system.solve(self.left)) if self.smooth else 0.0
 
@@ -203,7 +203,7 @@ class _SharedState:
             scaling.from_scaled_dual(target)
             for scaling, target in zip(self.scalings, targets.cones, strict=True)
         ]
-        rhs = self._with_duals(program.pull(-self.curvature * k), pushes).plus(self.left)
+        rhs = self._with_duals(program.adjoint(-self.curvature * k), pushes).plus(self.left)
         step = self._answered(self.system.solve(rhs), k, targets)
         for _ in range(refinements):
             step = self._answered(step.x.plus(self.system.solve(self._unmended(step))), k, targets)
@@ -231,7 +231,7 @@ class _SharedState:
             scaling.from_scaled_dual(dual)
             for scaling, (_, dual) in zip(self.scalings, step.cones, strict=True)
         ]
-        return self._with_duals(self.program.pull(step.prices), duals).plus(self.left)
+        return self._with_duals(self.program.adjoint(step.prices), duals).plus(self.left)
 
     def inverse_step(self, to: Step, *, affine: bool = False) -> float:
         """The inverse of the longest step that keeps slacks, prices and both sides of cones inside."""
@@ -260,7 +260,7 @@ class _SharedState:
         for _ in range(HALVINGS):
             prices = program.loss.smooth_prices(self.margins + step * to.margins, program.weights)
             assert prices is not None
-            bend = program.pull(prices - self.prices - step * to.prices).plus(self.left, 1.0 - step)
+            bend = program.adjoint(prices - self.prices - step * to.prices).plus(self.left, 1.0 - step)
             near = NEAR * self.products * (1.0 - step * (1.0 - sigma))
             if bend.dot(self.system.solve(bend)) <= max((1.0 - 0.1 * step) * self.decrement, near):
                 break

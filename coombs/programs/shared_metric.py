@@ -148,7 +148,7 @@ class SharedProgram:
         result += self.shared @ x.shared[: self.n_metric]
         return result
 
-    def pull(self, prices: Vector) -> Unknowns:
+    def adjoint(self, prices: Vector) -> Unknowns:
         """sum_i a_i (shared_i, own_i), zero for unknowns that no answer sees."""
         size = self.constraint.sizes
         result = Unknowns(np.zeros(size.n_shared), np.zeros((self.n_people, size.n_own)))
@@ -203,10 +203,10 @@ class SharedProgram:
 
     def bound(self, prices: Vector, x: Unknowns, guide: Matrix | None) -> float:
         """No point of the set has a smaller value. `guide` may be any matrix; a good one makes it tight."""
-        pull = self.pull(prices)
+        adjoint = self.adjoint(prices)
         d = self.own.shape[1]
-        of_metric = smat(pull.shared[: self.n_metric], d) if self.n_metric else np.zeros((0, 0))
-        most = self.constraint.support(of_metric, self.directions(pull), x, guide)
+        of_metric = smat(adjoint.shared[: self.n_metric], d) if self.n_metric else np.zeros((0, 0))
+        most = self.constraint.support(of_metric, self.directions(adjoint), x, guide)
         found = self.loss.conjugate(prices, self.weights) - float(prices @ self.offset) - most
         # No loss is negative.
         return max(found, 0.0)

@@ -287,7 +287,8 @@ def _marks(values: Row) -> str:
 
 def _plain(value: Any) -> Any:
     """A value as drivers take it; a number too large for a column is no id, and so may be the largest."""
-    if type(value) in (str, float):
+    # Nearly all values are of these, and asking about abstract types takes ten times as long.
+    if type(value) in (str, float) or (type(value) is int and abs(value) <= LARGEST):
         return value
     if isinstance(value, datetime):
         return time_text(value)

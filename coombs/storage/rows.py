@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, TypeAlias
 
 from coombs.storage import stored_values as read
@@ -66,6 +67,7 @@ PRESENTATION = "study_id, version, content, created"
 """The columns of a presentation, which has no id."""
 
 
+@cache
 def of(table: str, columns: str) -> str:
     """Columns, and the id before them, by the name of their table."""
     return ", ".join(f"{table}.{column}" for column in ("id", *columns.split(", ")))

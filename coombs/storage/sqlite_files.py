@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ Inode = tuple[int, int]
 """What a file is, whatever it is called: its device and its number there."""
 
 
+@cache
 def wal_path(path: Path) -> Path:
     """Where SQLite keeps what was written last, beside the database."""
     return path.with_name(f"{path.name}-wal")

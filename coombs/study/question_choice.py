@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +52,7 @@ def new_question(
         return source.at_random()
     new, probe = source.ahead(snapshot), rng.random() < settings.probes
     if not probe and _needs_confirmation(settings, history):
-        sure = source.foreseeable(snapshot.belief)
+        sure = source.foreseeable(snapshot)
         if sure is not None:
             return sure
     at_random = probe or (new is None and not again)
@@ -96,7 +96,7 @@ class _Source(ABC):
         """The first that was chosen with a snapshot."""
 
     @abstractmethod
-    def foreseeable(self, belief: AnyBelief) -> NewQuestion | None:
+    def foreseeable(self, snapshot: Snapshot) -> NewQuestion | None:
         """One that tests what was learned."""
 
     @abstractmethod
@@ -120,13 +120,15 @@ class _Pairs(_Source):
         return self._current.pairs(self._history.pairs)
 
     def ahead(self, snapshot: Snapshot) -> NewQuestion | None:
-        asked = self._history.pairs
-        return self._made(next((one for one in snapshot.choices if unordered(*one[:2]) not in asked), None))
+        return self._made(self._first_new(snapshot.choices))
 
-    def foreseeable(self, belief: AnyBelief) -> NewQuestion | None:
-        votes = self._current.votes(belief)
-        sure = questions.confirmation(votes, self._n_items, self._asked, self._rng)
-        return self._made(None if sure is None else self._current.choice(sure), "confirmation")
+    def foreseeable(self, snapshot: Snapshot) -> NewQuestion | None:
+        return self._made(self._first_new(snapshot.foreseeable), "confirmation")
+
+    def _first_new(self, choices: Sequence[Choice]) -> Choice | None:
+        """The first that was not asked."""
+        asked = self._history.pairs
+        return next((one for one in choices if unordered(*one[:2]) not in asked), None)
 
     def chosen(self, belief: AnyBelief, strategy: str) -> NewQuestion | None:
         votes = self._current.votes(belief)
@@ -161,8 +163,9 @@ class _Sets(_Source):
         asked = self._history.sets
         return _of_set(next((one for one in snapshot.sets if frozenset(one.items) not in asked), None))
 
-    def foreseeable(self, belief: AnyBelief) -> NewQuestion | None:
-        sure = set_questions.confirmation_set(self._current.votes(belief), *self._known, self._rng)
+    def foreseeable(self, snapshot: Snapshot) -> NewQuestion | None:
+        votes = self._current.votes(snapshot.belief)
+        sure = set_questions.confirmation_set(votes, *self._known, self._rng)
         return _of_set(None if sure is None else self._current.set_choice(sure), "confirmation")
 
     def chosen(self, belief: AnyBelief, strategy: str) -> NewQuestion | None:

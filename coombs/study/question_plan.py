@@ -132,6 +132,8 @@ class QuestionPlan:
 
     def fixed_left(self, history: History) -> int:
         """How many fixed questions were not answered yet."""
+        if not self.fixed:
+            return 0
         purposes = (history.purpose(one) for one in history.answers.values())
         return max(len(self.fixed) - sum(one == FIXED for one in purposes), 0)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, wraps
 from os import PathLike
 from pathlib import Path
@@ -95,6 +95,7 @@ class Study(StudyItems, PersonRights, MonitoredStudy, AskTell):
         self._stored = None if stored is None else tuple(stored)
         self._respondents: dict[str, Respondent] = {}
         self._planned: tuple[tuple[Settings, Catalogue], QuestionPlan] | None = None
+        self._stored_settings: tuple[Mapping[str, Any], Settings] | None = None
         self._lock = threading.Lock()
 
     @property
@@ -160,7 +161,13 @@ class Study(StudyItems, PersonRights, MonitoredStudy, AskTell):
     @property
     def stored_goal(self) -> tuple[int, float]:
         """k and certainty as the study was made, whatever holds for this time."""
-        return Settings.of(self.record.settings).goal(self.n_items)
+        stored = self.record.settings
+        known, settings = self._stored_settings or (None, None)
+        if settings is None or known is not stored:
+            # Asked for several times with every question; checking them anew takes as long as a statement.
+            settings = Settings.of(stored)
+            self._stored_settings = stored, settings
+        return settings.goal(self.n_items)
 
     def respondent(self, name: str = ME) -> Respondent:
         """Return the respondent of that name, new if there is none.

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 import coombs
+from coombs.blas import serial
 from coombs.storage import Storage, StorageUnavailableError, open_storage
 from coombs.study import apply_retention
 from coombs.web import errors, operations
@@ -218,7 +219,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         _keep_no_longer(cache),
     )
     tasks = [asyncio.create_task(one) for one in work]
-    yield
+    # Requests are worked on side by side, and threads of BLAS would take the cores from one another.
+    with serial(0):
+        yield
     app.state.webhooks.close()
     for task in tasks:
         task.cancel()

@@ -25,7 +25,7 @@ import pytest
 
 import coombs
 from coombs import Comparisons, IdealPoint, Model, cli, questions
-from coombs.cli import manual, show
+from coombs.cli import manual, output
 from coombs.cli.fit import ESTIMATORS, METRICS, read_answers
 from coombs.cli.options import STRATEGIES
 from coombs.demo import TRUTH, catalogue_file
@@ -747,7 +747,7 @@ def test_colour_is_for_terminals_without_no_color(monkeypatch: pytest.MonkeyPatc
         stream = Terminal() if terminal else io.StringIO()
         monkeypatch.setattr("sys.stdout", stream)
         monkeypatch.setenv("NO_COLOR", no_color)
-        show.page(page)
+        output.page(page)
         assert (stream.getvalue() == f"{text}\n") == (not bold)
         assert stream.getvalue().count("\x1b[1m") == 2 * bold
         assert re.sub(r"\x1b\[1?m", "", stream.getvalue()) == f"{text}\n"
@@ -761,7 +761,7 @@ def test_a_narrow_terminal_gets_the_page_that_fits(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("LINES", "20")
     monkeypatch.setenv("NO_COLOR", "1")
     long = "A long sentence about this and that. " * 4
-    show.page([Section("Title", [long, Points([long]), TableBlock("l", ["x" * 60], [["y" * 50]])])])
+    output.page([Section("Title", [long, Points([long]), TableBlock("l", ["x" * 60], [["y" * 50]])])])
     assert all(len(line) <= 30 for line in stream.getvalue().splitlines())
 
 
@@ -787,7 +787,7 @@ def test_wide_tables_leave_columns_out_and_say_so() -> None:
 
 def test_json_has_null_for_what_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:
     """And Python's numbers for numpy's."""
-    show.as_json({"a": float("nan"), "b": np.float64(1.5), "c": (np.int64(2), float("inf"))})
+    output.as_json({"a": float("nan"), "b": np.float64(1.5), "c": (np.int64(2), float("inf"))})
     assert json.loads(capsys.readouterr().out) == {"a": None, "b": 1.5, "c": [2, None]}
 
 

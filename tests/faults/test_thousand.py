@@ -13,7 +13,7 @@ import numpy as np
 import postgres
 import pytest
 from fault_size import FULL, size
-from running_page import RunningPage, children, free_port, running
+from running_page import RunningPage, free_port, running, workers
 from test_crowd import Person, Seen, lost_and_twice, made
 
 from coombs import Study
@@ -42,15 +42,11 @@ async def answered(study: Study, page: RunningPage) -> Seen:
         for one, offset in zip(people, offsets, strict=True)
     ]
     await asyncio.sleep(SECONDS / 2)
-    servers = [one for one in children(page.process.pid) if b"spawn_main" in _command(one)]
+    servers = workers(page.process.pid)
     assert len(servers) == 2
     os.kill(servers[0], signal.SIGKILL)
     await asyncio.gather(*tasks)
     return seen
-
-
-def _command(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def test_what_a_thousand_people_were_told_is_stored_by_two_processes(tmp_path: Path) -> None:

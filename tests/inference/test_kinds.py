@@ -216,7 +216,7 @@ def test_forms_and_products_agree() -> None:
     metric = np.array([some_metric(4, seed) for seed in range(5)])
     one, two = Forms(items), Products(items)
     assert one.values(metric, linear) == pytest.approx(two.values(metric, linear))
-    for mine, theirs in zip(one.pull(pull), two.pull(pull), strict=True):
+    for mine, theirs in zip(one.pullback(pull), two.pullback(pull), strict=True):
         assert mine == pytest.approx(theirs)
 
 
