@@ -289,10 +289,16 @@ class ClientStudy:
         return self._items("POST", "", {"csv": csv, "preview": preview})
 
     def change_item(
-        self, name: str, cells: Mapping[str, Any] | None = None, *, rename: str | None = None
+        self,
+        name: str,
+        cells: Mapping[str, Any] | None = None,
+        *,
+        rename: str | None = None,
+        preview: bool = False,
     ) -> dict[str, list[str]]:
-        """Change an item: a new version, and answers keep the one that they saw."""
-        return self._items("PATCH", "", {"name": name, "cells": dict(cells or {}), "rename": rename})
+        """Change an item: a new version, and answers keep the one that they saw; or only say what changes."""
+        told = {"name": name, "cells": dict(cells or {}), "rename": rename, "preview": preview}
+        return self._items("PATCH", "", told)
 
     def retire_items(self, names: Sequence[str]) -> dict[str, list[str]]:
         """Ask about items no more."""

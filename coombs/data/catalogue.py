@@ -412,7 +412,9 @@ def _learned(column: ItemColumn, cells: NDArray[Any], unit: str, where: Where) -
         levels = tuple(sorted(set(texts) - {NOT_KNOWN})) + (NOT_KNOWN,) * (NOT_KNOWN in texts)
         if len(levels) > max(MOST_LEVELS, 1) and len(levels) == len(texts):
             raise InputError(
-                f"All {len(texts)} cells of column {column.name!r} differ; a category has levels that repeat."
+                "All {total} cells of column {name} differ; a category has levels that repeat.",
+                total=len(texts),
+                name=repr(column.name),
             )
     gaps = int(is_gap(cells).sum())
     found = FeatureColumn(column.name, column.learned_as, levels, unit, gaps)
@@ -420,12 +422,13 @@ def _learned(column: ItemColumn, cells: NDArray[Any], unit: str, where: Where) -
         found = replace(found, scale_by=SAID)
     if not gaps or column.learned_as == CATEGORY:
         return found
+    nothing = InputError("No cell of column {name} is known; leave it out.", name=repr(column.name))
     if gaps == len(cells):
-        raise InputError(f"No cell of column {column.name!r} is known; leave it out.")
+        raise nothing
     encoded = replace(found, fill=math.nan).encode(cells, where)
     known = encoded[~np.isnan(encoded)]
     if not len(known):
-        raise InputError(f"No cell of column {column.name!r} is known; leave it out.")
+        raise nothing
     with np.errstate(over="ignore"):
         middle = float(known.mean())
     # The sum of huge numbers overflows where their mean does not.

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from coombs.data import cells as reading
 from coombs.data import naming, tables
+from coombs.data.cell_errors import MUST, feature_called, wrong_cell
 from coombs.data.dates import from_days
 from coombs.data.tables import Columns, FloatArray, InputError, Levels, Names, Where
 from coombs.language import Translatable
@@ -99,7 +100,7 @@ class FeatureColumn:
         gaps = np.isnan(values)
         if gaps.any() and self.fill is None:
             i = int(gaps.argmax())
-            raise InputError(f"Feature {self.name!r} of {where(i)} is nan; every item needs it.")
+            raise wrong_cell(feature_called(self.name), where(i), "nan", MUST["known"])
         if self.fill is not None:
             values[gaps] = self.fill
         return values[:, None]
@@ -112,17 +113,15 @@ class FeatureColumn:
             return yes_or_no(cells, self.name, where)
         if self.role == DATE:
             return days(cells, self.name, where)
-        values = tables.numbers(cells, f"Feature {self.name!r}", where)
+        called = feature_called(self.name)
+        values = tables.numbers(cells, called, where)
         if np.isinf(values).any():
             i = int(np.isinf(values).argmax())
-            raise InputError(
-                f"Feature {self.name!r} of {where(i)} is {values[i]}; it must be a finite number."
-            )
+            raise wrong_cell(called, where(i), values[i], MUST["finite"])
         if self.role == LOG:
             if (values <= 0).any():
                 i = int((values <= 0).argmax())
-                where_and_what = f"Feature {self.name!r} of {where(i)} is {values[i]:g}"
-                raise InputError(f"{where_and_what}; on a log scale it must be positive.")
+                raise wrong_cell(called, where(i), f"{values[i]:g}", MUST["positive"])
             return np.log(values)
         return values
 
@@ -134,7 +133,8 @@ class FeatureColumn:
             if text != NOT_KNOWN and text not in places:
                 more = ", ..." * (len(self.levels) > SHOWN_LEVELS)
                 known = ", ".join(map(repr, self.levels[:SHOWN_LEVELS])) + more
-                raise InputError(f"Feature {self.name!r} of {where(i)} is {text!r}; the levels are {known}.")
+                must = Translatable("the levels are {levels}", levels=known)
+                raise wrong_cell(feature_called(self.name), where(i), repr(text), must)
         return np.array([places.get(text, math.nan) for text in texts])
 
     def unseen(self, cells: NDArray[Any]) -> list[str]:
@@ -372,12 +372,12 @@ def yes_or_no(cells: NDArray[Any], name: str, where: Where) -> FloatArray:
             i for i, cell in enumerate(cells) if isinstance(cell, str) and not reading.says_yes_or_no(cell)
         )
         if (i := next(odd, None)) is not None:
-            raise InputError(f"Feature {name!r} of {where(i)} is {cells[i]!r}; it must be yes or no.")
-        values = tables.numbers(cells, f"Feature {name!r}", where)
+            raise wrong_cell(feature_called(name), where(i), repr(cells[i]), MUST["yes"])
+        values = tables.numbers(cells, feature_called(name), where)
     wrong = ~np.isin(values, (0.0, 1.0)) & ~np.isnan(values)
     if wrong.any():
         i = int(wrong.argmax())
-        raise InputError(f"Feature {name!r} of {where(i)} is {values[i]:g}; it must be yes or no.")
+        raise wrong_cell(feature_called(name), where(i), f"{values[i]:g}", MUST["yes"])
     return values
 
 
@@ -396,9 +396,7 @@ def _day(cell: Any, name: str, where: Where, i: int) -> float:
     try:
         return float((np.datetime64(datetime.fromisoformat(text), "s") - np.datetime64(0, "s")) / DAY)
     except (ValueError, TypeError) as error:
-        raise InputError(
-            f"Feature {name!r} of {where(i)} is {text!r}; it must be a date, as 2026-01-31."
-        ) from error
+        raise wrong_cell(feature_called(name), where(i), repr(text), MUST["date"]) from error
 
 
 def _rounded(values: Any) -> Any:

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from coombs.data import naming
 from coombs.data.cells import ReadColumn, Reading, no_numbers, read_columns, read_frame_column
 from coombs.data.dates import Dates, read_dates
+from coombs.data.file_errors import unreadable
 from coombs.data.file_limits import LARGEST_FILE, LONGEST_LINE
-from coombs.data.formats import guard, read_text_table, unreadable
+from coombs.data.formats import guard, read_text_table
 from coombs.data.parquet_files import parquet_frame
 from coombs.data.tables import (
     Columns,
@@ -31,6 +32,7 @@ from coombs.data.tables import (
     is_default,
     weights,
 )
+from coombs.language import Translatable
 
 if TYPE_CHECKING:
     import os
@@ -166,11 +168,22 @@ class NamedColumns:
 
     def where(self, row: int) -> str:
         """How messages call a row."""
-        return f"{self.noun} {self.number(row)}" + (f" of {self.file}" if self.file else "")
+        place = called_row(self.noun, self.number(row))
+        return Translatable("{place} of {file}", place=place, file=self.file) if self.file else place
 
     def number(self, row: int) -> int:
         """The number of a row, in messages."""
         return row if self.lines is None else self.lines[row]
+
+
+def called_row(noun: str, number: int) -> str:
+    """A row, in messages."""
+    about: dict[str, Any] = {"n": 1, "numbers": str(number)}
+    if noun == "line":
+        return Translatable("line {numbers}|lines {numbers}", **about)
+    if noun == "entry":
+        return Translatable("entry {numbers}|entries {numbers}", **about)
+    return Translatable("row {numbers}|rows {numbers}", **about) if noun == "row" else f"{noun} {number}"
 
 
 def read_table(path: PathType, source: Literal["parquet"] | None = None) -> NamedColumns:

@@ -16,6 +16,7 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from coombs.data import naming
+from coombs.data.file_errors import no_workbook, uneven_row, unreadable
 from coombs.data.file_limits import (
     BYTES_A_CELL,
     LARGEST_WORKBOOK,
@@ -94,7 +95,9 @@ def read_text_table(content: bytes, name: str, most_cells: int | None = None) ->
     if content.startswith(_ZIP):
         return _workbook_table(content, name, most_cells)
     if packed := next((kind for start, kind in _PACKED.items() if content.startswith(start)), None):
-        raise InputError(f"{name} is packed ({packed}); unpack it, and give the file that was in it.")
+        raise InputError(
+            "{name} is packed ({kind}); unpack it, and give the file that was in it.", name=name, kind=packed
+        )
     text, notes = decoded(content, name)
     if PurePath(name).suffix.lower() in JSON_SUFFIXES:
         return _json_table(text, name, notes, most_cells)
@@ -103,14 +106,6 @@ def read_text_table(content: bytes, name: str, most_cells: int | None = None) ->
         refuse_cells(len(names), name, most_cells)
         return TextTable({"name": names}, lines, "csv", "line", notes=notes)
     return _csv_table(text, name, notes, most_cells)
-
-
-def unreadable(name: str, error: BaseException) -> InputError:
-    """The error for a file that is absent or not what it should be."""
-    if isinstance(error, FileNotFoundError):
-        return InputError(f"There is no file {name}; give the path of one that exists.")
-    reason = (str(error) or type(error).__name__).splitlines()[0]
-    return InputError(f"{name} cannot be read ({reason}); give a valid file of its kind.")
 
 
 def guard(text: str) -> str:
@@ -184,7 +179,7 @@ def _csv_table(text: str, name: str, notes: tuple[str, ...], most_cells: int | N
         separator = said[1] if said else _separator(body)
         refuse_cells(body.count(separator) + body.count("\n"), name, most_cells)
         reader = _reader(body, separator)
-        columns, places = _table(reader, name, lambda i: f"Line {lines()[i]}")
+        columns, places = _table(reader, name, lambda i: Translatable("Line {number}", number=lines()[i]))
     except csv.Error as error:
         if "field limit" in str(error):
             most = csv.field_size_limit()
@@ -238,7 +233,9 @@ def _table(
     while chunk := list(islice(numbered, _ROWS_AT_A_TIME)):
         found, cells = zip(*chunk, strict=True)
         if set(map(len, cells)) != {len(header)}:
-            cells = _as_long_as(header, chunk, lambda i: f"{where(i)} of {name}")
+            cells = _as_long_as(
+                header, chunk, lambda i: Translatable("{place} of {file}", place=where(i), file=name)
+            )
         places.extend(found)
         for column, new in zip(columns, zip(*cells, strict=True), strict=True):
             column.extend(new)
@@ -253,14 +250,7 @@ def _as_long_as(
     """The rows without blank cells beyond the header."""
     for i, row in rows:
         if len(row) < len(header) or any(row[len(header) :]):
-            hint = "is something missing at its end?"
-            if any("\n" in cell for cell in row):
-                hint = 'is a quote (") left open?'
-            elif len(row) > len(header):
-                hint = "a field with commas in it needs quotes."
-            raise InputError(
-                f"{where(i)} has {count(len(row), 'field')}; the header has {len(header)}; {hint}"
-            )
+            raise uneven_row(where(i), row, len(header))
     return tuple(row[: len(header)] for _, row in rows)
 
 
@@ -270,8 +260,10 @@ def _named(header: Sequence[str], columns: Sequence[list[str]], name: str) -> di
     kept = [(head, cells) for head, cells in pairs if head or any(map(str.strip, cells))]
     heads = [head for head, _ in kept]
     if heads.count("") > 1:
-        raise InputError(f"{name} has {heads.count('')} columns without a name; every column needs one.")
-    refuse_repeats(heads, f"column of {name}")
+        raise InputError(
+            "{file} has {n} columns without a name; every column needs one.", file=name, n=heads.count("")
+        )
+    refuse_repeats(heads, Translatable("column of {file}", file=name))
     return dict(kept)
 
 
@@ -304,13 +296,11 @@ def _refuse_archives(content: bytes, name: str, most_cells: int | None) -> None:
         with zipfile.ZipFile(BytesIO(content)) as archive:
             inside = {one.filename: one.file_size for one in archive.infolist()}
     except (zipfile.BadZipFile, ValueError, OSError) as error:
-        raise InputError(f"{name} is a workbook or an archive that is damaged; save it again.") from error
+        raise InputError(
+            "{name} is a workbook or an archive that is damaged; save it again.", name=name
+        ) from error
     if "xl/workbook.xml" not in inside:
-        kinds = {"content.xml": "an OpenDocument file", "Index/Document.iwa": "a Numbers file"}
-        kind = next(
-            (kinds[part] for part in kinds if part in inside), "an archive or another kind of workbook"
-        )
-        raise InputError(f"{name} is {kind}; save or export it as CSV UTF-8 or .xlsx, and give that file.")
+        raise no_workbook(name, inside)
     most = LARGEST_WORKBOOK if most_cells is None else max(2**20, BYTES_A_CELL * most_cells)
     if sum(inside.values()) > most:
         raise InputError(
@@ -328,13 +318,15 @@ def _first_table(openpyxl: Any, content: bytes, name: str, most_cells: int | Non
             if sum(map(any, rows)) > 1:
                 break
         else:
-            raise InputError(f"No sheet of {name} has a header line and a row below it; it needs both.")
+            raise InputError(
+                "No sheet of {name} has a header line and a row below it; it needs both.", name=name
+            )
     finally:
         book.close()
     notes = [f"Of {name} the sheet {sheet.title!r} was read, and no other."] if len(sheets) > 1 else []
     if not all(map(all, rows)):
         notes += _empty_formulas(openpyxl, content, sheet.title, rows, name)
-    columns, places = _table(rows, name, lambda i: f"Row {i + 1}")
+    columns, places = _table(rows, name, lambda i: Translatable("Row {number}", number=i + 1))
     return TextTable(columns, [i + 1 for i in places], "excel", "row", notes=tuple(notes))
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from coombs.data import tables
 from coombs.data.catalogue import item_table, named_columns
+from coombs.data.cell_errors import MUST, feature_called, item_called, wrong_cell
 from coombs.data.column_roles import item_columns
 from coombs.data.encoding import (
     CATEGORY,
@@ -27,6 +28,7 @@ from coombs.data.encoding import (
 )
 from coombs.data.files import NamedColumns
 from coombs.data.tables import Columns, FloatArray, InputError, ItemTable, TableLike, Where
+from coombs.language import Translatable
 
 Gaps: TypeAlias = list[tuple[str, NDArray[np.bool_]]]
 """Columns with cells that are not known, and (n,) which these are."""
@@ -169,6 +171,8 @@ def _encoded(names: NDArray[Any] | None, columns: Columns, where: Where, encodin
     return checked
 
 
+NO_UNIT = Translatable("no unit")
+"""What a column of bare numbers is in."""
 MOST_LEVELS = 100
 """Levels that a category may have once items were added."""
 
@@ -218,9 +222,11 @@ def learned_cells(table: NamedColumns, encoding: Encoding) -> Columns:
         found[one.name] = (table.columns if one.role == YES_NO else table.typed)[one.name]
         reading = table.readings.get(one.name)
         if reading is not None and reading.unit and reading.unit != one.unit:
-            known = f"in {one.unit}" if one.unit else "without a unit"
             raise InputError(
-                f"The column {one.name!r} is in {reading.unit} here and {known} in the study; write it so."
+                "The column {name} is in {unit} here and in {known} in the study; write it so.",
+                name=repr(one.name),
+                unit=reading.unit,
+                known=one.unit or NO_UNIT,
             )
     return found
 
@@ -300,15 +306,20 @@ def _widened(
         for label, base in zip(rows.labels, rows.bases, strict=True):
             if base is None:
                 raise InputError(
-                    f"There is no column {column.name!r}, which the new item {label!r} needs; leave its cell "
-                    "blank where it is not known."
+                    "There is no column {name}, which the new item {item} needs; leave its cell blank where "
+                    "it is not known.",
+                    name=repr(column.name),
+                    item=repr(label),
                 )
         return column
     if column.role == CATEGORY and cells is not None:
         levels = {*column.levels, *column.unseen(cells)}
         if len(levels) > max(MOST_LEVELS, len(column.levels)):
             raise InputError(
-                f"{column.name!r} would have {len(levels)} categories; {MOST_LEVELS} are the most."
+                "{name} would have {total} categories; {most} are the most.",
+                name=repr(column.name),
+                total=len(levels),
+                most=MOST_LEVELS,
             )
         known = tuple(sorted(levels - {NOT_KNOWN})) + (NOT_KNOWN,) * (NOT_KNOWN in levels)
         return replace(column, levels=known)
@@ -330,7 +341,7 @@ def _new_rows(old: FloatArray, encoding: Encoding, rows: NewRows, marked: Sequen
     """(m, D) numbers of the new rows, of which some are marked, in this order."""
 
     def where(i: int) -> str:
-        return f"item {rows.labels[i]!r}"
+        return item_called(rows.labels[i])
 
     result = np.array([np.zeros(old.shape[1]) if base is None else old[base] for base in rows.bases])
     result = result.reshape(len(rows.labels), old.shape[1])
@@ -344,5 +355,5 @@ def _new_rows(old: FloatArray, encoding: Encoding, rows: NewRows, marked: Sequen
         result[rows.labels.index(label), old.shape[1] - len(marked) + k] = 1.0
     if not np.isfinite(result).all():
         i, j = np.argwhere(~np.isfinite(result))[0]
-        raise InputError(f"Feature {encoding.names[j]!r} of {where(int(i))} must be a finite number.")
+        raise wrong_cell(feature_called(encoding.names[j]), where(int(i)), result[i, j], MUST["finite"])
     return result

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from coombs.data.file_errors import unreadable
 from coombs.data.file_limits import (
     BYTES_A_CELL,
     LARGEST_TABLE,
@@ -26,7 +27,6 @@ from coombs.data.file_limits import (
     refuse_cells,
     refuse_columns,
 )
-from coombs.data.formats import unreadable
 from coombs.data.tables import InputError, pandas
 
 ROWS_AT_A_TIME = 2**16

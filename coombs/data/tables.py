@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coombs.data import naming
+from coombs.data.cell_errors import ITEM, MUST, feature_called, item_called, wrong_cell
 from coombs.messages import InputError as InputError
 from coombs.messages import UnknownItemError as UnknownItemError
 
@@ -302,14 +303,14 @@ def assemble(
     """Named columns and item names, checked and put together; `learn` says how the columns become numbers."""
     texts = None if names is None else labels(names, "item name", where)
     if texts is not None:
-        refuse_repeats(texts, "item")
-    call = where if texts is None else (lambda i: f"item {texts[i]!r}")
+        refuse_repeats(texts, ITEM)
+    call = where if texts is None else (lambda i: item_called(texts[i]))
     if not columns and names is None:
         raise InputError("The items have neither names nor feature columns; they need one or the other.")
     encoding = learn(columns, texts or [], call) if columns else None
     if encoding is None:
         features = np.array(list(columns), dtype=object)
-        parts = [numbers(column, f"Feature {name!r}", call) for name, column in columns.items()]
+        parts = [numbers(column, feature_called(name), call) for name, column in columns.items()]
         values = np.column_stack(parts) if parts else np.empty((len(texts or ()), 0))
         matrix = np.ascontiguousarray(values)
     else:
@@ -427,7 +428,8 @@ def refuse_repeats(names: list[str], noun: str) -> None:
     """Refuse a list in which a name comes twice."""
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
-        raise InputError(f"More than one {noun} is named {twice!r}; names must differ.")
+        told = {"noun": noun, "name": repr(twice)}
+        raise InputError("More than one {noun} is named {name}; names must differ.", **told)
 
 
 def _number(value: Any, what: str, where: Where, i: int) -> float:
@@ -439,8 +441,8 @@ def _number(value: Any, what: str, where: Where, i: int) -> float:
             return float(value)
         except (OverflowError, ValueError):
             pass
-    units = ", with a unit only if all have one" if re.match(r"Feature.*\n\d", f"{what}\n{value}") else ""
-    raise InputError(f"{what} of {where(i)} is {str(value)!r}; it must be a number{units}.")
+    must = "unit" if re.match(r"Feature.*\n\d", f"{what}\n{value}") else "number"
+    raise wrong_cell(what, where(i), repr(str(value)), MUST[must])
 
 
 def holds_text(column: NDArray[Any]) -> bool:

@@ -62,7 +62,9 @@ class ApiTokens:
         called = " ".join(validation.text(name, "token's name").split())
         if not called or len(called) > _LONGEST_NAME or not called.isprintable():
             raise InputError(
-                f"The token's name is {name!r}; it must be plain text of 1 to {_LONGEST_NAME} characters."
+                "The token's name is {name}; it must be plain text of 1 to {most} characters.",
+                name=repr(name),
+                most=_LONGEST_NAME,
             )
         if rights not in RIGHTS:
             raise InputError(f"The rights are {rights!r}; they must be {', '.join(RIGHTS[:-1])} or own.")
@@ -71,7 +73,8 @@ class ApiTokens:
         with self._database.transaction():
             if not self._database.insert_new("api_tokens", "study_id, name, digest, rights, created", row):
                 raise InputError(
-                    f"There is a token named {called!r} already; revoke it, or choose another name."
+                    "There is a token named {name} already; revoke it, or choose another name.",
+                    name=repr(called),
                 )
         return token
 

@@ -118,7 +118,10 @@ class Webhooks:
         """A new address, with a secret of its own, or an InputError."""
         wanted = tuple(dict.fromkeys(topics))
         if not wanted or not set(wanted) <= set(TOPICS):
-            raise InputError(f"The topics are {list(wanted)}; they must be some of {', '.join(TOPICS)}.")
+            known = ", ".join(TOPICS)
+            raise InputError(
+                "The topics are {given}; they must be some of {known}.", given=str(list(wanted)), known=known
+            )
         row = study_id, checked_address(address), secrets.token_urlsafe(32), " ".join(wanted), now()
         columns = _WEBHOOK.removeprefix("id, ")
         with self._database.transaction():
@@ -213,7 +216,8 @@ def checked_address(address: str) -> str:
     is_safe = host is not None and (parts.scheme == "https" or (parts.scheme == "http" and host in LOCAL))
     if not is_plain or not is_safe or "@" in parts.netloc or parts.fragment:
         raise InputError(
-            f"The webhook's address is {text!r}; it must be https://host/path, without a password or a #."
+            "The webhook's address is {address}; it must be https://host/path, without a password or a #.",
+            address=repr(text),
         )
     return text
 

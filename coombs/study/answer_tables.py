@@ -149,7 +149,11 @@ def _of_pairs(
     left, right = tables.positions(table, first, where), tables.positions(table, second, where)
     if (left == right).any():
         i = int((left == right).argmax())
-        raise InputError(f"In {where(i)} item {first[i]!r} is compared with itself; the two must differ.")
+        raise InputError(
+            "In {place} item {item} is compared with itself; the two must differ.",
+            place=where(i),
+            item=repr(first[i]),
+        )
     users = [ME] * n if "user" not in columns else columns["user"].tolist()
     weights = _weights(columns.get("weight", columns.get("confidence")), n, where)
     rows = list(zip(users, left.tolist(), right.tolist(), choices, weights, times, strict=True))

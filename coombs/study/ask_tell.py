@@ -188,7 +188,7 @@ class AskTell(ABC):
 
     @abstractmethod
     def progress(self, k: int | None = None, certainty: float | None = None) -> StudyProgress:
-        """Return how sure the best k items are, and about how many more questions it takes.
+        """Return how sure the best k items are, and how far the person is.
 
         Parameters
         ----------

@@ -59,8 +59,10 @@ def _fixed(text: str) -> int | tuple[tuple[str, ...], ...]:
     for one in questions:
         if len(one) < 2:
             raise InputError(
-                f"The fixed question {one[0]!r} has one item; write a number of questions, or a question a "
-                "line, as tea | milk."
+                "The fixed question {question} has one item; write a number of questions, or a question a "
+                "line, as {example}.",
+                question=repr(one[0]),
+                example="tea | milk",
             )
     return tuple(questions)
 

@@ -11,17 +11,24 @@ import numpy as np
 
 from coombs.data import naming, tables
 from coombs.data.catalogue import Catalogue, shown_cells
+from coombs.data.cell_errors import ITEM
 from coombs.data.encoding import Encoding
 from coombs.data.files import NAME_HEADERS, NamedColumns
 from coombs.data.new_items import GrownTable, NewRows, differing, encoding_of, grown, learned_cells
 from coombs.data.tables import InputError
 from coombs.data.wishes import wishes_of
+from coombs.language import Translatable
 from coombs.storage.records import Item
 from coombs.study.item_versions import ITEMS_VERSION, origins, version_numbers
 from coombs.study.settings import Settings
 from coombs.study.stored_items import check_comparable, stored_catalogue, typed_names
 from coombs.words import plain
 
+IS_THERE = Translatable("is an item already; change it instead")
+NOT_THERE = Translatable("is no item that is asked about")
+"""Why a row cannot be added, or cannot change an item."""
+NO_NAMES = Translatable("The rows have no names; a column with the names of the items is needed.")
+"""Of a table without names."""
 MOST_ITEMS = 20_000
 """Items that a study may have, retired ones among them."""
 
@@ -152,8 +159,8 @@ class StoredItems:
         for row in rows:
             is_known = row.base is not None and self.items[row.base].retired is None
             if adds is not None and is_known == adds:
-                there = "is an item already; change it instead" if adds else "is no item that is asked about"
-                raise InputError(f"{naming.text(row.name)!r} {there}.")
+                there = IS_THERE if adds else NOT_THERE
+                raise InputError("{name} {why}.", name=repr(naming.text(row.name)), why=there)
         cells = learned_cells(table, encoding_of(self.catalogue.table))
         made = NewRows(self._labels(rows), [row.base for row in rows], cells)
         is_new = [
@@ -227,7 +234,7 @@ class StoredItems:
         found = self._name_cells(table)
         if found is None:
             if self.settings.get("named", True):
-                raise InputError("The rows have no names; a column with the names of the items is needed.")
+                raise InputError(NO_NAMES)
             return list(range(len(self.items), len(self.items) + table.n_rows))
         kind = naming.kinds(self.names)
         texts = tables.labels(found, "item name", table.where)
@@ -292,8 +299,9 @@ class StoredItems:
             settings["encoding"] = known.to_dict()
         features = tuple(map(str, known.names))
         if len(items) > MOST_ITEMS:
-            raise InputError(f"The study would have {len(items)} items; {MOST_ITEMS:,} are the most.")
-        tables.refuse_repeats([item.name for item in items if item.retired is None], "item")
+            most = f"{MOST_ITEMS:,}"
+            raise InputError("The study would have {n} items; {most} are the most.", n=len(items), most=most)
+        tables.refuse_repeats([item.name for item in items if item.retired is None], ITEM)
         goods = stored_catalogue(features, items, settings)
         check_comparable(goods)
         _refuse_outside(goods, Settings.of(self.settings).wishes)
@@ -332,5 +340,7 @@ def _refuse_outside(goods: Catalogue, wishes: Sequence[str]) -> None:
     out = [goods.names[i] for i in np.flatnonzero(~inside).tolist() if i not in goods.retired]
     if out:
         raise InputError(
-            f"{out[0]!r} is outside the limits of the study ({', '.join(wishes)}); leave it out."
+            "{item} is outside the limits of the study ({limits}); leave it out.",
+            item=repr(out[0]),
+            limits=", ".join(wishes),
         )

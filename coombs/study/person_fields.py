@@ -64,7 +64,7 @@ class PersonField:
     asked: Asked = "before"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "label", _plain(self.label, "A field's label"))
+        object.__setattr__(self, "label", _plain(self.label, Translatable("A field's label")))
         name = Translatable("The field {label}", label=repr(self.label))
         if self.label.endswith(REQUIRED) or ":" in self.label:
             raise InputError("{name} must not have ':' in its label, nor '*' at its end.", name=name)
@@ -76,7 +76,8 @@ class PersonField:
             raise InputError(f"{name} has required {self.required!r}; it must be True or False.")
         if isinstance(self.choices, str) or not isinstance(self.choices, Iterable):
             raise InputError(f"{name} has the choices {self.choices!r}; they must be a list.")
-        choices = tuple(_plain(one, f"A choice of the field {self.label!r}") for one in self.choices)
+        what = Translatable("A choice of the field {label}", label=repr(self.label))
+        choices = tuple(_plain(one, what) for one in self.choices)
         object.__setattr__(self, "choices", choices)
         if self.kind == "choice" and not 2 <= len(set(choices)) == len(choices) <= MOST_CHOICES:
             raise InputError("{name} needs two to {most} different choices.", name=name, most=MOST_CHOICES)
@@ -201,5 +202,10 @@ def _plain(value: Any, what: str) -> str:
     """One line of text."""
     text = " ".join(value.split()) if isinstance(value, str) else ""
     if not text or len(text) > LONGEST_LABEL or not text.isprintable() or "|" in text:
-        raise InputError(f"{what} is {value!r}; it must be text of one line without '|', not blank.")
+        raise InputError(
+            "{what} is {value}; it must be text of one line without {bar}, not blank.",
+            what=what,
+            value=repr(value),
+            bar="'|'",
+        )
     return text

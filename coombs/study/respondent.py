@@ -100,15 +100,15 @@ class Respondent(RespondentModel):
         """A question that was never asked, or that the study's plan asks now, stored; None without any."""
         settings, current, history = self.study.settings, self.study.scaled.current, self._history
         goal = settings.goal(len(current))
-        far = self._far(snapshot, *goal)[1] if goal == self.study.stored_goal else None
+        fraction = self._progress_to(snapshot, *goal)[1] if goal == self.study.stored_goal else None
         planned = self.study.plan.next(history, self._seed, self._rng)
         if planned is not None:
-            return self._store(planned_question(planned, history, snapshot, self._rng), far)
+            return self._store(planned_question(planned, history, snapshot, self._rng), fraction)
         for refused in range(self.study.n_pairs):
             if refused == REFUSED:
                 history.asked |= self._storage.pairs(self.record.id)
             chosen = new_question(settings, current, history, snapshot, self._rng, again)
-            record = None if chosen is None else self._store(chosen, far)
+            record = None if chosen is None else self._store(chosen, fraction)
             if chosen is None or record is not None:
                 return record
             if len(chosen.positions) > 2:
@@ -117,13 +117,13 @@ class Respondent(RespondentModel):
                 history.asked.add(unordered(chosen.positions[0], chosen.positions[1]))
         return None
 
-    def _store(self, new: NewQuestion, far: float | None) -> AnyQuestion | None:
+    def _store(self, new: NewQuestion, fraction: float | None) -> AnyQuestion | None:
         """Keep a question; None where another process asked it before."""
         add: Any = self._storage.add_question
         about: tuple[Any, ...] = (*new.positions, new.purpose, new.predicted)
         if len(new.positions) > 2:
             add, about = self._storage.add_set_question, (new.positions, new.purpose, new.chances)
-        record: AnyQuestion | None = add(self.record.id, *about, progress=far, again=new.again)
+        record: AnyQuestion | None = add(self.record.id, *about, progress=fraction, again=new.again)
         if record is not None:
             self._history.note(record)
         return record

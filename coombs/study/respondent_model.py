@@ -138,7 +138,7 @@ class RespondentModel(AskTell):
         """
         with self._lock:
             self._history.refresh()
-            return bool(self._history.last_question or self._history.last_event)
+            return bool(self._history.questions or self._history.last_event)
 
     def has_answered(self, question: int) -> bool:
         """Return whether a question has a standing answer.
@@ -169,15 +169,17 @@ class RespondentModel(AskTell):
 
     def _progress(self, snapshot: Snapshot | None, k: int, goal: float) -> StudyProgress:
         count = self._history.n_earlier + sum(one.choice != "skip" for one in self._history.answers.values())
-        left, far = self._far(snapshot, k, goal)
+        left, fraction = self._progress_to(snapshot, k, goal)
         answered, total = self._history.n_answered, self.study.settings.questions
-        reached, is_done = far == 1, self._is_done
+        reached, is_done, most = fraction == 1, self._is_done, self._at_most(answered)
         if is_done:
             # Whoever was told that they are done stays so, also where the study asks others more by now.
-            left, far, total = 0, 1.0, None if total is None else answered
+            left, fraction, total = 0, 1.0, None if total is None else answered
             reached = reached or self.study.settings.ends
         if snapshot is None:
-            return StudyProgress(count, (), 0.0, 0.0, 0.0, left, goal, far, reached, answered, total)
+            return StudyProgress(
+                count, (), 0.0, 0.0, 0.0, left, goal, fraction, reached, answered, total, most
+            )
         top, names = snapshot.top(k), self.study.catalogue.labels
         gain = None if is_done else self._next_gain(snapshot)
         return StudyProgress(
@@ -188,27 +190,37 @@ class RespondentModel(AskTell):
             gain or 0.0,
             0 if gain is None else left,
             goal,
-            far if gain is not None else 1.0,
+            fraction if gain is not None else 1.0,
             reached,
             answered,
             total,
+            most,
         )
 
-    def _far(self, snapshot: Snapshot | None, k: int, goal: float) -> tuple[int | None, float]:
-        """About how many questions are left, and how far it is: 1 where the goal was reached.
+    def _at_most(self, answered: int) -> int | None:
+        """No more questions than these are left; None where there is no such number."""
+        settings = self.study.settings
+        if self._is_done:
+            return 0
+        if settings.strategy == FIXED:
+            return self.study.plan.planned_left(self._history)
+        return None if settings.most_questions is None else max(settings.most_questions - answered, 0)
+
+    def _progress_to(self, snapshot: Snapshot | None, k: int, goal: float) -> tuple[int | None, float]:
+        """About how many questions are left, and the fraction done: 1 where the goal was reached.
 
         Towards the study's own goal it is what was stored with the question that waits, and no less than what
         was stored with those answered before, so that no process shows less than another did; what was stored
         with more answers than stand now does not count.
         """
-        left, far = self._estimate(snapshot, k, goal)
+        left, fraction = self._estimate(snapshot, k, goal)
         settings = self.study.settings
         if (k, goal) == self.study.stored_goal:
             shown = self._history.open_progress
-            far = max(far if shown is None else shown, self._history.progress)
+            fraction = max(fraction if shown is None else shown, self._history.progress)
         if (k, goal) != settings.goal(self.study.n_items):
-            return left, far
-        return by_number(settings, self._history.n_answered, left, far)
+            return left, fraction
+        return by_number(settings, self._history.n_answered, left, fraction)
 
     def _estimate(self, snapshot: Snapshot | None, k: int, goal: float) -> tuple[int | None, float]:
         """The same by the present snapshot, and by the fixed questions that are left."""
@@ -217,24 +229,24 @@ class RespondentModel(AskTell):
             rest = plan.planned_left(self._history)
             return rest, 1 - rest / plan.n_planned
         fixed = plan.fixed_left(self._history)
-        left, far = None, 0.0
+        left, fraction = None, 0.0
         if snapshot is not None:
             new = RemainingQuestions(len(self.study.catalogue.features), self.study.n_items)
-            left, far = self._remaining.setdefault((k, goal), new).update(
+            left, fraction = self._remaining.setdefault((k, goal), new).update(
                 snapshot.n_heard, snapshot.top(k), goal
             )
             # It is counted in single choices, of which a set of items has some.
             left = math.ceil(left / max(min(settings.set_size, self.study.n_items) - 1, 1))
         if fixed:
             answered = len(self._history.answers)
-            left, far = max(left or 0, fixed), min(far, answered / (answered + fixed))
-        return left, far
+            left, fraction = max(left or 0, fixed), min(fraction, answered / (answered + fixed))
+        return left, fraction
 
     def _is_complete(self, snapshot: Snapshot | None) -> bool:
         """Whether as many questions were answered as the study is about to ask."""
         settings = self.study.settings
-        is_far = settings.ends and self._far(snapshot, *settings.goal(self.study.n_items))[1] == 1
-        return (is_far and self._history.reopened is None) or self._is_done
+        is_reached = settings.ends and self._progress_to(snapshot, *settings.goal(self.study.n_items))[1] == 1
+        return (is_reached and self._history.reopened is None) or self._is_done
 
     @property
     def _is_done(self) -> bool:

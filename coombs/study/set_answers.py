@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, cast
 from coombs.data import naming
 from coombs.data.catalogue import Catalogue
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.storage import Storage
 from coombs.storage.judgement import Judgement
 from coombs.storage.records import AnyAnswer, Choice, JudgementRecord
@@ -25,7 +26,7 @@ def said_of_pair(number: int | None, choice: str | None, best: Any, worst: Any) 
     if best is not None or worst is not None:
         raise InputError("A pair has no best and worst; say left, right, tie or skip.")
     if choice is None and number is not None:
-        raise InputError(f"Question {number} has no choice; say left, right, tie or skip.")
+        raise InputError("Question {number} has no choice; say left, right, tie or skip.", number=number)
     return cast("Choice", "left" if choice is None else choice)
 
 
@@ -40,11 +41,12 @@ def said_of_set(
     if choice == SKIP and ends == (None, None) and number is not None:
         return SKIP
     if choice is not None or None in ends:
-        about = "The answer" if number is None else f"Question {number}"
-        raise InputError(f"{about} is about a set of items; give its best and worst, or say skip.")
+        raise InputError(Translatable("This is about a set of items; give its best and worst, or say skip."))
     best, worst = (_member(catalogue, one, items) for one in ends)
     if best == worst:
-        raise InputError(f"{ends[0]!r} cannot be both the best and the worst; give two different items.")
+        raise InputError(
+            "{item} cannot be both the best and the worst; give two different items.", item=repr(ends[0])
+        )
     rest = tuple(one for one in items if one not in (best, worst))
     return Judgement(BEST_WORST, ((best,), rest, (worst,)) if rest else ((best,), (worst,)))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from coombs.data import naming
 from coombs.data.catalogue import Catalogue
+from coombs.data.cell_errors import feature_called
 from coombs.data.directions import Directions
 from coombs.data.encoding import Encoding
 from coombs.data.scaling import LARGEST, Scaler
@@ -83,17 +84,25 @@ def check_comparable(goods: Catalogue) -> None:
     """Refuse items unless there are two that differ."""
     matrix = goods.table.matrix
     if len(goods.current) < 2:
-        raise InputError(f"There are fewer than two items ({len(goods.current)}); a comparison needs two.")
+        raise InputError(
+            "There are fewer than two items ({total}); a comparison needs two.", total=len(goods.current)
+        )
     if not matrix.shape[1]:
         return
     largest = np.abs(matrix).max(axis=0)
     if largest.max() > LARGEST:
         feature = goods.features[int(largest.argmax())]
-        raise InputError(f"Feature {feature!r} reaches {largest.max():.0e}; give it in larger units.")
+        raise InputError(
+            "{feature} reaches {size}; give it in larger units.",
+            feature=feature_called(feature),
+            size=f"{largest.max():.0e}",
+        )
     if not Scaler.of(matrix, standardize=True).varies.any():
         raise InputError(
-            f"All {len(matrix)} items have the same features ({', '.join(goods.features)}); there is nothing "
-            "to learn about unless some feature differs."
+            "All {total} items have the same features ({features}); there is nothing to learn about unless "
+            "some feature differs.",
+            total=len(matrix),
+            features=", ".join(goods.features),
         )
 
 

@@ -15,6 +15,7 @@ from coombs.data.catalogue import named_columns, shown_cells
 from coombs.data.files import NamedColumns
 from coombs.data.new_items import encoding_of
 from coombs.data.tables import InputError, TableLike, array_table, as_list
+from coombs.language import Translatable
 from coombs.storage import Item, StudyRecord, now
 from coombs.study.item_changes import ItemChanges, ItemsAfter, StoredItems
 from coombs.study.item_versions import ITEMS_VERSION, version_numbers
@@ -206,6 +207,38 @@ class StudyItems(PresentedStudy):
         >>> [(one.name, one.version) for one in study.items()]
         [('tea', 1), ('cola light', 2)]
         """
+        return self._change_items(self._planned_change(name, cells, rename))
+
+    def preview_change(
+        self, name: Any, cells: Mapping[str, Any] | None = None, *, rename: Any = None
+    ) -> ItemChanges:
+        """Return what `change_item` would do, and do nothing.
+
+        Parameters
+        ----------
+        name, cells, rename : as for `change_item`
+
+        Returns
+        -------
+        ItemChanges
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from coombs import create_study
+        >>> drinks = pd.DataFrame({"sugar": [9.0, 0.0]}, index=["cola", "tea"])
+        >>> study = create_study(drinks, storage="memory:")
+        >>> study.preview_change("cola", {"sugar": 4.0}).differences
+        {'cola': ('sugar: 9 → 4',)}
+        """
+        planned = self._planned_change(name, cells, rename)
+        self.note_settings(self.storage.study(self.record.name).settings)
+        return planned(now()).changes
+
+    def _planned_change(
+        self, name: Any, cells: Mapping[str, Any] | None, rename: Any
+    ) -> Callable[[datetime], ItemsAfter]:
+        """What comes of a change of one item at a time."""
         given = cells or {}
         is_typed = any(isinstance(cell, str) for cell in given.values())
         columns = {
@@ -218,8 +251,8 @@ class StudyItems(PresentedStudy):
         table = NamedColumns(columns, "csv" if is_typed else "pandas", index=_column([name]))
         called = None if rename is None else naming.text(rename).strip()
         if called == "":
-            raise InputError("The new name is blank; give one.")
-        return self._change_items(lambda at: self._planned_items.update(table, at, rename=called, adds=False))
+            raise InputError(Translatable("The new name is blank; give one."))
+        return lambda at: self._planned_items.update(table, at, rename=called, adds=False)
 
     def retire_items(self, names: Sequence[Any]) -> ItemChanges:
         """Ask about items no more, and leave them out of results; answers about them are learned from.

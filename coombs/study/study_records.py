@@ -248,8 +248,9 @@ class StudyProgress:
     probability : that the best k are just these
     share : of these that are among the best k, on average
     gain : what the answer to the next question tells, in bits; 0 where there is nothing left to ask
-    questions_left : about so many more until `probability` reaches the goal: by rule of thumb at first, by
-        how it went so far later; None while nothing was learned yet
+    questions_left : until the study's number of questions, where it has one; otherwise a rule of thumb for
+        those until `probability` reaches the goal, which is often far too low; 0 once it is reached, None
+        while nothing was learned yet
     goal : that probability
     fraction : of the way to the goal, from 0 to 1; it never goes back, unless answers are undone. It is
         stored with each question, so that all processes show the same
@@ -257,12 +258,13 @@ class StudyProgress:
     n_answered : questions that have an answer, skips counted
     n_questions : that everybody gets, where the study has a fixed number of them; None otherwise. Of
         whoever is done, those that they answered, also where the study asks others more by now
+    at_most : no more questions than these are left, where the study has a most, or none but fixed questions
 
     Examples
     --------
     >>> from coombs.study import StudyProgress
     >>> print(StudyProgress(9, ("tea",), 0.5, 0.5, 0.3, 4, 0.8))
-    top 1 is 50 % certain, about 4 more
+    top 1 is 50 % certain
     """
 
     n_answers: int
@@ -276,6 +278,7 @@ class StudyProgress:
     reached: bool = False
     n_answered: int = 0
     n_questions: int | None = None
+    at_most: int | None = None
 
     @property
     def far(self) -> float:
@@ -294,13 +297,14 @@ class StudyProgress:
         if not self.top:
             reading = Translatable("reading your {n} answer|reading your {n} answers", n=self.n_answers)
             return reading if self.n_answers else Translatable("nothing is certain yet")
-        left: dict[str, Any] = {"k": len(self.top), "left": self.questions_left}
-        if self.probability < VAGUE:
-            vague = Translatable("top {k} is not certain yet, about {left} more", **left)
-            return vague if self.questions_left else Translatable("top {k} is not certain yet", **left)
-        left["sure"] = f"{100 * self.probability:.0f} %"
-        said = Translatable("top {k} is {sure} certain, about {left} more", **left)
-        return said if self.questions_left else Translatable("top {k} is {sure} certain", **left)
+        said = Translatable("top {k} is not certain yet", k=len(self.top))
+        if self.probability >= VAGUE:
+            sure = f"{100 * self.probability:.0f} %"
+            said = Translatable("top {k} is {sure} certain", k=len(self.top), sure=sure)
+        if not self.at_most:
+            # How many it takes to be certain is not known well enough to be told to anybody (docs/study.md).
+            return said
+        return Translatable("{said}, {n} more at most|{said}, {n} more at most", said=said, n=self.at_most)
 
     def __str__(self) -> str:
         return self.text

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from coombs.data.encoding import NOT_KNOWN
 from coombs.data.files import NamedColumns
-from coombs.study import Study
+from coombs.study import ItemVersion, Study
 from coombs.web.item_cards import LINK, PICTURE, link_column, picture_column
 
 
@@ -23,19 +24,19 @@ def fitting_table(study: Study, table: NamedColumns) -> NamedColumns:
     return replace(table, columns=columns)
 
 
+def known_cells(study: Study, item: ItemVersion) -> dict[str, float | str]:
+    """The cells of an item, blank where something is not known."""
+    learned = {*study.catalogue.columns}
+    return {name: "" if name in learned and cell == NOT_KNOWN else cell for name, cell in item.cells.items()}
+
+
 def item_rows(study: Study) -> tuple[list[str], list[list[object]]]:
     """A header and a row for each item that is asked about, as `fitting_table` takes them back."""
     items = study.items()
     names = list(dict.fromkeys(name for one in items for name in one.cells))
-    # What is not known is a blank cell.
-    learned = {*study.catalogue.columns}
     rows: list[list[object]] = []
     for one in items:
-        cells = [one.cells.get(name, "") for name in names]
-        known = [
-            "" if name in learned and cell == "not known" else cell
-            for name, cell in zip(names, cells, strict=True)
-        ]
-        rows.append([one.name, *known])
+        known = known_cells(study, one)
+        rows.append([one.name, *(known.get(name, "") for name in names)])
     called = "item" if "item" not in names else "name of the item"
     return [called, *names], rows

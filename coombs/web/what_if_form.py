@@ -87,5 +87,5 @@ def _number(name: str, text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"{name} is {text[:40]!r}; it must be a number.")
+        raise InputError("{name} is {text}; it must be a number.", name=name, text=repr(text[:40]))
     return value

@@ -239,6 +239,17 @@ def test_whoever_is_done_stays_done_when_others_are_asked_more() -> None:
     assert str(ann.progress()) == "1 of 5 questions" and not ann.done()
 
 
+def test_how_many_questions_are_left_is_told_only_where_it_is_known() -> None:
+    """Until certain there is a most; a number that nobody knows is not told."""
+    items = [[float(i), float(i * 7 % 12)] for i in range(12)]
+    open_end = create_study(items, storage="memory:")
+    at_most = create_study(items, storage="memory:", most_questions=9)
+    for study in (open_end, at_most):
+        study.tell(study.ask(), "left")
+    assert open_end.progress().at_most is None and "more" not in str(open_end.progress())
+    assert at_most.progress().at_most == 8 and str(at_most.progress()).endswith("certain yet, 8 more at most")
+
+
 def test_until_certain_ends_at_the_most() -> None:
     study = create_study(ITEMS, storage="memory:", most_questions=3, top=5, certainty=0.99)
     assert _answer_all(study, 9) == 3 and study.done()

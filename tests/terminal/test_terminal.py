@@ -179,7 +179,7 @@ def test_nothing_but_ascii_goes_where_nothing_else_can_be_shown() -> None:
 def test_progress_is_a_bar_towards_the_goal_and_a_sentence() -> None:
     """Half of the way is half of the bar."""
     first = screen(flats(), Display())[0]
-    assert first == "█" * 12 + "░" * 12 + "  top 2 is 43 % certain, about 12 more · 12 answers"
+    assert first == "█" * 12 + "░" * 12 + "  top 2 is 43 % certain · 12 answers"
 
 
 def test_numbers_are_the_users_and_are_told_apart() -> None:

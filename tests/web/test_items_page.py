@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from html import unescape
 
 import pytest
 from fastapi.testclient import TestClient
@@ -14,7 +16,7 @@ from coombs.storage import Storage, open_storage
 from coombs.study import Study
 from coombs.web import create_app
 
-CSV = "flat,rent,town,photo\nA,650,a,https://x.org/a.jpg\nB,720,b,\nC,900,a,\nD,480,b,\n"
+CSV = "flat,rent,town,photo\nA,650,a,https://x.org/a.jpg\nB,720.5,b,\nC,900,a,\nD,480,b,\n"
 PAGE = "/studies/flats/items"
 
 
@@ -52,7 +54,9 @@ def uploaded(client: TestClient, table: str | bytes, file: str = "new.csv") -> s
 
 
 def test_a_table_is_looked_over_before_it_changes_anything(client: TestClient, study: Study) -> None:
-    table = "flat,rent,town,photo\nZ,500,harbour,https://x.org/z.jpg\nA,651,a,https://x.org/a.jpg\nB,720,b,\n"
+    table = (
+        "flat,rent,town,photo\nZ,500,harbour,https://x.org/z.jpg\nA,651,a,https://x.org/a.jpg\nB,720.5,b,\n"
+    )
     place = uploaded(client, table)
     shown = client.get(place).text
     assert all(
@@ -79,6 +83,43 @@ def test_what_is_taken_away_comes_back_unchanged(client: TestClient) -> None:
         "location"
     ]
     assert "all items are as they were" in client.get(place).text
+
+
+def test_one_item_is_changed_by_a_form_after_a_preview(client: TestClient, study: Study) -> None:
+    place = f"{PAGE}/1"
+    form = client.get(place, headers={"Accept-Language": "de"})
+    inputs = dict(re.findall(r'<input[^>]* name="([^"]+)" value="([^"]*)"', form.text))
+    assert inputs == {
+        "name": "B",
+        "cell rent": "720,5",
+        "cell town": "b",
+        "cell picture": inputs["cell picture"],
+    }
+    told = client.post(place, data=inputs)
+    assert "all items are as they were" in told.text and len(study.items(retired=True)) == 4
+    inputs |= {"cell rent": "690,25", "cell town": "", "name": "B & B"}
+    told = client.post(place, data=inputs)
+    assert (
+        told.status_code == 200 and "rent: 720.5 → 690.25" in told.text and 'value="B &amp; B"' in told.text
+    )
+    assert len(study.items(retired=True)) == 4
+    kept = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', told.text))
+    assert client.post(place, data={name: unescape(value) for name, value in kept.items()}).status_code == 200
+    changed = study.items()[-1]
+    assert (changed.name, changed.version, changed.replaces) == ("B & B", 2, 1)
+    assert changed.cells["rent"] == 690.25 and changed.cells["town"] == "not known"
+    # The version before is not asked about, so that there is no form of it.
+    assert client.get(place).status_code == 404 and client.post(place, data=inputs).status_code == 404
+
+
+def test_a_mistake_in_the_form_of_one_item_is_said_and_what_was_typed_stays(
+    client: TestClient, study: Study
+) -> None:
+    wrong = client.post(f"{PAGE}/1", data={"name": "B", "cell rent": "much"})
+    assert wrong.status_code == 422 and "must be a number" in wrong.text and 'value="much"' in wrong.text
+    assert client.post(f"{PAGE}/1", data={"name": "A", "apply": "yes"}).status_code == 422
+    assert client.post(f"{PAGE}/1", data={"name": " ", "apply": "yes"}).status_code == 422
+    assert len(study.items(retired=True)) == 4
 
 
 def test_items_are_retired_and_brought_back_by_a_button(client: TestClient, study: Study) -> None:
@@ -132,6 +173,7 @@ def test_the_api_and_its_client_do_the_same(client: TestClient, study: Study) ->
     remote = Client("http://127.0.0.1", transport=send).study("flats")
     assert remote.update_items("flat,rent,town\nZ,5,a\n", preview=True)["added"] == ["Z"]
     assert remote.update_items("flat,rent,town\nZ,5,a\n")["added"] == ["Z"]
+    assert remote.change_item("Z", {"rent": "7"}, preview=True)["differences"] == {"Z": ["rent: 5 → 7"]}
     assert remote.change_item("Z", {"rent": "7", "town": None}, rename="Y")["changed"] == ["Y"]
     assert remote.retire_items(["A", "B"])["retired"] == ["A", "B"]
     assert remote.restore_items(["B"])["restored"] == ["B"]

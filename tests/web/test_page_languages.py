@@ -192,6 +192,33 @@ def test_mistakes_in_settings_are_told_in_the_owners_language(owner: TestClient)
     assert page.status_code == 422 and "es muss eine ganze Zahl sein" in page.text
 
 
+@pytest.mark.parametrize("code", ["de", "es"])
+def test_ordinary_mistakes_with_tables_and_items_are_told_in_the_owners_language(
+    owner: TestClient, code: str
+) -> None:
+    storage = owner.app.state.cache.storage  # type: ignore[attr-defined]
+    study = create_study([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0]], "houses", storage=storage)
+    spoken, page = {"Accept-Language": code}, "/studies/houses"
+    uneven = {"file": ("a.csv", b"name,x,y\na,1,2\nb,3\nc,4,5\n")}
+    replies = [
+        owner.post("/drafts", files=uneven, headers=spoken),
+        owner.post("/drafts", files={"file": ("a.xlsx", b"PK\x03\x04no")}, headers=spoken),
+        owner.post(f"{page}/items/0", data={"name": "0", "cell feature 0": "viel"}, headers=spoken),
+        owner.post(f"{page}/items/0", data={"name": "1"}, headers=spoken),
+        owner.post(f"{page}/programs/tokens", data={"program": "", "rights": "read"}, headers=spoken),
+        owner.post(f"{page}/programs/webhooks", data={"address": "x", "topics": "done"}, headers=spoken),
+        owner.post(f"{page}/settings", data={"before": ": number"}, headers=spoken),
+        owner.post(f"{page}/settings", data={"embed_origins": "shop"}, headers=spoken),
+        owner.post(f"{page}/settings", data={"fixed": "tea"}, headers=spoken),
+    ]
+    for number, reply in enumerate(replies):
+        read = Reader()
+        read.feed(reply.text)
+        said = read.english + english_in(reply.text, language(code))
+        assert reply.status_code == 422 and not said, (number, reply.status_code, said)
+    assert study.n_items == 3
+
+
 def test_an_error_page_is_in_the_language_that_the_study_has(client: TestClient, study: Study) -> None:
     study.present(language="es")
     at = f"/a/{study.respondent('Ute').record.token}"

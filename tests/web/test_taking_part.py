@@ -430,6 +430,11 @@ def test_a_link_that_is_off_renewed_or_closed_makes_nobody(client: TestClient, s
     study.close()
     assert client.get(f"/join/{study.open_token}").status_code == 403
     assert "This study is closed" in client.post(f"/join/{study.open_token}").text
+    # Whoever has answered nothing is not told about answers, with a link of their own neither.
+    for path in (f"/join/{study.open_token}", f"/a/{study.respondent('Eve').record.token}"):
+        shown = client.get(path).text
+        assert "nobody can take part any more" in shown and "answers that were stored" not in shown
+    study.delete_respondent("Eve")
     study.reopen()
     token = study.open_token
     study.switch_open_link(False)

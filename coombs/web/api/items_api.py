@@ -62,6 +62,7 @@ class ItemIn(_Body):
     name: str = Field(description="Of the item")
     cells: dict[str, str | float | bool | None] = Field({}, description="By column; null is not known")
     rename: str | None = Field(None, description="What it is called from now on")
+    preview: bool = Field(False, description="true only says what would change")
 
 
 class ItemNamesIn(_Body):
@@ -100,7 +101,9 @@ def update_items(request: Request, name: Name, table: ItemTableIn) -> ItemChange
 @router.patch("")
 def change_item(request: Request, name: Name, item: ItemIn) -> ItemChangesOut:
     """Change one item: a new version, and answers keep the one that they saw."""
-    return _changes(study_of(request, name).change_item(item.name, item.cells, rename=item.rename))
+    study = study_of(request, name)
+    change = study.preview_change if item.preview else study.change_item
+    return _changes(change(item.name, item.cells, rename=item.rename))
 
 
 @router.post("/retire")

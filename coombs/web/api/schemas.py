@@ -121,14 +121,17 @@ class QuestionOut(BaseModel):
 
 
 class ProgressOut(BaseModel):
-    """How sure the best items are, and about how many more questions it takes."""
+    """How sure the best items are, and how far a person is."""
 
     text: str
     n_answers: int
     top: list[ItemName]
     probability: float
     goal: float
-    questions_left: int | None
+    questions_left: int | None = Field(
+        description="Exact where the number of questions is fixed; otherwise a rule of thumb that is often "
+        "far too low and not to be shown to people; 0 once nothing is left, null while nothing was learned"
+    )
     fraction: float = Field(description="Of the way to the goal, from 0 to 1")
     far: float = Field(description="Deprecated: the former name of fraction")
     reached: bool
@@ -136,6 +139,9 @@ class ProgressOut(BaseModel):
     n_questions: int | None = Field(
         None,
         description="That everybody gets, if that is fixed; of whoever is done, as many as they answered",
+    )
+    at_most: int | None = Field(
+        None, description="No more questions than these are left, where the study has a most; else null"
     )
 
     @classmethod

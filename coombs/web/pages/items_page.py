@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, File, Form, UploadFile
+from fastapi import APIRouter, Depends, File, Form, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from coombs.data import files
 from coombs.data.tables import InputError
-from coombs.language import Translatable
-from coombs.study import Study
+from coombs.language import NumberText, Translatable
+from coombs.study import ItemChanges, ItemVersion, Study
 from coombs.web.drafts import Drafts
-from coombs.web.item_table import fitting_table, item_rows
+from coombs.web.item_table import fitting_table, item_rows, known_cells
+from coombs.web.pages.joining import form_texts
 from coombs.web.pages.rendering import download, go_to, render
 from coombs.web.routing import study_of, study_path, written
 from coombs.words import grouped, plain
 
 ROWS = 100
 """Items on a page of the list."""
+CELL = "cell "
+"""Before the name of a column in the name of its input."""
 NAMED = 50
 """Items that a preview names of each sort."""
 
@@ -96,9 +99,8 @@ def preview(request: Request, name: str, number: str) -> Response:
         told = study.preview_items(fitting_table(study, draft))
     except InputError as error:
         return _page(request, study, 422, str(error))
-    return render(
-        request, "items_preview.html", study=study, told=told, number=number, file=draft.file, named=NAMED
-    )
+    title = Translatable("What {file} changes", file=draft.file)
+    return _preview(request, study, told, title, f"drafts/{number}", {})
 
 
 @router.post("/drafts/{number}")
@@ -110,6 +112,79 @@ def apply(request: Request, name: str, number: str) -> Response:
     except InputError as error:
         return _page(request, study, 422, str(error))
     return go_to(request, f"{study_path(study.name)}/items?done=yes")
+
+
+@router.get("/{position:int}")
+def item_form(request: Request, name: str, position: int) -> Response:
+    """The cells of one item, to change."""
+    study = study_of(request, name)
+    item = _item(study, position)
+    return _form(request, study, item, {"name": item.name, **_inputs(study, item)})
+
+
+@router.post("/{position:int}")
+def change_item(
+    request: Request, name: str, position: int, form: Annotated[dict[str, str], Depends(form_texts)]
+) -> Response:
+    """Say what a change of one item would do, or with `apply` do it."""
+    study = study_of(request, name)
+    item = _item(study, position)
+    before = _inputs(study, item)
+    typed = {key: " ".join(form[key].split()) for key in before if key in form}
+    # The page may have had another decimal sign.
+    same = {key: (text, text.replace(".", ",")) for key, text in before.items()}
+    cells = {key.removeprefix(CELL): text for key, text in typed.items() if text not in same[key]}
+    called = form.get("name", item.name).strip()
+    change = study.change_item if form.get("apply") == "yes" else study.preview_change
+    try:
+        told = change(item.name, cells, rename=None if called == item.name else called)
+    except InputError as error:
+        return _form(request, study, item, {"name": called, **before, **typed}, 422, str(error))
+    if form.get("apply") == "yes":
+        return go_to(request, f"{study_path(study.name)}/items?done=yes")
+    kept = {"name": called, **typed, "apply": "yes"}
+    return _preview(
+        request, study, told, Translatable("What changes of {name}", name=item.name), str(position), kept
+    )
+
+
+def _item(study: Study, position: int) -> ItemVersion:
+    """An item that is asked about, by its position."""
+    found = next((one for one in study.items() if one.position == position), None)
+    if found is None:
+        raise HTTPException(404, Translatable("This item is not asked about any more."))
+    return found
+
+
+def _inputs(study: Study, item: ItemVersion) -> dict[str, str]:
+    """The cells of an item as inputs hold them, by the inputs' names."""
+    cells = known_cells(study, item)
+    return {
+        f"{CELL}{key}": " ".join(cell.split()) if isinstance(cell, str) else NumberText(f"{cell:.12g}")
+        for key, cell in cells.items()
+    }
+
+
+def _form(
+    request: Request,
+    study: Study,
+    item: ItemVersion,
+    typed: dict[str, str],
+    status: int = 200,
+    problem: str = "",
+) -> Response:
+    """The form of one item."""
+    decided = {one.name: one.text for one in study.catalogue.decisions if one.role != "text"}
+    about = {"item": item, "typed": typed, "cell": CELL, "decided": decided}
+    return render(request, "item_form.html", status, study=study, problem=problem, **about)
+
+
+def _preview(
+    request: Request, study: Study, told: ItemChanges, title: str, place: str, kept: dict[str, str]
+) -> Response:
+    """What a change would do; `place` is where the form that does it is sent, with what is `kept`."""
+    about: dict[str, Any] = {"title": title, "place": place, "kept": kept, "named": NAMED}
+    return render(request, "items_preview.html", study=study, told=told, **about)
 
 
 def _draft(request: Request, number: str) -> files.NamedColumns:

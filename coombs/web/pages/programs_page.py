@@ -89,7 +89,7 @@ def _page(request: Request, study: Study, status: int = 200, **more: Any) -> Res
         deliveries=study.webhooks.deliveries(SHOWN),
         rights=RIGHTS,
         topics=TOPICS,
-        origins=request.app.state.embedding.origins,
+        origins=request.app.state.embedding.of(study.presentation.embed_origins),
         base=site_of(request.scope),
         **{**empty, **more},
     )

@@ -137,7 +137,7 @@ def _map(fitted: FittedResult, x: str, y: str) -> LevelMap:
 def _compared(request: Request, view: ResultView, first: int, second: int) -> dict[str, Any]:
     """Two items side by side."""
     if not {first, second} <= {*view.fitted.items.current} or first == second:
-        raise InputError(f"Items {first} and {second} cannot be compared; give two different items.")
+        raise InputError(Translatable("These cannot be compared; choose two different items."))
     cards = cache_of(request).cards(view.fitted.respondent).pair(first, second)
     return {"compared": view.compare(first, second), "pair": cards}
 
@@ -148,7 +148,7 @@ def _changed(view: ResultView, item: int, typed: dict[str, str]) -> dict[str, An
         return {"outcome": None}
     left = [one.position for one in view.places]
     if item not in left:
-        raise InputError(f"Item {item} is not in the ranking; give one that is.")
+        raise InputError(Translatable("This item is not in the ranking; choose one that is."))
     fields, outcome = changed_item(view.fitted, item, typed, left)
     guesses = [one.feature for one in outcome.changes if view.is_guess(one.feature)]
     return {"fields": fields, "outcome": outcome, "guesses": guesses}
