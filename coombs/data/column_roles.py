@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from itertools import islice
 from numbers import Real
 from typing import Any, Literal, TypeAlias
 
@@ -71,7 +72,9 @@ FEWEST_VALUES = 5
 
 FEWEST_COUNTED = 5
 """Rows from which on 1, 2, 3, ... is taken for a count of them, whatever the column is called."""
-READABLE_HEADERS = ("name", "title", "item")
+LONGEST_HEADING = 60
+"""Characters of a text that can be a name by its place alone."""
+READABLE_HEADERS = ("name", "title", "item", "titel", "bezeichnung", "nombre", "título", "titulo")
 """Columns of text that are called so are better to read than ids, the first of them best."""
 _ID_WORDS = {"id", "ids", "uid", "uuid", "guid"}
 """Columns of which the first or the last word is one of these are ids, if all of their cells differ."""
@@ -337,14 +340,23 @@ def refuse_unknown(wanted: Iterable[str | None], columns: Sequence[str]) -> None
 def readable_names(table: NamedColumns) -> str | None:
     """A column of text that is called name, title or item, where the first column is numbers or ids.
 
-    For people who read the names on a page; answers in files call items by the first column.
+    Without one, the second column, if it is short text that tells the items apart (Nr, Modell, ...). For
+    people who read the names on a page; answers in files call items by the first column.
     """
     columns = table.typed
     first = next(iter(columns))
     if holds_text(columns[first]) and not is_id_header(first):
         return None
     called = {name.strip().lower(): name for name in reversed(columns) if holds_text(columns[name])}
-    return next((called[word] for word in READABLE_HEADERS if word in called), None)
+    if found := next((called[word] for word in READABLE_HEADERS if word in called), None):
+        return found
+    second = [name for name in islice(columns, 1, 2) if name in called.values()]
+    return next((name for name in second if _tells_apart(columns[name]) and _is_short(columns[name])), None)
+
+
+def _is_short(column: NDArray[Any]) -> bool:
+    """Whether text can be the heading of a card: short, and no web address."""
+    return all(len(text) <= LONGEST_HEADING and "://" not in text for text in map(naming.text, column))
 
 
 def is_id_header(header: str) -> bool:

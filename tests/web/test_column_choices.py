@@ -385,3 +385,21 @@ def test_a_column_with_a_cell_that_is_no_number_can_be_taken_for_numbers(
     # The table that the study was made of changes nothing, when it is brought again.
     study = load_study("rents", storage=storage)
     assert len(study.update_items(table).unchanged) == 8
+
+
+@pytest.mark.parametrize(
+    ("header", "second", "names"),
+    [
+        ("Nr;Modell;Preis", "Rad {i}", "Modell"),
+        ("id;note;price", "long words " * 7 + "{i}", "id"),
+        ("id;page;price", "https://example.org/{i}", "id"),
+        ("id;town;price", "town", "id"),
+        ("id;price;Titel", "{i}7", "Titel"),
+    ],
+)
+def test_beside_a_number_short_text_that_tells_items_apart_is_what_they_are_called(
+    header: str, second: str, names: str
+) -> None:
+    rows = [f"{i};{second.format(i=i)};{'Film ' * (names == 'Titel')}{i * 37 % 11}" for i in range(1, 9)]
+    found = read_upload("\n".join([header, *rows]).encode(), "a.csv").guess()
+    assert found.names == names

@@ -16,7 +16,7 @@ from coombs.study import ItemChanges, ItemVersion, Study
 from coombs.web.drafts import Drafts
 from coombs.web.item_table import fitting_table, item_rows, known_cells
 from coombs.web.pages.joining import form_texts
-from coombs.web.pages.rendering import download, go_to, render
+from coombs.web.pages.rendering import browser_language, download, go_to, render
 from coombs.web.routing import study_of, study_path, written
 from coombs.words import grouped, plain
 
@@ -131,8 +131,9 @@ def change_item(
     item = _item(study, position)
     before = _inputs(study, item)
     typed = {key: " ".join(form[key].split()) for key in before if key in form}
-    # The page may have had another decimal sign.
-    same = {key: (text, text.replace(".", ",")) for key, text in before.items()}
+    # The page has numbers, and yes and no, in its own language.
+    spoken = browser_language(request)
+    same = {key: (text, spoken.say(text)) for key, text in before.items()}
     cells = {key.removeprefix(CELL): text for key, text in typed.items() if text not in same[key]}
     called = form.get("name", item.name).strip()
     change = study.change_item if form.get("apply") == "yes" else study.preview_change
@@ -160,9 +161,14 @@ def _inputs(study: Study, item: ItemVersion) -> dict[str, str]:
     """The cells of an item as inputs hold them, by the inputs' names."""
     cells = known_cells(study, item)
     return {
-        f"{CELL}{key}": " ".join(cell.split()) if isinstance(cell, str) else NumberText(f"{cell:.12g}")
+        f"{CELL}{key}": _typed(cell) if isinstance(cell, str) else NumberText(f"{cell:.12g}")
         for key, cell in cells.items()
     }
+
+
+def _typed(cell: str) -> str:
+    """A text as an input holds it, in one line; yes and no stay what a page can translate."""
+    return cell if isinstance(cell, Translatable) else " ".join(cell.split())
 
 
 def _form(
