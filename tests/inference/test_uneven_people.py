@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit
 
@@ -104,6 +105,25 @@ def test_a_file_keeps_the_scales(tmp_path):
     for part, one in zip(kept.parts, population._people_prior.parts, strict=True):
         assert part.anybody().scales.tolist() == [0.4, 1.0, 2.5]
         np.testing.assert_array_equal(part.anybody().covariances, one.anybody().covariances)
+
+
+def test_people_in_parts_are_read_at_the_same_scales_however_they_are_divided(tmp_path):
+    pytest.importorskip("pyarrow")
+    pairs, y, users, _ = crowd(np.tile([0.25, 1.0, 4.0], 20), 20, 3)
+    wins = np.where(y[:, None] > 0, pairs, pairs[:, ::-1])
+    frame = pd.DataFrame({"user": users, "winner": wins[:, 0], "loser": wins[:, 1]})
+    rows = []
+    for count in (2, 3):
+        folder, out = tmp_path / f"in{count}", tmp_path / f"out{count}"
+        folder.mkdir()
+        for k in range(count):
+            frame[users % count == k].to_parquet(folder / f"{k}.parquet")
+        population = Population(ITEMS, metric="none").fit(folder, out=out)
+        assert population._average.parts[0].fit.prior.uneven > 0.1
+        rows.append(pd.read_parquet(out).sort_values("user", ignore_index=True))
+    pd.testing.assert_frame_equal(*rows, rtol=1e-9, atol=1e-10)
+    own = population.to_frame().sort_values("user", ignore_index=True)
+    np.testing.assert_allclose(rows[0]["consistency"], own["consistency"], atol=2e-3)
 
 
 def held(population: Population, person: Person, true: np.ndarray, pairs: np.ndarray) -> np.ndarray:

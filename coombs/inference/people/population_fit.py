@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MOST_PASSES = 100
 """Passes over everybody after each of which the population changes, at most."""
+UNDAMPED = 10
+"""Passes after which the lapse rate goes half of its way only: near its least it may jump to and fro."""
 PRECISION = 0.15
 """How little the last changes means and deviations, by their typical size and that of chance, 1 / sqrt(n);"""
 FINEST = 1e-3
@@ -362,6 +364,8 @@ def passes(
         sums, count, before = everybody(prior, before), count + 1, BETWEEN_PASSES
         step()
         new = prior.maximised(sums)
+        if count > UNDAMPED:
+            new = replace(new, lapse=float(np.sqrt(prior.lapse * new.lapse)))
         residual = prior.change(new)
         if not np.isfinite(residual):
             return Ended(prior, sums, PopulationStatus.NUMERICAL_ERROR, count)

@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 from coombs.study.online_model import ModelUpdate, UpdateTask, learn
 from coombs.web.learning.heartbeat import Heartbeat, give_signs
 
-TIME_LIMIT = 1.0
-"""Seconds that a worker has to learn from a few answers before this process does it as well."""
-HANGS = 10
+TIME_LIMIT = 5.0
+"""Seconds that a worker, which gives way, has for a few answers before this process, busy itself, learns."""
+HANGS = 2
 """Times that limit after which a worker is taken to hang: before, the machine may only be busy."""
 TIME_PER_ANSWER = 0.05
 """Seconds that each new answer adds to that limit: 2,000 answers at once take 10 s on a slow machine."""
