@@ -192,7 +192,7 @@ def test_mistakes_in_settings_are_told_in_the_owners_language(owner: TestClient)
     assert page.status_code == 422 and "es muss eine ganze Zahl sein" in page.text
 
 
-@pytest.mark.parametrize("code", ["de", "es"])
+@pytest.mark.parametrize("code", ["de", pytest.param("es", marks=pytest.mark.slow)])
 def test_ordinary_mistakes_with_tables_and_items_are_told_in_the_owners_language(
     owner: TestClient, code: str
 ) -> None:
