@@ -23,6 +23,8 @@ from coombs.progress import stepping
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.data.tables import Levels
     from coombs.inference.people.population_fit import PopulationFit
@@ -56,7 +58,7 @@ SEEN = 1.4
 MOST_WITH_EFFECTS = 1_000_000
 """Answers up to which that is computed."""
 WITH_GROUPS = 0.6
-"""Share of the largest weight from which on groups are looked for in a kind,"""
+"""Share of the largest weight from which on groups are looked for in a kind, beside the simplest one,"""
 WITH_SIZES = 0.3
 """and how much people differ, also in consistency."""
 FAR_BEHIND = 30.0
@@ -252,20 +254,20 @@ def learn_people(
         kept = weights >= NEGLIGIBLE * weights.max()
         tried = [one for one, is_kept in zip(tried, kept, strict=True) if is_kept]
         weights = weights[kept] / weights[kept].sum()
-    fits, gains, blocks, main, reached = [], [], answers.blocks(), float(weights.max()), TRYING
+    fits, gains, blocks, reached = [], [], answers.blocks(), TRYING
+    # In the simplest kind groups are cheapest; kinds with far less weight hardly change the average.
+    looked = (weights >= WITH_GROUPS * weights.max()) | (np.arange(len(weights)) == 0)
     of_kinds = {kind: _of_kind(answers, kind) for kind in dict.fromkeys(one.kind for one in tried)}
-    for candidate, weight in zip(tried, weights.tolist(), strict=True):
+    for candidate, weight, is_looked in zip(tried, weights.tolist(), looked.tolist(), strict=True):
         coordinates, phi = of_kinds[candidate.kind]
         start = answers.start(phi, coordinates.blocks, candidate.caution, answers.first_effect)
         start = start if candidate not in learned else start.begun_from(learned[candidate])
         begin, reached = reached, reached + (1 - TRYING) * weight
-        # Kinds with far less weight hardly change the average.
-        looked_for = groups if weight >= WITH_GROUPS * main else 1
         with stepping(advance, begin, reached):
-            fit, gain = fit_groups(phi, blocks, start, looked_for, n_jobs)
+            fit, gain = fit_groups(phi, blocks, start, groups if is_looked else 1, n_jobs)
         fits.append((coordinates, phi, fit))
         gains.append(gain)
-    weights = _with_groups(weights, np.array(gains))
+    weights = _with_groups(weights, np.array(gains), looked)
     parts: list[Tastes] = []
     shares: list[float] = []
     for (coordinates, phi, fit), weight in zip(fits, weights.tolist(), strict=True):
@@ -280,12 +282,12 @@ def learn_people(
     return PeopleAverage(tuple(parts), np.array(shares), trial, told)
 
 
-def _with_groups(weights: Vector, gains: Vector) -> Vector:
+def _with_groups(weights: Vector, gains: Vector, looked: NDArray[np.bool_]) -> Vector:
     """Weights of kinds once groups were looked for in some: those share what they had by what groups gain.
 
     So another kind may have the most weight, and the groups that are told are the likeliest.
     """
-    looked, changed = weights >= WITH_GROUPS * weights.max(), weights.copy()
+    changed = weights.copy()
     shares = softmax(np.log(weights[looked]) + gains[looked] / TEMPERATURE)
     changed[looked] = weights[looked].sum() * shares
     return changed
