@@ -11,6 +11,7 @@ import pytest
 from scipy.special import expit
 
 from coombs import InputError, Population, plots, report
+from coombs.inference.people import average_of_kinds
 from coombs.insights import people_explanation
 from coombs.insights.people_groups import SURELY
 
@@ -28,7 +29,7 @@ def people(
     utility = (items[pairs] * tastes[users][:, None]).sum(axis=2)
     y = np.where(rng.random(len(users)) < expit(utility[:, 0] - utility[:, 1]), 1, -1)
     names = np.array([f"p{k}" for k in users])
-    return Population(items, metric="none", **settings).fit(pairs, y, users=names), items
+    return Population(items, **({"metric": "none"} | settings)).fit(pairs, y, users=names), items
 
 
 @pytest.fixture(scope="module")
@@ -267,3 +268,20 @@ def test_an_opposite_is_named_however_much_they_say() -> None:
     y = np.where(rng.logistic(size=len(users)) < margins, 1, -1)
     unlike = Population(items, metric="none").fit(pairs, y, users=users).unlike()
     assert [one.name for one in unlike] == [0]
+
+
+def test_camps_are_told_by_the_simplest_kind_where_another_has_most_weight(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In the smooth kind, which has thirty coordinates, a group more costs too much to be seen."""
+    tried_out = average_of_kinds.try_out
+
+    def favouring_smooth(answers: Any, tried: Any, *rest: Any) -> Any:
+        found = tried_out(answers, tried, *rest)
+        best = float(found.scores.max())
+        scores = [best + 1 if one.kind == "smooth" else best - 1 for one in tried]
+        return found._replace(scores=np.array(scores))
+
+    monkeypatch.setattr(average_of_kinds, "try_out", favouring_smooth)
+    centres = np.repeat([[-2.0, 3.5], [-2.0, -3.5]], 12, axis=0)
+    assert people(centres, metric="auto", groups="auto")[0].n_groups_ == 2
