@@ -164,6 +164,22 @@ def test_a_damaged_file_is_a_sentence_or_has_all_its_rows(
     assert told > 0 or damage not in (one_page, cut, cut_at_a_page)
 
 
+def test_rows_that_a_damaged_index_does_not_find_are_missed_when_the_file_is_opened(path: Path) -> None:
+    """A letter in an index, and some answers would not be there, without a word."""
+    with closing(sqlite3.connect(path)) as connection:
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_events_1'"
+        ).fetchone()
+    # The sixth event of the second person.
+    data, cell = bytearray(path.read_bytes()), bytes([4, 1, 1, 1, 2, 6])
+    at = data.index(cell, 4096 * (root - 1), 4096 * root)
+    data[at + 4] = 0x98
+    path.write_bytes(data)
+    with pytest.raises(StorageError, match="is damaged"):
+        open_storage(f"sqlite:///{path}")
+    assert not check_storage(f"sqlite:///{path}").is_sound
+
+
 @pytest.mark.parametrize("content", [b"", b"SQLite format 3\0", b"Dear diary, " * 1000, bytes(8192)])
 def test_what_is_no_database_is_not_taken_for_one(content: bytes, sound: Path, path: Path) -> None:
     """An empty file is a new database, unless a log lies beside it."""
