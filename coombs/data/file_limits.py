@@ -34,12 +34,12 @@ def refuse_cells(cells: int, name: str, most: int | None) -> None:
         )
 
 
-def refuse_columns(columns: int, name: str, most: int = MOST_COLUMNS) -> None:
+def refuse_columns(columns: int, name: str) -> None:
     """Refuse a table of more columns than are allowed."""
-    if columns > most:
+    if columns > MOST_COLUMNS:
         raise InputError(
             "{name} has {columns} columns; {most} are the most: should its columns be rows?",
             name=name,
             columns=columns,
-            most=most,
+            most=MOST_COLUMNS,
         )

@@ -334,11 +334,6 @@ def quadratic_scores(items: Matrix, scores: ScoreParameters) -> Matrix:
     return result
 
 
-def about(target: Target, answers: Answers) -> Target:
-    """The same unknowns, with other answers about the same items."""
-    return target.like(answers.graph(), answers.weights, sets=answers.sets)
-
-
 def spread_of(scores: Matrix) -> Vector:
     """Deviation of the (N, C) scores of each draw; 1 where they are all alike."""
     spread = scores.std(axis=0)

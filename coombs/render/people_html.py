@@ -44,7 +44,7 @@ def people_report(
         words = [Section("", words[0].blocks)]
     parts = [fragment(words)]
     if told.has_pattern:
-        parts += picture_sections(_drawn(population, told))
+        parts += picture_sections(_drawn(population))
         parts.append(fragment([everybody(population)]))
     answers = count(told.n_answers, "answer")
     footer = ["Population", f"{told.n_people} people", answers, f"coombs {coombs.__version__}"]
@@ -81,7 +81,7 @@ def map_caption(data: people_pictures.PeopleMap) -> tuple[Translatable, ...]:
     return tuple(parts)
 
 
-def _drawn(population: Population, told: PeopleExplanation) -> Iterator[Illustration]:
+def _drawn(population: Population) -> Iterator[Illustration]:
     """The band, the map, agreement and the consensus, as far as there are features and items."""
     if len(population._scaler.columns):
         band = people_pictures.people_band_data(population)
