@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from coombs.storage import rows
 from coombs.storage import stored_values as read
 from coombs.storage.records import AnyQuestion, Event
-from coombs.storage.rights_storage import RightsStorage
 from coombs.storage.stored_values import RowReading
+from coombs.storage.study_storage import StudyStorage
 
 _QUESTIONS_OF_EACH = (
     "SELECT respondents.id, COUNT(*), MIN(asked), MAX(asked) FROM respondents"
@@ -51,7 +51,7 @@ class Activity(NamedTuple):
     last: datetime
 
 
-class OverviewStorage(RightsStorage):
+class OverviewStorage(StudyStorage):
     """The part of a `Storage` that reads all people of a study together; one by one would take seconds."""
 
     def activity(self, study_id: int) -> dict[int, Activity]:
