@@ -9,9 +9,9 @@ from itertools import takewhile
 
 from coombs.data.dates import date_text
 from coombs.data.encoding import DATE, LOG, NUMBER, ORDERED, YES_NO
-from coombs.insights.exchange import GOES_WITH as GOES_WITH
-from coombs.insights.exchange import WORTH as WORTH
-from coombs.insights.exchange import TradeOff as TradeOff
+from coombs.insights.trade_off_record import GOES_WITH as GOES_WITH
+from coombs.insights.trade_off_record import WORTH as WORTH
+from coombs.insights.trade_off_record import TradeOff as TradeOff
 from coombs.language import NumberText, Translatable
 from coombs.words import has_cents, listed, ordinal, percent, plain, weighted_sum, with_unit, within
 

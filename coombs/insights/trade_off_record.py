@@ -1,4 +1,4 @@
-"""What is worth what: the record of a trade-off, with its words."""
+"""How much of one feature is worth how much of another: the record of a trade-off, and its sentence."""
 
 from __future__ import annotations
 
