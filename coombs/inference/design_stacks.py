@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from coombs.data.rankings import Rankings
 from coombs.inference.answer_moments import expect_group, expect_rankings
-from coombs.inference.set_design import SetDesign, covariances, linearised, mended
+from coombs.inference.set_design import SetDesign, covariances, linearised, positive_blocks
 from coombs.inference.variational import (
     Design,
     Expectation,
@@ -326,7 +326,7 @@ class SetDesignStack(DesignStack):
         count, n_answers, _ = mean.shape
         weights = self.answers.weights[group.rows]
         found = expect_group(mean, spread, group, self.lapses)
-        precision = mended(found.curvature, found.is_concave).reshape(spread.shape)
+        precision = positive_blocks(found.curvature, found.is_concave).reshape(spread.shape)
         log_p, to_lapse = (part.reshape(count, n_answers) @ weights for part in (found.log_p, found.to_lapse))
         slope = weights[:, None] * found.slope.reshape(mean.shape)
         return log_p, to_lapse, slope, weights[:, None, None] * precision
@@ -337,7 +337,7 @@ class SetDesignStack(DesignStack):
         weights = np.tile(_weights_of(rankings, self.answers.weights), (count, 1))
         present, lapses = np.tile(rankings.present, (count, 1)), np.repeat(self.lapses, n_rankings)[:, None]
         found = expect_rankings(mean.reshape(-1, k), spread.reshape(-1, k, k), present, weights, lapses)
-        precision = mended(found.curvature, found.is_concave).reshape(spread.shape)
+        precision = positive_blocks(found.curvature, found.is_concave).reshape(spread.shape)
         log_p, to_lapse = (
             part.reshape(count, n_rankings).sum(axis=1) for part in (found.log_p, found.to_lapse)
         )

@@ -12,12 +12,12 @@ from coombs.blas import serial
 from coombs.data.tables import Levels
 from coombs.inference import laplace
 from coombs.inference.averaging import bridge
-from coombs.inference.curved import CurvedMoves
+from coombs.inference.convergence import Monitor
+from coombs.inference.curvature_correction import CurvatureCorrection
 from coombs.inference.information import information_pairs
 from coombs.inference.kinds import KINDS
 from coombs.inference.left_out import LeftOut, leave_out
 from coombs.inference.levels import WithLevels, padded, plain_columns, with_levels
-from coombs.inference.monitor import Monitor
 from coombs.inference.sampler import Effort, Tuning, affordable, draw_prior, levels_of, longest_step, sample
 from coombs.inference.target import EFFECT_WIDTH, ScoreParameters, Target
 from coombs.inference.wishart import Full
@@ -355,9 +355,9 @@ def _gaussian(
         mode = laplace.maximise_effects(target, mode.y, root, size)
     # Maximising went on from where the root was taken.
     root = laplace.whitening(laplace.curvature(target, mode.y, rng))
-    curved = CurvedMoves.at(target, mode.y, rng)
-    mend = None if curved is None else curved.mended
-    draws = _obeying(target, laplace.draw(target, mode.y, root, GAUSSIAN_DRAWS, rng, mend), rng)
+    correction = CurvatureCorrection.at(target, mode.y, rng)
+    correct = None if correction is None else correction.corrected
+    draws = _obeying(target, laplace.draw(target, mode.y, root, GAUSSIAN_DRAWS, rng, correct), rng)
     ended = (mode.status, mode.value, mode.n_iter, 1.0, Tuning(root))
     return Inference(target, answers, draws, mode.y, False, *ended)
 

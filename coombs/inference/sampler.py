@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coombs.inference.monitor import Gradients, Monitor
+from coombs.inference.convergence import Gradients, Monitor
 from coombs.progress import ProgressBar
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from scipy.sparse import csr_array
 
 from coombs.data.answer_chance import HEAD_START, HEAD_START_WIDTH, LAPSE_ODDS, LAPSE_WIDTH
 from coombs.data.graph import ComparisonGraph
-from coombs.inference.forms import forms_of
 from coombs.inference.kind import HALF_LOG_2_PI
 from coombs.inference.probabilities import AnswerProbabilities, tied
+from coombs.inference.quadratic_forms import quadratic_forms
 
 if TYPE_CHECKING:
     from coombs.data.answers import Answers
@@ -103,7 +103,7 @@ class Target:
         self.n = self.n_features + (1 + len(items)) * effects + self.n_anchors
         self._weights: Vector = np.asarray(weights, dtype)
         self._total = float(weights.sum())
-        self._forms = forms_of(self.items)
+        self._forms = quadratic_forms(self.items)
         self._buffers: Matrix = np.empty((3, 0, 0), dtype)
 
     @classmethod

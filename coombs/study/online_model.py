@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from coombs import questions, set_questions
 from coombs.data.directions import Directions
 from coombs.data.tables import NO_LEVELS, FloatArray, Levels
+from coombs.inference.averaged_belief import AveragedBelief
 from coombs.inference.belief import Belief
-from coombs.inference.live import AveragedBelief
 from coombs.inference.people.people_prior import ItemsPrior
 from coombs.inference.population_belief import PopulationBelief
 from coombs.inference.score_belief import ScoreBelief

@@ -1,4 +1,4 @@
-"""What is watched while chains are sampled: means of what is reported, and of gradients."""
+"""Whether chains have converged: R-hat and standard errors of what is reported, and mean gradients."""
 
 from __future__ import annotations
 
