@@ -41,7 +41,7 @@ router = APIRouter(prefix="/studies/{name}/differences", include_in_schema=False
 
 
 @router.get("")
-def differences_page(request: Request, name: str, group: int = 0) -> Response:
+def group_page(request: Request, name: str, group: int = 0) -> Response:
     """What everybody's answers say together, of all or of one group; how far it is while it is computed."""
     study = study_of(request, name)
     state = group_state(request, study, PATIENCE)
@@ -52,7 +52,7 @@ def differences_page(request: Request, name: str, group: int = 0) -> Response:
     tokens = study.links()
     return render(
         request,
-        "differences.html",
+        "group.html",
         study=study,
         state=state,
         result=result,
