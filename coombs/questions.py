@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["STRATEGIES", "Choice", "best", "information", "next_question", "random"]
 
 ALL_PAIRS = 120
-"""Up to this many items every pair is a candidate; of more items, the pairs of so many of them."""
+"""Up to this many items every pair is a candidate; of more, the pairs of this many chosen items are."""
 FAVOURITES = 0.5
 """The share of a candidate set that are the likeliest best items; the others are drawn at random."""
 SCREEN = 3
@@ -36,9 +36,9 @@ FORESEEABLE = 0.95
 CONFIRMED_AMONG = 200
 """Pairs, at random, among which one with a foreseeable answer is looked for: nobody waits for all of them."""
 LEAST_FORESEEABLE = 0.75
-"""The least such probability."""
+"""The least predicted probability of the likelier answer to a question that tests what was learned."""
 TRIES = 40
-"""Random pairs that are drawn in the hope of new ones."""
+"""Random pairs that are drawn to find new ones, at most."""
 TOP = 5
 """Best items that a search for the best is about."""
 CONTESTED = 60

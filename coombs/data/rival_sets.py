@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 WIDEST = 60.0
 """Scores that differ by less, in logits, have odds that can be added up in single precision."""
 WIDEST_DOUBLE = 600.0
-"""The same in double precision."""
+"""Scores that differ by less, in logits, have odds that can be added up in double precision."""
 NO_ROWS = np.zeros(0, dtype=np.intp)
 """Where nothing is tied."""
 

@@ -31,9 +31,9 @@ SAID = (
     {"left", "right", "choice"},
     {"chosen", "rejected"},
 )
-"""Which of them there must be."""
+"""Sets of columns of which a part must have one."""
 NEEDED = "user and winner, loser or left, right, winner, and weight if there is one"
-"""Columns of a part."""
+"""The columns that a part must have, as messages say it."""
 
 
 class NameHashes(NamedTuple):

@@ -28,7 +28,7 @@ MOST_EFFECTS = 20_000_000
 LEAST_DRAWS = 256
 """Draws that are kept however many items there are."""
 SEED = 0
-"""Of what is computed after a fit."""
+"""Seed of what is computed after a fit."""
 
 
 @dataclass(frozen=True)

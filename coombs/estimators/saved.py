@@ -59,9 +59,9 @@ from coombs.programs.program import Status
 FORMAT = "coombs-estimator"
 """What a file of a fitted estimator says that it is."""
 VERSION = 1
-"""Of the file's format."""
+"""Version of the file's format."""
 LARGEST_FILE = 1_000_000_000
-"""Bytes of a file that is read."""
+"""Bytes of a file that is read, at most."""
 HINT = "give a file that est.save or coombs fit --out wrote"
 """What a file that cannot be read should be."""
 SavedEstimator: TypeAlias = PairEstimator | Population | SharedMetric
@@ -76,7 +76,7 @@ ESTIMATORS: tuple[type[SavedEstimator], ...] = (
     Population,
     SharedMetric,
 )
-"""Those that can be saved."""
+"""Classes of estimators that can be saved."""
 DESCRIBED = ("weights", "log_odds", "effects_log_odds", "shapes", "leanings")
 """What of a description takes long to compute, and is saved."""
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from coombs.estimators.saved import State
 
 LARGEST_SITE = 1e9
-"""Precision of what an answer says of its margin, and its place times that, at most."""
+"""The precision of a site, and its precision times its place, at most."""
 CLOSE = 1e-6
 """Shares add up to 1 within this."""
 

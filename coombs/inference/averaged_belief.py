@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FIRST = 4
 """Answers from which on a smooth taste is considered."""
 MORE = 1.3
-"""Sizes and relevances are learned again after so many times as many answers."""
+"""Factor by which the number of answers must grow before sizes and relevances are learned again."""
 MOST_ITEMS = 150
 """Compared items up to which a smooth taste can be learned in the time of a click."""
 

@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from coombs.inference.kind import Kind
 
 WHOLE = Effort(chains=256, warm_up=6, least=8, most=80)
-"""For an estimate."""
+"""Effort of the sampler for an estimate."""
 SHARED = Effort(chains=128, warm_up=4, least=8, most=8)
-"""For one of several kinds, before it is known how much it counts."""
+"""Effort for one of several kinds, before it is known how much weight it has."""
 EXTENDED = Effort(chains=256, warm_up=2, least=8, most=80)
-"""For one that counts, from where such a look ended."""
+"""Further effort for a kind that turned out to have weight."""
 QUICK = Effort(chains=128, warm_up=4, least=8, most=8)
-"""For a look, as when answers are left out."""
+"""Effort where a rough posterior is enough, as when answers are left out."""
 REFRESH = Effort(chains=256, warm_up=2, least=8, most=48)
-"""After a few more answers."""
+"""Effort after a few more answers."""
 MOST_SAMPLED = 3_000
 """Up to this many distinct answers the posterior is sampled; beyond, it is narrow enough for a Gaussian."""
 MOST_SAMPLED_TWO_VALUED = 20_000
-"""The same where a column has two values only, as 0 and 1."""
+"""Up to this many distinct answers the posterior is sampled where a column has only two values."""
 MOST_SAMPLED_EFFECTS = 600
-"""The same with item effects."""
+"""Up to this many distinct answers the posterior is sampled with item effects."""
 MOST_UNKNOWNS = 2_500
 """Up to this many unknowns the posterior is sampled."""
 LARGEST_RHAT = 1.05
@@ -53,7 +53,7 @@ LARGEST_RHAT = 1.05
 MEDIAN_ERROR = 0.0085
 """Standard error of half of the items' standardised scores, at most, in deviations of the scores."""
 LARGE_ERROR = 0.012
-"""The same of nineteen in twenty of them."""
+"""Standard error of 95 % of the items' standardised scores, at most, in deviations of the scores."""
 SCALE_ERROR = 0.04
 """Standard error of the logarithm of the scores' scale, at most, in its posterior deviations."""
 WATCHED = 200
@@ -63,11 +63,11 @@ PRIOR_DRAWS = 1_024
 DRAWS = 6_144
 """Draws that are kept for whoever asks."""
 MOST_OPERATIONS = 1.5e9
-"""Operations of one leapfrog step in all rounds: more rounds than that are not tried."""
+"""Operations of all leapfrog steps together, at most: no more rounds are tried."""
 GAUSSIAN_DRAWS = 2_048
 """Draws of a Gaussian about the mode."""
 LEAST_OBEYING = 100
-"""Draws of it that are told apart, at least, where declared directions leave only some of them."""
+"""Effective draws of the Gaussian, at least, that obey declared directions."""
 DRAWS_FOR_EACH = 8
 """Draws for each unknown that the evidence needs; of fewer, it is the annealing's, which is rougher."""
 TESTED = (16, 512)
@@ -87,9 +87,9 @@ FIRST_STEPS = 40
 START_STRENGTH = 0.002
 """Strength of the penalty of the convex program that gives the start."""
 START_ANSWERS = 3_000
-"""Answers that it takes, at most."""
+"""Answers that the convex program for the start takes, at most."""
 LARGEST_LIFTED = 20
-"""Features up to which it is affordable."""
+"""Features up to which the convex program for the start is affordable."""
 
 
 @dataclass(frozen=True)

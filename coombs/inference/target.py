@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 EFFECT_SIZE = math.log(0.5)
 """Prior centre of the logarithm of the item effects' size, in logits."""
 EFFECT_SIZE_ALONE = math.log(1.5)
-"""The same where effects are all that there is, the features telling nothing."""
+"""Prior centre of the logarithm of the effects' size where items have no features, in logits."""
 EFFECT_WIDTH = 1.0
-"""Its prior deviation."""
+"""Prior deviation of the logarithm of the effects' size."""
 SMALLEST_LAPSE = 1e-9
 """Added so that no answer is impossible."""
 LARGEST_HEAD_START = 15.0
-"""In logits."""
+"""The largest head start, in logits."""
 
 
 @dataclass(frozen=True)

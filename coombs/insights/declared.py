@@ -29,7 +29,7 @@ WORDS = {
     ORDERED: {"less": Translatable("lower"), "more": Translatable("higher")},
     YES_NO: {"less": Translatable("no"), "more": Translatable("yes to")},
 }
-"""The same of other columns, by their role."""
+"""What directions of other columns are called, by the role of the column."""
 CAPITALS = {
     "less": Translatable("Less"),
     "more": Translatable("More"),
@@ -40,11 +40,11 @@ CAPITALS = {
     "no": Translatable("No"),
     "yes to": Translatable("Yes to"),
 }
-"""The same at the beginning of a sentence."""
+"""What directions of numbers are called at the beginning of a sentence."""
 CONTRADICTED = 0.45
 """Share of answers predicted below which they seem to say the opposite of what was declared."""
 NEARLY = 0.05
-"""Logits between neighbouring values by which a direction may be broken for the rounding of a sampler."""
+"""Logits between neighbouring values by which a direction may be broken, as a sampler's rounding."""
 
 
 def declared_of(est: PairEstimator) -> Wishes | None:

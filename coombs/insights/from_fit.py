@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 ENOUGH_TRADE_OFFS = 3
 """Trade-offs that an item needs to be the one at which they are told."""
 NEAREST = 10
-"""Best items, at least, of which one is chosen to tell trade-offs at."""
+"""Best items, at least, among which trade-offs are told at one."""
 BETTER = 0.25
-"""Share of the compared items that are as good as that."""
+"""Share of the compared items among which trade-offs are told at one."""
 MOST_TRIED = 40
-"""Of these, at most."""
+"""Items that are tried as the one at which trade-offs are told, at most."""
 MOST_DRAWS = 1_000
 """Draws that slopes are taken of."""
 

@@ -26,7 +26,7 @@ DRAWS = 1_000
 GRID = 21
 """Values of a feature at which tastes are looked at."""
 ENDS = (0.02, 0.98)
-"""Quantiles of the items' values between which that is."""
+"""Quantiles of the items' values between which tastes are looked at."""
 DROP = 0.1
 """Share of a curve's range by which it must fall beyond its best value for that to be one."""
 

@@ -39,11 +39,11 @@ LIKELY = 0.5
 DIFFER = 3.0
 """Nats by which the answers must be likelier with differences along a feature for them to be told."""
 DIVIDED = 8.0
-"""Nats by which that must be so for people to be divided about it."""
+"""Nats by which the answers must be likelier with differences along a feature for people to be divided."""
 MOSTLY = 0.5
-"""Weight in the average that kinds with weights of features must have for that."""
+"""Weight of kinds that have weights of features from which on people can be divided about one."""
 MOST_EVIDENCE = 1_000_000
-"""Answers of those who tell it, times features, up to which that is computed."""
+"""Answers times features up to which the evidence for differences is computed."""
 SPLIT = 0.3
 """Share of people that must want the opposite of the others for them to be divided."""
 LISTED = 2

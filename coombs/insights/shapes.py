@@ -37,9 +37,9 @@ LEVEL = 1 / 3
 PAST_PEAK = 0.2
 """Part of the height by which a curve that levels off may fall before or after."""
 FALL = 0.05
-"""The same where the draws are sure that it falls."""
+"""Part of the height by which a curve that levels off may fall where the draws are sure that it falls."""
 REACHED = 0.85
-"""Part of the height from which on it is level."""
+"""Part of the height from which on a curve that levels off is level."""
 DIP = 0.25
 """Part of the height by which a curve falls between two peaks, at least."""
 

@@ -50,7 +50,7 @@ MOST_TIED = 8
 RATHER_MORE: str = Translatable("more rather than less")
 """Said of a feature of which it is not known what is best, but that more is better on average."""
 RATHER_LESS: str = Translatable("less rather than more")
-"""The same the other way round."""
+"""Said of a feature of which it is not known what is best, but that less is better on average."""
 LEANINGS = {RATHER_MORE: MORE, RATHER_LESS: LESS}
 """What these would be if they were sure."""
 

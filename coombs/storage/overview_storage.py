@@ -22,7 +22,7 @@ _EVENTS_OF_EACH = (
     "SELECT respondents.id, COUNT(*), MIN(told), MAX(told) FROM respondents"
     " JOIN events ON events.respondent_id = respondents.id WHERE study_id = ? GROUP BY respondents.id"
 )
-"""The same of answers and undos."""
+"""How many answers and undos each has, and when they were first and last."""
 FEW = 500
 """People whose rows are asked for by their ids; of more, those of all are read."""
 

@@ -46,7 +46,7 @@ _LONG_COLUMNS = {
     "item": "string",
     "place": "float64",
 } | {name: _COLUMNS[name] for name in ("weight", "question", "purpose", "predicted", "asked", "told")}
-"""The same where answers have other shapes as well: a row for each item."""
+"""The columns where answers have other shapes than pairs: a row for each item."""
 _PLACES: dict[str, tuple[float | None, float | None]] = {
     "left": (1, 2),
     "right": (2, 1),

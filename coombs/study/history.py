@@ -23,11 +23,11 @@ from coombs.storage.records import (
 from coombs.study.study_records import ATTENTION
 
 MOST_ANSWERS = 2_000
-"""Questions are chosen by the latest answers, of which so many say enough."""
+"""The latest answers that questions are chosen by, at most."""
 FIRST_CONFIRMATION = 6
 """Answers before the first question with a foreseeable answer."""
 CONFIRM_EVERY = 3
-"""From then on, every so many questions is one, until there is evidence of a taste."""
+"""After it, every third question has a foreseeable answer, until there is evidence of a taste."""
 CONFIRMED = 4.0
 """Log odds, a taste against a coin, that are evidence enough."""
 

@@ -28,7 +28,7 @@ IS_THERE = Translatable("is an item already; change it instead")
 NOT_THERE = Translatable("is no item that is asked about")
 """Why a row cannot be added, or cannot change an item."""
 NO_NAMES = Translatable("The rows have no names; a column with the names of the items is needed.")
-"""Of a table without names."""
+"""Said of a table without names."""
 MOST_ITEMS = 20_000
 """Items that a study may have, retired ones among them."""
 

@@ -33,7 +33,7 @@ ALL_AT_ONCE = 16
 AHEAD = 4
 """Questions that are chosen at once, in case the next is wanted before the model has learned again."""
 SETS_AHEAD = 2
-"""The same of sets, which take longer to choose."""
+"""Sets that are chosen at once: fewer than pairs, as they take longer to choose."""
 NEAR = 60
 """Items that may be among the best, at least."""
 BASE_QUESTIONS = 10
@@ -51,7 +51,7 @@ LEAST_PER_FEATURE = 2
 QUESTIONS_PER_ITEM = 2
 """Questions that a goal is first guessed to take for each item, where items have no features."""
 LEAST_PER_ITEM = 0.5
-"""Answers for each such item before anything counts as certain: as many as compare each of them once."""
+"""Answers for each item without features before anything counts as certain: each compared once."""
 
 AnyBelief: TypeAlias = Belief | PopulationBelief
 """By the respondent's own answers, or also by those of others."""

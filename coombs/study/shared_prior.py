@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from coombs.study.study import Study
 
 LEAST_PEOPLE = 10
-"""People who answered from whom on a prior is learned, unless it was asked for."""
+"""People with answers from which on a prior is learned by default."""
 LEAST_IF_ASKED = 3
-"""The same where it was asked for."""
+"""People with answers from which on a prior is learned where `shared_prior=True` asks for it."""
 LEAST_ANSWERS = 5
-"""Answers that somebody must have given to count there."""
+"""Answers that somebody must have given to count among those people."""
 GROWTH = 1.3
-"""A prior is learned again from so many times as many people, or answers."""
+"""Factor by which people or answers must grow before the prior is learned again."""
 
 
 class LearnedPrior(NamedTuple):
