@@ -311,7 +311,7 @@ class Model:
         return self._table(items).matrix
 
     def _table(self, items: TableLike) -> ItemTable:
-        """The same, with the items' names."""
+        """Items as a checked table, with their names and the features that were learned from."""
         return table_for(items, self.feature_names, len(self.ideal_point), self.encoding, self.centre)
 
     def to_json(self) -> str:

@@ -155,7 +155,7 @@ def _grid(counts: Matrix) -> Vector:
 
 
 def _log_chance_of_scales(counts: Matrix, lapses: Vector, common: float) -> Matrix:
-    """The same of each scale, (S, lapses), given what gaps have in common, in prior deviations.
+    """Log chance of the ratings on each scale, (S, lapses), given what gaps have in common.
 
     From the middle threshold outwards, each is integrated over given the one before it.
     """

@@ -163,7 +163,7 @@ class RivalSets:
         return np.concatenate([scores, own]), Shares(values, None)
 
     def _extended_at_once(self, scores: Matrix, lowest: Vector, highest: Vector) -> tuple[Matrix, Shares]:
-        """The same where no score is so far from another that its odds vanish: sums of the items' odds."""
+        """`extended` where no score is so far from another that its odds vanish: sums of the items' odds."""
         odds = np.exp(lowest - scores)
         if self._has_worst:
             odds = np.concatenate([odds, np.exp(scores - highest)])

@@ -415,7 +415,7 @@ def calling(table: ItemTable, texts: Any) -> Any:
 
 
 def names_of(table: ItemTable, tier: list[Any], shape: str) -> list[Any]:
-    """The same for what shares a place; in a choice, None and words for it that call no item are None."""
+    """Names of things that share a place; in a choice, None and words for it that name no item are None."""
     if shape == SHAPES[CHOICE]:
         tier = [None if _is_none(table, one) else one for one in tier]
     if table.names is not None:

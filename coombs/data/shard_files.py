@@ -137,7 +137,7 @@ def _different_rows(columns: Columns) -> tuple[NDArray[np.intp], NDArray[np.intp
 
 
 def name_hashes(names: NDArray[Any]) -> NameHashes:
-    """The same for the same names in every process."""
+    """Hashes of names, the same in every process."""
     texts = [naming.text(name) for name in names]
     hashed = tables.pandas().util.hash_array
     both = texts, [" ".join(text.split()).casefold() for text in texts]

@@ -129,7 +129,7 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
         return self.standardize or (self._standardizes_categories and any(data.levels.present))
 
     def _on_better_scales(self, data: Comparisons) -> Comparisons:
-        """The same with numbers on the scales that predict the answers better, if these are looked for."""
+        """The comparisons, with numbers on the scales that predict better, if an estimator chooses them."""
         return data
 
     def _collected(self, data: Comparisons, scaler: Scaler) -> Answers:

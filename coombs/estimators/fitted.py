@@ -223,7 +223,7 @@ class _Table:
         )
 
     def draws_of_smooth(self, smooth: Smooth, count: int) -> tuple[FloatArray, ...]:
-        """The same of a smooth taste, which has neither metric nor ideal point."""
+        """`draws_of` a smooth taste, which has neither metric nor ideal point."""
         chosen = np.linspace(0, len(smooth.draws.lapse) - 1, count).astype(int)
         linears = smooth.draws.linear[chosen]
         effects = smooth.draws.effects[chosen] if smooth.has_effects else None

@@ -57,7 +57,7 @@ def expect_rankings(
 def _expect_rankings(
     mean: Matrix, covariance: Matrix, present: NDArray[np.bool_], weights: Matrix, lapse: Matrix
 ) -> RankingMoments:
-    """The same of a few."""
+    """`expect_rankings` for so few that their arrays are small."""
     k = mean.shape[1]
     points = points_of(k - 1) if covariance.any() else np.zeros((1, k - 1))
     # Things by rankings by points.

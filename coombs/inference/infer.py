@@ -164,7 +164,7 @@ class Inference:
         return float((slope**2 - expected).sum() / np.sqrt(2 * (expected**2).sum() + 1e-12))
 
     def _disagreement_of_sets(self, draws: Matrix) -> float:
-        """The same where answers are not only about two items."""
+        """`disagreement` where answers are not only about two items."""
         target, n = self.target, len(self.target.items)
         slope = np.mean([target.to_scores(draw) for draw in draws], axis=0)[:n]
         information = information_pairs(target, draws[0])
@@ -196,7 +196,7 @@ def infer(
 
 
 def _obedient(target: Target) -> Target:
-    """The same with the prior mass that obeys the declared directions, if there are any."""
+    """The target with the prior mass that obeys the declared directions, if there are any."""
     if target.directions is None:
         return target
     _, log_mass = draw_prior(target.single(), PRIOR_DRAWS, np.random.default_rng(0))

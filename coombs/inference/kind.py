@@ -158,7 +158,7 @@ class Centred:
         return y[:, size : size + d]
 
     def ideal_at(self, y: Matrix, d: int, at: Quadratic) -> Matrix:
-        """The same, in any basis."""
+        """u of each row, in any basis."""
         return self.ideal(y, d)
 
     def pullback(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:

@@ -35,7 +35,7 @@ class QuadraticForms:
 
 
 class FeatureProducts:
-    """The same with all products of features kept: one matrix product each way."""
+    """Quadratic forms with all products of features kept: one matrix product each way."""
 
     def __init__(self, items: Matrix) -> None:
         self._triangle = t = triangle(items.shape[1])

@@ -25,7 +25,7 @@ def left_out(found: VariationalFit) -> tuple[Vector, Vector]:
 
 
 def left_out_each(found: list[VariationalFit]) -> list[tuple[Vector, Vector]]:
-    """The same of several posteriors given the same answers."""
+    """`left_out` for several posteriors given the same answers."""
     designs = [one.design for one in found if isinstance(one.design, SetDesign)]
     if not designs:
         return [without_pairs(one) for one in found]

@@ -66,7 +66,7 @@ class SetDesign(Design):
     offsets: Vector | None = None
 
     def linearised(self, mean: Vector) -> SetDesign:
-        """The same with scores of the anchors as they are near this mean."""
+        """This design with the anchors' scores linearised about this mean."""
         if not self.sets.has_gaps:
             return self
         root, offsets = linearised(self.root[None], self.sets, mean[None])
@@ -140,7 +140,7 @@ def expect_choices(
 def _expect_choices(
     mean: Matrix, covariance: Matrix, choices: Choices, lapse: Matrix | float
 ) -> ChoiceMoments:
-    """The same of so few that what is computed on the way stays in the processor's cache."""
+    """`expect_choices` for so few that what is computed on the way stays in the processor's cache."""
     k = mean.shape[1]
     points = points_of(k - 1) if covariance.any() else np.zeros((1, k - 1))
     # Things by choices by points: sums over things are of whole arrays. Of each point there is the mirror

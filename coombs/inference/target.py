@@ -171,11 +171,11 @@ class Target:
         return Target(settings.pop("items", self.items), graph, weights, kind, **settings)
 
     def single(self) -> Target:
-        """The same in single precision, which is enough to sample and twice as fast."""
+        """This target in single precision, which is enough to sample and twice as fast."""
         return self.like(self.graph, self.weights, dtype=np.float32)
 
     def with_effects(self) -> Target:
-        """The same with an effect of each item: an unknown for their size and one for each, at the end."""
+        """This target with an effect of each item: an unknown for their size and one for each, at the end."""
         return self.like(self.graph, self.weights, effects=True)
 
     def reweighted(self, weights: Vector) -> Self:
@@ -332,7 +332,7 @@ class Target:
         return self.probabilities_of(self.scores(y[None]))
 
     def probabilities_of(self, scores: ScoreParameters) -> tuple[Vector, Vector, float]:
-        """The same of one quadratic score."""
+        """p and sigma of each answer for one quadratic score."""
         p, sigma, *_ = self._probabilities(scores)
         return p[:, 0].copy(), sigma[:, 0].copy(), float(scores.lapse[0])
 

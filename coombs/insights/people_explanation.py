@@ -237,7 +237,7 @@ def explain_people(population: Population) -> PeopleExplanation:
 
 
 def _explain_people(population: Population) -> PeopleExplanation:
-    """The same."""
+    """`explain_people`, while BLAS has one thread."""
     trial, data = population._average.trial, population._data
     found = PeopleExplanation(
         has_pattern=has_pattern(population),
@@ -362,7 +362,7 @@ def _differences(population: Population) -> list[float]:
 
 
 def _unexplained_differences(population: Population) -> list[float]:
-    """The same of people who are alike in what is known of them."""
+    """Nats by which people differ along each feature beyond what is known of them."""
     average, columns = population._average, population._scaler.columns
     plain = [k for k, part in enumerate(average.parts) if part.coordinates.kind != "smooth"]
     share = float(average.weights[plain].sum())

@@ -52,7 +52,7 @@ RATHER_MORE: str = Translatable("more rather than less")
 RATHER_LESS: str = Translatable("less rather than more")
 """Said of a feature of which it is not known what is best, but that less is better on average."""
 LEANINGS = {RATHER_MORE: MORE, RATHER_LESS: LESS}
-"""What these would be if they were sure."""
+"""The verdict that each of these would be if it were sure."""
 
 
 @dataclass(frozen=True)

@@ -217,7 +217,7 @@ class ConstraintSet:
         )
 
     def _metric_columns(self) -> list[Placed]:
-        """The same of the columns of M, if they are bounded together with people's v."""
+        """`_own_columns` for the columns of M, if they are bounded together with people's v."""
         size, d = self.sizes, self.n_features
         if not size.n_columns:
             return []

@@ -122,7 +122,7 @@ def import_answers(study: Study, path: files.PathType) -> int:
 
 
 def add_table(study: Study, table: files.NamedColumns) -> int:
-    """The same of a table that was read before."""
+    """Add the answers in a table that was read before, all of them or none; return how many."""
     told = told_in_table(study, table)
     with study.storage.batch():
         told = _not_standing(study, told)

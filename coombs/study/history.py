@@ -213,7 +213,7 @@ class History:
 
 
 class StoredHistory(History):
-    """The same, read from the storage as far as it is needed: the latest rows first, then what is new.
+    """A history read from the storage as far as it is needed: the latest rows first, then what is new.
 
     `is_stale` says that something was added here and not read back; `n_earlier` counts the standing
     answers that are older than what was read. `follow` is called whenever something was read, with the last

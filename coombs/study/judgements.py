@@ -131,7 +131,7 @@ def keep(study: Study, told: Sequence[Told]) -> None:
 
 
 def _on_one_scale(study: Study, told: Sequence[Told]) -> Sequence[Told]:
-    """The same, ratings on a scale of all that the study has: of two people's, one is part of the other's.
+    """The answers, ratings on a scale of all that the study has: of two people's, one is part of the other's.
 
     So whatever is kept can be learned from together; ratings on another scale are refused.
     """

@@ -121,11 +121,11 @@ class ModelState(NamedTuple):
     n_heard: int = 0
 
     def light(self) -> ModelState:
-        """The same without what everybody's model has alike, to be sent to another process."""
+        """This state without what all people's models share, to be sent to another process."""
         return self._replace(belief=self.belief.light())
 
     def whole(self, like: AnyBelief) -> ModelState:
-        """The same with it."""
+        """This state with what all people's models share, taken from `like`."""
         return self._replace(belief=self.belief.whole(like))
 
 
@@ -150,14 +150,14 @@ class ModelUpdate(NamedTuple):
     snapshot: Snapshot
 
     def light(self) -> ModelUpdate:
-        """The same without what everybody's model has alike."""
+        """This update without what all people's models share."""
         return ModelUpdate(
             tuple(state.light() for state in self.states),
             replace(self.snapshot, belief=self.snapshot.belief.light()),
         )
 
     def whole(self, like: AnyBelief) -> ModelUpdate:
-        """The same with it."""
+        """This update with what all people's models share, taken from `like`."""
         states = tuple(state.whole(like) for state in self.states)
         return ModelUpdate(states, replace(self.snapshot, belief=self.snapshot.belief.whole(like)))
 

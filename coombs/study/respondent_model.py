@@ -102,7 +102,7 @@ class RespondentModel(AskTell):
         return self._update()
 
     def _update(self) -> Snapshot:
-        """The same of what was read last."""
+        """`think` about the answers that were read last."""
         settings = self.study.settings
         with self._learning:
             with self._lock:
@@ -223,7 +223,7 @@ class RespondentModel(AskTell):
         return by_number(settings, self._history.n_answered, left, fraction)
 
     def _estimate(self, snapshot: Snapshot | None, k: int, goal: float) -> tuple[int | None, float]:
-        """The same by the present snapshot, and by the fixed questions that are left."""
+        """Questions left and fraction done, by the present snapshot and the fixed questions that are left."""
         plan, settings = self.study.plan, self.study.settings
         if settings.strategy == FIXED:
             rest = plan.planned_left(self._history)

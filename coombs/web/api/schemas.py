@@ -146,7 +146,7 @@ class ProgressOut(BaseModel):
 
     @classmethod
     def of(cls, progress: StudyProgress) -> ProgressOut:
-        """The same, and in words."""
+        """Progress, also in words."""
         return cls.model_validate({"text": str(progress), "far": progress.fraction, **vars(progress)})
 
 
