@@ -66,7 +66,7 @@ def map_caption(data: people_pictures.PeopleMap) -> tuple[Translatable, ...]:
             "A dot is what a person wants of the two: right, and up, more is better; left, and down, less. "
             "In the middle it does not matter."
         ),
-        Translatable("It is the best guess, which few answers leave near everybody's."),
+        Translatable("It is the best guess; with few answers it stays near everybody's."),
     ]
     if len(data.means) > 1:
         parts.append(Translatable("Large signs are the middles of the groups."))
