@@ -257,7 +257,7 @@ class Answers:
         return item[last], scale[last], place[last].astype(float), rows[last]
 
     def _rated_pairs(self, sets: RivalSets) -> tuple[Index, Index, Index]:
-        """Of each rating and some others on the same scale, the better and the worse item; and its answer."""
+        """Better and worse item of each rating and some others on the same scale, and the answer of each."""
         item, _, _, of = self.ratings(sets)
         better, worse = self.unequal(sets)
         return item[better], item[worse], of[better]

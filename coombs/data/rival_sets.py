@@ -60,7 +60,7 @@ class BandRatings(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """Of sets of rivals: each row's odds and the sets' totals; without totals, the shares of the members."""
+    """Each row's odds and the totals of sets of rivals; without totals, the shares of the members."""
 
     odds: Matrix
     totals: Matrix | None

@@ -226,7 +226,7 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
         return result
 
     def _distance_of(self, table: ItemTable) -> FloatArray:
-        """Of a checked table's items."""
+        """Distances of a checked table's items."""
         return self.model_.distance(table)
 
     def predict(self, X: Any) -> NDArray[np.int_]:

@@ -81,7 +81,7 @@ class Description:
 
     @cached_property
     def weights(self) -> Vector:
-        """Of the kinds: their evidence; where there is none, how well each predicts."""
+        """Weights of the kinds: their evidence; where there is none, how well each predicts."""
         evidence = np.array([part.log_evidence for part in self.parts])
         if not np.isfinite(evidence).all():
             known = self.mixture.described.weights

@@ -55,7 +55,7 @@ class TasteFit(Fit):
 
 @dataclass(frozen=True)
 class _Mean:
-    """Of one kind's draws, each at unit spread of the items' scores: M, v, effects, log spread."""
+    """Means of one kind's draws, each at unit spread of the items' scores: M, v, effects, log spread."""
 
     metric: FloatArray
     linear: FloatArray

@@ -243,7 +243,7 @@ def population_state(est: Population, alone: State | None) -> PopulationState:
 
 
 def _plain_users(data: Comparisons) -> Comparisons:
-    """With names that a file keeps: whole numbers as they are, others one by one."""
+    """The answers with names of users that a file keeps: whole numbers as they are, others one by one."""
     users = data.users
     if users is None or users.dtype in (object, np.int64):
         return data

@@ -118,7 +118,7 @@ def explain(
 
 
 def _slopes(fit: ExplainedFit) -> tuple[Slope, ...]:
-    """Of a linear preference, the strongest first."""
+    """Slopes of a linear preference, the strongest first."""
     if fit.est.kind_ != "none":
         return ()
     # The score falls, which is better.
@@ -136,7 +136,7 @@ def _slopes(fit: ExplainedFit) -> tuple[Slope, ...]:
 def _trade_offs(
     fit: ExplainedFit, item: Any, verdicts: tuple[FeatureVerdict, ...]
 ) -> tuple[str, tuple[TradeOff, ...]]:
-    """At the item asked for, or at one of the better ones: near the ideal itself there are hardly any."""
+    """Trade-offs at the item asked for, or at one of the better items: near the ideal there are few."""
     if not fit.features:
         return "", ()
     order = np.argsort(fit.est.distance(fit.table), kind="stable")
@@ -164,7 +164,7 @@ def _trade_offs(
 
 
 def _as_yes_or_no(fit: ExplainedFit, told: TradeOff) -> TradeOff:
-    """Of a feature that is yes or no, a trade-off that says so."""
+    """A trade-off of a feature that is yes or no, with these words."""
     roles = {one.name: one.column.role for one in fit.columns}
     if roles.get(told.feature) != YES_NO:
         return told
@@ -207,7 +207,7 @@ def _draws_of_ranks(fit: ExplainedFit) -> FloatArray:
 
 
 def _tied(fit: ExplainedFit) -> Iterator[TiedItems]:
-    """Of items without features, runs of the ranking in which the first is not surely better than any."""
+    """Runs of the ranking, of items without features, in which the first is not surely better than any."""
     if fit.features:
         return
     order = np.argsort(fit.est.distance(fit.table), kind="stable")

@@ -280,7 +280,7 @@ def _base(est: PairEstimator, table: ItemTable, at: At) -> FloatArray:
 
 
 def _level_sets(scene: _Scene, plane: list[int], size: int) -> LevelSets:
-    """Of two different features."""
+    """Level sets of two different features."""
     surface, table, names = scene.surface, scene.table, names_of(scene.est)
     is_known, average = all(map(scene.turn, plane)), is_averaged(scene.est)
     turning, kind = surface.turning_point(plane, scene.base), surface.kind_of(plane)

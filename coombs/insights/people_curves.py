@@ -59,7 +59,7 @@ class Curve(NamedTuple):
 def curve_along(
     population: Population, tastes: tuple[Taste, ...], j: int, only: int | None = None
 ) -> Curve | None:
-    """Of a feature, by all kinds of the average or by one of them.
+    """The curve along a feature, by all kinds of the average or by one of them.
 
     None of a level of a category, and where items have fewer than three values.
     """

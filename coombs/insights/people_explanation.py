@@ -193,7 +193,7 @@ class PersonExplanation:
 
 
 def explain_person(person: Person, population: Population) -> PersonExplanation:
-    """Of one person; without a pattern in everybody's answers nothing is claimed."""
+    """The explanation of one person; without a pattern in everybody's answers nothing is claimed."""
     name = "" if person.name is None else naming.text(person.name)
     found = PersonExplanation(
         has_pattern(population), name, person.n_answers, person.consistency_, person.coin_probability_
@@ -220,7 +220,7 @@ def explain_person(person: Person, population: Population) -> PersonExplanation:
 
 
 def plain_values(value: Any) -> Any:
-    """Without numbers that JSON does not have."""
+    """A value without numbers that JSON does not have."""
     if isinstance(value, dict):
         return {name: plain_values(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
@@ -231,7 +231,7 @@ def plain_values(value: Any) -> Any:
 
 
 def explain_people(population: Population) -> PeopleExplanation:
-    """Of a fitted population; without a pattern, only what was asked and how badly it predicts."""
+    """The explanation of a population; without a pattern, only what was asked and how badly it predicts."""
     with serial(0):
         return _explain_people(population)
 

@@ -78,7 +78,7 @@ def groups_of(population: Population) -> tuple[PeopleGroup, ...]:
 
 
 def summaries(population: Population, least: int = 2) -> tuple[GroupSummary, ...]:
-    """Of the groups, if there are so many."""
+    """Summaries of the groups, if there are several."""
     shares = population._everybody[2]
     if shares.shape[1] < least:
         return ()
@@ -115,7 +115,7 @@ def _wants(population: Population, group: int) -> tuple[SharedFeature, ...]:
 
 
 def contested_items(population: Population, items: tuple[SharedItem, ...]) -> tuple[SharedItem, ...]:
-    """Those that many surely like more than the average item and many surely less, the most divided first."""
+    """Items that many surely like more than the average item and many surely less, the most divided first."""
     if not items:
         return ()
     likes, names, found = _likings(population), population.item_table_.names, []

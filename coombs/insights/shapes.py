@@ -45,7 +45,7 @@ DIP = 0.25
 
 
 def shapes_of(est: TasteEstimator, curves: Sequence[TasteCurve]) -> tuple[Shape, ...]:
-    """Of each curve the shape that it surely has, if any; none without a pattern or a smooth taste."""
+    """The shape that each curve surely has, if any; none without a pattern or a smooth taste."""
     described = est.description()
     if described is None or not described.has_pattern or not is_averaged(est):
         return ()

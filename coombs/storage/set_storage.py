@@ -179,7 +179,7 @@ class SetStorage(StudyStorage):
             raise InputError(f"{wrong} is no item of the study; give positions of its items, from 0.")
 
     def _sets(self, respondent_id: int) -> list[set[int]]:
-        """Those that a respondent was asked about."""
+        """The sets that a respondent was asked about."""
         found = self.database.rows(
             "SELECT items FROM questions WHERE respondent_id = ? AND items IS NOT NULL", respondent_id
         )

@@ -187,7 +187,7 @@ def _long_rows(study: Study, standing: list[Standing]) -> Iterator[tuple[Any, ..
 
 
 def _placed(answer: AnyAnswer, question: AnyQuestion | None) -> tuple[str, list[tuple[int, float | None]]]:
-    """The shape of an answer, and the place of each item; of a pair or a set, in the order it was shown."""
+    """The shape of an answer, and the place of each item; a pair or a set is in the order it was shown."""
     if isinstance(answer, AnswerRecord):
         sides = zip((answer.left, answer.right), _PLACES[answer.choice], strict=True)
         return "pair", list(sides)

@@ -100,7 +100,7 @@ class Snapshot:
         return current[np.argsort(means, kind="stable")]
 
     def top(self, k: int) -> Top:
-        """The likeliest best k."""
+        """The likeliest best k items."""
         if k not in self._tops:
             self._tops[k] = self._top(k)
         return self._tops[k]

@@ -89,23 +89,23 @@ class _Source(ABC):
 
     @abstractmethod
     def at_random(self) -> NewQuestion | None:
-        """One of which nothing is predicted."""
+        """A random question, of which nothing is predicted."""
 
     @abstractmethod
     def ahead(self, snapshot: Snapshot) -> NewQuestion | None:
-        """The first that was chosen with a snapshot."""
+        """The first new question that was chosen with a snapshot."""
 
     @abstractmethod
     def foreseeable(self, snapshot: Snapshot) -> NewQuestion | None:
-        """One that tests what was learned."""
+        """A question that tests what was learned."""
 
     @abstractmethod
     def chosen(self, belief: AnyBelief, strategy: str) -> NewQuestion | None:
-        """One that is chosen now."""
+        """A question that is chosen now."""
 
 
 class _Pairs(_Source):
-    """Two items, each rather on the side on which it was seen less often."""
+    """Questions about two items, each preferably on the side on which it was seen less often."""
 
     def at_random(self) -> NewQuestion | None:
         pairs = questions.random_pairs(self._n_items, self._asked, self._rng).tolist()
@@ -148,7 +148,7 @@ class _Pairs(_Source):
 
 
 class _Sets(_Source):
-    """The best and the worst of three items or more."""
+    """Questions about the best and the worst of three items or more."""
 
     def at_random(self) -> NewQuestion | None:
         found = set_questions.random_sets(*self._known, self._rng)

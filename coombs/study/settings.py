@@ -131,7 +131,7 @@ class Settings:
         return "random" if self.strategy == FIXED else self.strategy
 
     def _check_numbers(self) -> None:
-        """That questions, where they are counted, are counted in one way."""
+        """Check that the number of questions is fixed in one way only."""
         for name in ("questions", "most_questions"):
             value = getattr(self, name)
             if value is None:

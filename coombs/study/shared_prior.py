@@ -154,7 +154,7 @@ class StudyPriors:
         return known[-1].n_people if known else 0
 
     def fixed(self, respondent: RespondentRecord) -> PriorRecord | None:
-        """By which version somebody is asked, fixed now if it was not: the latest, if there is one."""
+        """The version by which somebody is asked, fixed now if it was not: the latest, if there is one."""
         storage = self._study.storage
         version = storage.use_prior(respondent.id)
         if version is None:
@@ -164,7 +164,7 @@ class StudyPriors:
         return self.record(version or NO_PRIOR)
 
     def record(self, version: int) -> PriorRecord | None:
-        """Of a version; None of none."""
+        """The record of a version; None of no version."""
         # Read anew, as its number may come again once somebody was deleted.
         found = [] if version == NO_PRIOR else self._study.storage.priors(self._study.record.id)
         return next((one for one in found if one.version == version), None)
