@@ -25,9 +25,9 @@ from coombs.study.study_records import ATTENTION
 MOST_ANSWERS = 2_000
 """The latest answers that questions are chosen by, at most."""
 FIRST_CONFIRMATION = 6
-"""Answers before the first question with a foreseeable answer."""
+"""Answers before the first question with a predictable answer."""
 CONFIRM_EVERY = 3
-"""After it, every third question has a foreseeable answer, until there is evidence of a taste."""
+"""After it, every third question has a predictable answer, until there is evidence of a taste."""
 CONFIRMED = 4.0
 """Log odds, a taste against a coin, that are evidence enough."""
 
@@ -189,7 +189,7 @@ class History:
 
     @property
     def needs_confirmation(self) -> bool:
-        """Whether it is time for a question with a foreseeable answer.
+        """Whether it is time for a question with a predictable answer.
 
         Answers to chosen questions are open by design: they teach much, and say nothing about whether there
         is a taste to learn. So, until that is settled, every so many questions test what was learned.

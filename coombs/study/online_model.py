@@ -70,7 +70,7 @@ class Snapshot:
     """What the model says at one moment: the questions to ask next, best first, and the best items.
 
     `n_heard` are the answers behind it; a tie is two halves, and a ranking of ten nine choices. `current` are
-    the items that were asked about then; `foreseeable` are pairs that test what was learned.
+    the items that were asked about then; `confirmations` are pairs that test what was learned.
     """
 
     belief: AnyBelief
@@ -78,12 +78,12 @@ class Snapshot:
     n_heard: int
     current: CurrentItems
     sets: tuple[set_questions.SetChoice, ...] = ()
-    foreseeable: tuple[questions.Choice, ...] = ()
+    confirmations: tuple[questions.Choice, ...] = ()
     _tops: dict[int, Top] = field(default_factory=dict)
 
     def gain(self, items: tuple[int, ...]) -> float:
         """What the answer to a question would tell, in bits."""
-        pairs = (*self.choices, *self.foreseeable)
+        pairs = (*self.choices, *self.confirmations)
         about: list[tuple[set[int], float]] = [({one.first, one.second}, one.gain) for one in pairs]
         about += [(set(one.items), one.gain) for one in self.sets]
         for known, gain in about:
@@ -180,7 +180,7 @@ def learn(task: UpdateTask) -> ModelUpdate:
         heard += sum(map(n_choices, chunk))
         states.append(ModelState(belief, ids, heard))
     choices, sets = _next_questions(task, belief, rng)
-    snapshot = Snapshot(belief, choices, heard, task.current, sets, _foreseeable(task, belief, rng))
+    snapshot = Snapshot(belief, choices, heard, task.current, sets, _confirmations(task, belief, rng))
     snapshot.top(task.k)
     return ModelUpdate(tuple(states), snapshot)
 
@@ -199,7 +199,7 @@ def _next_questions(
     return tuple(map(current.choice, pairs)), ()
 
 
-def _foreseeable(
+def _confirmations(
     task: UpdateTask, belief: AnyBelief, rng: np.random.Generator
 ) -> tuple[questions.Choice, ...]:
     """Pairs that test what was learned, where questions are chosen by it."""
