@@ -134,7 +134,7 @@ class Model:
         return self._distances(self._table(items))
 
     def _distances(self, table: ItemTable) -> FloatArray:
-        """Of a checked table's items; by name where they have no features."""
+        """Distances of a checked table's items; by name where they have no features."""
         if self.item_scores is not None:
             return self._scores_of(table.texts, self.item_scores)
         return self.scores_of(table.matrix)
@@ -166,7 +166,7 @@ class Model:
         return result + self.offset if self.offset else result
 
     def _scores_of(self, names: list[str], scores: dict[str, float]) -> FloatArray:
-        """Of items without features, by name."""
+        """Scores of items without features, by name."""
         unknown = next((name for name in names if name not in scores), None)
         if unknown is not None:
             known = ", ".join(map(repr, list(scores)[:SHOWN])) + ", ..." * (len(scores) > SHOWN)
@@ -311,7 +311,7 @@ class Model:
         return self._table(items).matrix
 
     def _table(self, items: TableLike) -> ItemTable:
-        """The same, with the items' names."""
+        """Items as a checked table, with their names and the features that were learned from."""
         return table_for(items, self.feature_names, len(self.ideal_point), self.encoding, self.centre)
 
     def to_json(self) -> str:

@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 __all__ = ["STRATEGIES", "Choice", "best", "information", "next_question", "random"]
 
 ALL_PAIRS = 120
-"""Up to this many items every pair is a candidate; of more items, the pairs of so many of them."""
+"""Up to this many items every pair is a candidate; of more, the pairs of this many chosen items are."""
 FAVOURITES = 0.5
 """The share of a candidate set that are the likeliest best items; the others are drawn at random."""
 SCREEN = 3
 """All candidates are weighed by every third draw first."""
 SHORT_LIST = 200
 """Candidates that are then weighed by all draws."""
-FORESEEABLE = 0.95
+CONFIRMING = 0.95
 """Predicted probability of the likelier answer to a question that tests what was learned, if there is one."""
 CONFIRMED_AMONG = 200
-"""Pairs, at random, among which one with a foreseeable answer is looked for: nobody waits for all of them."""
-LEAST_FORESEEABLE = 0.75
-"""The least such probability."""
+"""Pairs, at random, that are searched for one with a predictable answer: all of them would take too long."""
+LEAST_CONFIRMING = 0.75
+"""The least predicted probability of the likelier answer to a question that tests what was learned."""
 TRIES = 40
-"""Random pairs that are drawn in the hope of new ones."""
+"""Random pairs that are drawn to find new ones, at most."""
 TOP = 5
 """Best items that a search for the best is about."""
 CONTESTED = 60
@@ -290,16 +290,16 @@ def _choices(votes: Votes, pairs: Index) -> tuple[Choice, ...]:
 def confirmations(
     votes: Votes, n_items: int, asked: Pairs, rng: np.random.Generator, count: int = 1
 ) -> tuple[Choice, ...]:
-    """Pairs whose answers are foreseeable, if there are any: they test what was learned."""
+    """Pairs whose answers are predictable, if there are any: they test what was learned."""
     pairs = rng.permutation(candidates(votes, n_items, asked, rng))[:CONFIRMED_AMONG]
     if not len(pairs):
         return ()
     mean = _probabilities(votes, pairs, SCREEN).mean(axis=1)
     sure = np.maximum(mean, 1 - mean)
     # They are in a random order already.
-    likely = np.flatnonzero(sure >= min(FORESEEABLE, np.quantile(sure, 0.9)))[:count]
+    likely = np.flatnonzero(sure >= min(CONFIRMING, np.quantile(sure, 0.9)))[:count]
     found = _choices(votes, rng.permuted(pairs[likely], axis=1))
-    return tuple(one for one in found if max(one.probability, 1 - one.probability) >= LEAST_FORESEEABLE)
+    return tuple(one for one in found if max(one.probability, 1 - one.probability) >= LEAST_CONFIRMING)
 
 
 def _different(votes: Votes, pairs: Index, worth: FloatArray, count: int) -> list[int]:

@@ -87,7 +87,7 @@ def choose_sets(
 def confirmation_set(
     votes: Votes, n_items: int, size: int, asked: Sets, rng: np.random.Generator
 ) -> SetChoice | None:
-    """A random set whose best is foreseeable, if there is one: it tests what was learned."""
+    """A random set whose best is predictable, if there is one: it tests what was learned."""
     found = describe(votes, random_sets(n_items, min(size, n_items), asked, rng, questions.TRIES))
     sure = max(found, key=lambda one: max(one.chances), default=None)
     return sure if sure is not None and max(sure.chances) >= LEAST_SURE else None

@@ -17,9 +17,9 @@ from coombs.random_state import RandomState, generator
 SMALLEST_NORM = 0.5
 """The paper's threshold on |M|_F."""
 SMALLEST_SINGULAR_VALUE = 0.25
-"""Its threshold on M's least singular value."""
+"""The protocol's threshold on M's least singular value."""
 SMALLEST_PULL = 0.2
-"""Its threshold on |M u| / |u|."""
+"""The protocol's threshold on |M u| / |u|."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from scipy.stats import chisquare
 from coombs import ConvexIdealPoint, IdealPoint, InputError, SingleStep
 from coombs.questions import (
     ALL_PAIRS,
-    LEAST_FORESEEABLE,
+    LEAST_CONFIRMING,
     STRATEGIES,
     TOP,
     best,
@@ -206,7 +206,7 @@ def test_screening_by_some_draws_finds_a_pair_almost_as_good_as_the_best() -> No
     assert chosen.gain > 0.95 * information(votes, pairs)[0].max()
 
 
-def test_confirmations_are_new_pairs_whose_answers_are_foreseeable() -> None:
+def test_confirmations_are_new_pairs_whose_answers_are_predictable() -> None:
     rng = np.random.default_rng(12)
     known = Draws(np.arange(40.0)[:, None] + rng.normal(size=(40, 60)))
     asked = all_pairs(40)[::2].tolist()
@@ -215,11 +215,11 @@ def test_confirmations_are_new_pairs_whose_answers_are_foreseeable() -> None:
     assert len(pairs) == 4 and not pairs & {frozenset(pair) for pair in asked}
     for one in found:
         likelier = max(one.probability, 1 - one.probability)
-        assert likelier >= LEAST_FORESEEABLE
+        assert likelier >= LEAST_CONFIRMING
         assert (one.probability > 0.5) == (one.first < one.second)
 
 
-def test_where_nothing_is_foreseeable_or_new_there_is_no_confirmation() -> None:
+def test_where_nothing_is_predictable_or_new_there_is_no_confirmation() -> None:
     rng = np.random.default_rng(13)
     assert confirmations(Draws(np.zeros((10, 60))), 10, (), rng, 4) == ()
     assert confirmations(some_draws(4), 4, all_pairs(4).tolist(), rng) == ()

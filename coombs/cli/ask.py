@@ -39,7 +39,7 @@ GIVEN = ("strategy", "top", "certainty", "seed", "wishes", "shared_prior")
 @click.option("--json", "as_json", is_flag=True, help="print the result as JSON, questions on stderr")
 def ask(**options: Any) -> None:
     """Ask about the items of a file until the best of them are known. Every answer is stored at once; the
-    same command goes on where it was left.
+    same command continues where you stopped.
     """
     from coombs.terminal.question_loop import Plan, ask
 

@@ -26,7 +26,7 @@ N_ITEMS = 100
 SIZES = ((5, 50), (5, 500), (10, 500), (5, 3333))
 """Features and answers of each problem."""
 QUICK = ((5, 50), (5, 200))
-"""Those with `--quick`."""
+"""Features and answers of each problem with `--quick`."""
 MOST_FOR_CVXPY = 500
 """Answers: its time and memory grow with their square, to 20 s and 800 MB at 3333."""
 SINGLE_STEP_RUNS = 5

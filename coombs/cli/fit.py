@@ -76,7 +76,11 @@ NO_TEST = "How sure any of this is: the paper's estimators do not say; --estimat
 )
 @wish_option
 @seed_option
-@click.option("--user", metavar="NAME", help="whose answers alone (default: everybody's, each with a taste)")
+@click.option(
+    "--user",
+    metavar="NAME",
+    help="learn from this user alone (default: everybody, each with a taste of their own)",
+)
 @click.option("--pooled", is_flag=True, help="one model of all people, as if all answers were one person's")
 @click.option("--groups", metavar="N", default="1", help="groups of people, or auto (default: 1)")
 @click.option("--half-life", metavar="DAYS", type=float, help="days after which an answer counts for half")

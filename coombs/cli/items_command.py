@@ -29,7 +29,9 @@ _NAME = click.option("--name", metavar="STUDY", help="name of the study (default
 )
 @argument("table", "items to add or change: a CSV, Excel, JSON or Parquet file", required=False)
 @click.option("--preview", is_flag=True, help="only say what the table would change")
-@click.option("--retire", metavar="ITEM", multiple=True, help="ask about it no more; may be repeated")
+@click.option(
+    "--retire", metavar="ITEM", multiple=True, help="no longer ask about this item; may be repeated"
+)
 @click.option("--restore", metavar="ITEM", multiple=True, help="ask about it again; may be repeated")
 @click.option("--change", metavar="ITEM", help="the item that --set and --rename change")
 @click.option("--set", "cells", metavar="COLUMN=VALUE", multiple=True, help="its new value; may be repeated")

@@ -19,9 +19,9 @@ LARGEST_MODEL = 50_000_000
 ESTIMATOR = b'"coombs-estimator"'
 """What the file of a fitted estimator begins with, as its format."""
 POPULATION = b'"Population"'
-"""What follows where it is one of many people."""
+"""What such a file says where it is of many people."""
 BEGINNING = 200
-"""Bytes in which both are."""
+"""Bytes from the beginning of a file within which format and class stand."""
 
 
 def read_population(path: str, user: str | None) -> Population | None:

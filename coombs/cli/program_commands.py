@@ -19,7 +19,7 @@ ACTIONS = ("add", "remove", "list", "test")
 
 @command(
     "webhook",
-    "tell an address of yours what happens in a study",
+    "send messages about a study to an address of yours",
     "coombs webhook add https://shop.example/told --topic answer",
     "A running coombs serve sends the messages, signed with the secret that add shows once. list has each "
     "address with its number, its topics and what came of the last message; test sends a message of the "
@@ -32,7 +32,7 @@ ACTIONS = ("add", "remove", "list", "test")
     "topics",
     type=click.Choice(["answer", "undo", "done"]),
     multiple=True,
-    help="what it is told of; may be repeated (default: all three)",
+    help="what it gets messages about; may be repeated (default: all three)",
 )
 @click.option(
     "--webhook-network",

@@ -47,7 +47,7 @@ BY_MEAN = (
 @user_option
 @json_option
 def rank(model: str, items: str, top: int | None, csv: str | None, user: str | None, as_json: bool) -> None:
-    """Rank the items of a file, also such as were never compared, by a model that `coombs fit --out` wrote;
+    """Rank the items of a file, including those never compared, by a model that `coombs fit --out` wrote;
     by a population that `coombs people --save` wrote, for all or for one of its people.
     Columns are found by their names; others may be there too.
     """

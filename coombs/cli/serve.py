@@ -46,7 +46,7 @@ def _port(text: str | int) -> int:
 @click.option(
     "--token",
     metavar="SECRET",
-    help="of the owner's pages, 16 characters or more (default: made where others can reach the page); "
+    help="token of the owner's pages, 16 characters or more (default: made where others can reach the page); "
     "others on this machine can see it here, not in COOMBS_TOKEN or in a file",
 )
 @click.option("--token-file", metavar="FILE", help="file that holds the token")

@@ -36,12 +36,12 @@ PLAIN = ("opens", "closes", "shows_result", "id_parameter")
 def _texts(function: Any) -> Any:
     """Options of texts that people see."""
     helps = {
-        "title": "of the study, for its people",
-        "introduction": "shown first",
+        "title": "title of the study, as people see it",
+        "introduction": "text that is shown first",
         "consent": "what people must agree to",
-        "wording": "of the question",
-        "instructions": "shown before the first question",
-        "thank_you": "shown after the last question",
+        "wording": "wording of the question",
+        "instructions": "text before the first question",
+        "thank_you": "text after the last question",
         "redirect": "where people go at the end; {pid} in it is the participant's id",
     }
     for name in reversed(TEXTS):
@@ -61,12 +61,27 @@ def _texts(function: Any) -> Any:
 @storage_option
 @_texts
 @click.option(
-    "--field", "before", metavar="LINE", multiple=True, help="asked before the questions; may be repeated"
+    "--field",
+    "before",
+    metavar="LINE",
+    multiple=True,
+    help="field to fill in before the questions; may be repeated",
 )
-@click.option("--field-after", "after", metavar="LINE", multiple=True, help="the same, after the questions")
-@click.option("--questions", metavar="N", type=whole, help="everybody gets N questions; 0 for no number")
 @click.option(
-    "--most-questions", metavar="N", type=whole, help="until the best are certain, at most N; 0 for no most"
+    "--field-after",
+    "after",
+    metavar="LINE",
+    multiple=True,
+    help="field to fill in after the questions; may be repeated",
+)
+@click.option(
+    "--questions", metavar="N", type=whole, help="everybody gets N questions; 0 for no fixed number"
+)
+@click.option(
+    "--most-questions",
+    metavar="N",
+    type=whole,
+    help="at most N questions, fewer once the best are certain; 0 for no maximum",
 )
 @top_option
 @certainty_option
@@ -74,16 +89,30 @@ def _texts(function: Any) -> Any:
 @set_size_option
 @planned_options
 @click.option(
-    "--show-result/--hide-result", "shows_result", default=None, help="whether people see their own"
+    "--show-result/--hide-result", "shows_result", default=None, help="whether people see their own result"
 )
-@click.option("--language", metavar="CODE", help="for everybody, as de; blank leaves it to the browser")
-@click.option("--opens", metavar="TIME", help="as 2026-03-01T09:00, in UTC; blank for at once")
-@click.option("--closes", metavar="TIME", help="the same; blank for no such time")
-@click.option("--close/--reopen", "close", default=None, help="close it now, or open it")
-@click.option("--open-link", type=click.Choice(["on", "off", "renew"]), help="the link for anybody")
-@click.option("--id-parameter", metavar="NAME", help="of the participant's id in that link's address")
 @click.option(
-    "--parameter", "parameters", metavar="NAME", multiple=True, help="of it, to keep; may be repeated"
+    "--language", metavar="CODE", help="language of people's pages, as de; blank leaves it to the browser"
+)
+@click.option(
+    "--opens", metavar="TIME", help="when the study opens, as 2026-03-01T09:00, in UTC; blank for at once"
+)
+@click.option("--closes", metavar="TIME", help="when the study closes, in UTC; blank for never")
+@click.option("--close/--reopen", "close", default=None, help="close the study now, or open it again")
+@click.option(
+    "--open-link",
+    type=click.Choice(["on", "off", "renew"]),
+    help="switch the link for anybody on or off, or make a new one",
+)
+@click.option(
+    "--id-parameter", metavar="NAME", help="parameter of that link's address that holds the participant's id"
+)
+@click.option(
+    "--parameter",
+    "parameters",
+    metavar="NAME",
+    multiple=True,
+    help="other parameter of that address to keep; may be repeated",
 )
 @click.option(
     "--embed-origin",

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 LAPSE_ODDS = math.log(0.01)
 """Prior centre of the log odds of a lapse, an answer given at random."""
 LAPSE_WIDTH = 1.5
-"""Its prior deviation."""
+"""Prior deviation of the log odds of a lapse."""
 HEAD_START = math.log(0.5)
 """Prior centre of the logarithm of the head start that ties come from, in logits."""
 HEAD_START_WIDTH = 1.0
-"""Its prior deviation."""
+"""Prior deviation of the logarithm of the head start."""
 NODES = np.linspace(-4.0, 4.0, 17)
 """Points of integrals over the lapse or the head start, in prior deviations."""
 FEW_NODES = NODES[[0, 8, 10, 12, 14, 16]]
-"""The same for ratings: few lapses hardly matter beside thresholds."""
+"""Points of those integrals for ratings: few lapses hardly matter beside thresholds."""
 COMMON_NODES = np.linspace(-4.0, 4.0, 9)
 """Points between which what gaps have in common is interpolated, in prior deviations."""
 GRID = 121
@@ -155,7 +155,7 @@ def _grid(counts: Matrix) -> Vector:
 
 
 def _log_chance_of_scales(counts: Matrix, lapses: Vector, common: float) -> Matrix:
-    """The same of each scale, (S, lapses), given what gaps have in common, in prior deviations.
+    """Log chance of the ratings on each scale, (S, lapses), given what gaps have in common.
 
     From the middle threshold outwards, each is integrated over given the one before it.
     """

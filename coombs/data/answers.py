@@ -82,7 +82,7 @@ class Answers:
     def _collect_rows(
         cls, items: Matrix, winners: Index, losers: Index, weights: Vector, sets: RivalSets, levels: Levels
     ) -> Answers:
-        """The same of answers about rows that are not all items."""
+        """Add up repeats of answers about rows that are not all items."""
         n = len(items) + sets.n_rows
         distinct, where = np.unique(winners * n + losers, return_inverse=True)
         totals = np.bincount(where, weights, len(distinct)).astype(float)
@@ -257,7 +257,7 @@ class Answers:
         return item[last], scale[last], place[last].astype(float), rows[last]
 
     def _rated_pairs(self, sets: RivalSets) -> tuple[Index, Index, Index]:
-        """Of each rating and some others on the same scale, the better and the worse item; and its answer."""
+        """Better and worse item of each rating and some others on the same scale, and the answer of each."""
         item, _, _, of = self.ratings(sets)
         better, worse = self.unequal(sets)
         return item[better], item[worse], of[better]
@@ -281,7 +281,7 @@ class Answers:
         return held_out_of(self)
 
     def with_columns(self, columns: Index) -> Answers:
-        """The same about some of the features."""
+        """These answers about some of the features."""
         levels = self.levels.only(columns.tolist())
         directions = None if self.directions is None else self.directions.only(columns)
         return replace(self, items=self.items[:, columns], levels=levels, directions=directions)
@@ -308,7 +308,7 @@ class Answers:
         )
 
     def _only_rows(self, rows: Index, sets: RivalSets) -> Answers:
-        """The same where not all rows are items; anchors and bands stay, whatever is about them."""
+        """Some of the answers, where not all rows are items; all anchors and bands stay."""
         n, base = len(self.items), self.n_rows - sets.n_sets
         used = np.unique([self.winners[rows], self.losers[rows]])
         kept = used[used >= base] - base
@@ -348,7 +348,7 @@ class Answers:
         )
 
     def canonical(self) -> Answers:
-        """The same with items in the order of their features and answers in that of their items.
+        """These answers with items in the order of their features, and answers in that of their items.
 
         What is computed from it then does not depend on the order in which they came. (Items that are alike
         keep theirs.)

@@ -85,7 +85,7 @@ def people_of(users: Names) -> tuple[NDArray[np.intp], Names]:
 
 
 def _people_by_number(users: Names) -> tuple[NDArray[np.intp], Names]:
-    """The same for whole numbers that lie close together: by a table of all of them, without sorting."""
+    """`people_of` for whole numbers that lie close together: by a table of all of them, without sorting."""
     codes = users.astype(np.intp) - int(users.min())
     first = np.full(int(codes.max()) + 1, -1)
     # The last to be written is the first row with that number.

@@ -58,17 +58,17 @@ _BLANKS = Translatable("has more blank cells than others")
 MOST_LEVELS = 30
 """Different words of a column of text that is taken for a category, at most."""
 ROWS_A_LEVEL = 3
-"""Rows for each of them, at least, if they are more than two."""
+"""Rows for each level of a category, at least, if there are more than two levels."""
 LONGEST_LEVEL = 60
-"""Characters of each, at most."""
+"""Characters of a level of a category, at most."""
 DECADES = 100.0
-"""The largest of positive numbers over the smallest, from which on a log scale is thought of."""
+"""Ratio of the largest to the smallest positive number from which on a log scale is considered."""
 FEWEST_ON_LOG = 8
-"""Numbers of which it is thought of, at least."""
+"""Numbers that a column needs for a log scale to be considered."""
 DECADE = 10.0
-"""The same ratio, from which on answers may tell whether a log scale predicts them better."""
+"""Ratio of the largest to the smallest number from which on answers may decide for a log scale."""
 FEWEST_VALUES = 5
-"""Different numbers of which they may, at least."""
+"""Different numbers that a column needs for answers to tell that."""
 
 FEWEST_COUNTED = 5
 """Rows from which on 1, 2, 3, ... is taken for a count of them, whatever the column is called."""
@@ -79,7 +79,7 @@ READABLE_HEADERS = ("name", "title", "item", "titel", "bezeichnung", "nombre", "
 _ID_WORDS = {"id", "ids", "uid", "uuid", "guid"}
 """Columns of which the first or the last word is one of these are ids, if all of their cells differ."""
 _COUNTERS = {"", "#", "nr", "nr.", "no", "no.", "num", "number", "key", "index", "idx", "row", "unnamed: 0"}
-"""Columns that are called so are ids as well, under the same condition."""
+"""Columns with one of these names are ids, too, if all of their cells differ."""
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _WHOLE = re.compile(r"-?\d+")
 

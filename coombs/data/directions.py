@@ -90,7 +90,7 @@ class Directions:
         return _log_sigmoid(self.steepness * self.gains(metric, linear).min(axis=1))[0]
 
     def log_weight_and_pull(self, metric: Matrix, linear: Matrix) -> tuple[Vector, Matrix, Matrix]:
-        """The same, and its gradients along M (symmetric) and v."""
+        """`log_weight`, and its gradients with respect to M (symmetric) and v."""
         gains = self.gains(metric, linear)
         where = gains.argmin(axis=1)
         least = np.take_along_axis(gains, where[:, None], axis=1)[:, 0]
@@ -107,7 +107,7 @@ class Directions:
         return total, to_metric.transpose(2, 0, 1), to_linear.T
 
     def log_weight_of(self, gains: Matrix) -> Vector:
-        """The same from (S, k * lines) gains of other scores between the points of `lines`."""
+        """`log_weight` from (S, k * lines) gains of other scores between the points of `lines`."""
         least = gains.reshape(len(gains), len(self.columns), -1).min(axis=2)
         return _log_sigmoid(self.steepness * (GRID - 1) * least.T)[0]
 

@@ -31,7 +31,7 @@ LEARNED = (NUMBER, LOG, CATEGORY, ORDERED, YES_NO, DATE)
 SAID = "said"
 """What decided on which scale a number is: the user."""
 ANSWERS = "answers"
-"""The same: the answers, which it predicts better so."""
+"""What decided on which scale a number is: the answers, which it predicts better."""
 NOT_KNOWN = "not known"
 """The level of a category's cells that are blank."""
 DAY = np.timedelta64(1, "D")

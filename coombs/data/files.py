@@ -120,7 +120,7 @@ class NamedColumns:
         return {name: rows for name, rows in found.items() if rows}
 
     def with_numbers(self, names: Iterable[str]) -> NamedColumns:
-        """The same table, where those cells are not known."""
+        """This table, where those cells are not known."""
         columns = dict(self.columns)
         for name, rows in self.other_cells(names).items():
             columns[name] = columns[name].astype(object)
@@ -137,7 +137,7 @@ class NamedColumns:
         return self.columns | {name: column.cells for name, column in read.items()}
 
     def answers_with(self, half_life: float | None) -> Columns:
-        """The same; with a half-life, answers that are so many days older than the last count for half."""
+        """`answers`; with a half-life, those that are so many days older than the last count for half."""
         if half_life is None:
             return self.answers
         if not 0 < naming.as_float(half_life) < math.inf:

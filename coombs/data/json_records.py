@@ -410,7 +410,7 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _number(value: float) -> float | str:
-    """As JSON has it."""
+    """A number as JSON has it."""
     if math.isfinite(value):
         return value
     return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"

@@ -267,7 +267,7 @@ class Ratings:
         return winners, losers, of
 
     def _some_pairs(self, rows: Index) -> tuple[Index, Index, Index]:
-        """The same of each of a person's ratings and those that come next."""
+        """Winners and losers among each of a person's ratings and those that come next."""
         one = np.concatenate([rows[:-step] for step in range(1, MOST_PAIRED // 2 + 1)])
         other = np.concatenate([rows[step:] for step in range(1, MOST_PAIRED // 2 + 1)])
         differ = (self.levels[one] != self.levels[other]) & (self.items[one] != self.items[other])

@@ -72,9 +72,9 @@ _UNIT = re.compile(r"°?[^\W\d_](?:[^\W\d_]|[./%²³°-])*")
 _SHOWN = {**dict.fromkeys(('"', "''", "″", "”"), "inch"), "'": "ft", "\u2032": "ft"}
 """What marks are called in sentences."""
 MOST_LETTERS = 24
-"""Of what is taken for a unit."""
+"""Letters of a unit, at most."""
 _PLURAL = 2
-"""Letters by which a plural is at most longer."""
+"""Letters that a plural may have more than its singular."""
 
 
 def _spelled(family: Mapping[str, float]) -> dict[str, tuple[str, float]]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 WIDEST = 60.0
 """Scores that differ by less, in logits, have odds that can be added up in single precision."""
 WIDEST_DOUBLE = 600.0
-"""The same in double precision."""
+"""Scores that differ by less, in logits, have odds that can be added up in double precision."""
 NO_ROWS = np.zeros(0, dtype=np.intp)
 """Where nothing is tied."""
 
@@ -60,7 +60,7 @@ class BandRatings(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """Of sets of rivals: each row's odds and the sets' totals; without totals, the shares of the members."""
+    """Each row's odds and the totals of sets of rivals; without totals, the shares of the members."""
 
     odds: Matrix
     totals: Matrix | None
@@ -163,7 +163,7 @@ class RivalSets:
         return np.concatenate([scores, own]), Shares(values, None)
 
     def _extended_at_once(self, scores: Matrix, lowest: Vector, highest: Vector) -> tuple[Matrix, Shares]:
-        """The same where no score is so far from another that its odds vanish: sums of the items' odds."""
+        """`extended` where no score is so far from another that its odds vanish: sums of the items' odds."""
         odds = np.exp(lowest - scores)
         if self._has_worst:
             odds = np.concatenate([odds, np.exp(scores - highest)])

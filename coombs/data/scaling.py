@@ -53,7 +53,7 @@ class Scaler:
         levels: Levels = NO_LEVELS,
         n_scaled: int | None = None,
     ) -> Scaler:
-        """By mean and deviation of each feature (1 where it is constant), or by 0 and 1.
+        """A scaler by mean and deviation of each feature (1 where it is constant), or by 0 and 1.
 
         Those are of the first `n_scaled` items, unless a feature is constant among them.
         """

@@ -76,9 +76,7 @@ class ShapeConstructors:
         table = checking.two_items(item_table(items))
         sets, chosen = _lists(options, "options"), tables.as_list(chosen, "chosen")
         _same_length(sets, chosen, "chosen", "sets of options")
-        answers = [
-            _choice(given, one, i, table) for i, (given, one) in enumerate(zip(sets, chosen, strict=True))
-        ]
+        answers = [_choice(given, one, i) for i, (given, one) in enumerate(zip(sets, chosen, strict=True))]
         return cls._of_orders(table, answers, CHOICE, users, weights)
 
     @classmethod
@@ -350,7 +348,7 @@ def of_people(users: Column, weights: Column, n: int, where: Where) -> tuple[Nam
     return user_columns.user_labels(given, where), mass
 
 
-def _choice(given: list[Any], one: Any, i: int, table: ItemTable) -> Tiers:
+def _choice(given: list[Any], one: Any, i: int) -> Tiers:
     """Tiers of a choice; None, and a word for it, are none of these."""
     keys = [_key(option) for option in given]
     if one is None or (isinstance(one, str) and one.strip().lower() in NONE_WORDS and _key(one) not in keys):
@@ -417,7 +415,7 @@ def calling(table: ItemTable, texts: Any) -> Any:
 
 
 def names_of(table: ItemTable, tier: list[Any], shape: str) -> list[Any]:
-    """The same for what shares a place; in a choice, None and words for it that call no item are None."""
+    """Names of things that share a place; in a choice, None and words for it that name no item are None."""
     if shape == SHAPES[CHOICE]:
         tier = [None if _is_none(table, one) else one for one in tier]
     if table.names is not None:

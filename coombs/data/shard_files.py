@@ -31,9 +31,9 @@ SAID = (
     {"left", "right", "choice"},
     {"chosen", "rejected"},
 )
-"""Which of them there must be."""
+"""Sets of columns of which a part must have one."""
 NEEDED = "user and winner, loser or left, right, winner, and weight if there is one"
-"""Columns of a part."""
+"""The columns that a part must have, as messages say it."""
 
 
 class NameHashes(NamedTuple):
@@ -137,7 +137,7 @@ def _different_rows(columns: Columns) -> tuple[NDArray[np.intp], NDArray[np.intp
 
 
 def name_hashes(names: NDArray[Any]) -> NameHashes:
-    """The same for the same names in every process."""
+    """Hashes of names, the same in every process."""
     texts = [naming.text(name) for name in names]
     hashed = tables.pandas().util.hash_array
     both = texts, [" ".join(text.split()).casefold() for text in texts]

@@ -33,7 +33,7 @@ Where: TypeAlias = Callable[[int], str]
 _WHOLE = re.compile(r"-?\d+")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 LARGEST_WEIGHT = 1e9
-"""Of an answer; beyond it arithmetic loses the other answers."""
+"""The largest weight of an answer; beyond it arithmetic loses the other answers."""
 LARGEST_EXACT = 2**53
 """Integers beyond it do not all have a float of their own."""
 

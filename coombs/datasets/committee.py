@@ -38,7 +38,7 @@ SCALES = (*SPREADS[:4], 5.0)
 IDEAL = (158.08, 162.50, 4.68, 4.06, 15.28)
 """The ideal that the paper learned from its Unranked Candidates, in the order of FEATURES."""
 EIGENVALUES = (1991.0, 1971.0, 1178.0, 861.0, 286.0)
-"""Of the metric that it learned from them."""
+"""Eigenvalues of the metric that the paper learned from its Unranked Candidates."""
 INTERACTIONS = (
     (0.0, 0.0, 0.909, -0.392, 0.0),
     (0.0, 0.0, 0.393, 0.919, 0.0),
@@ -46,7 +46,7 @@ INTERACTIONS = (
     (-0.310, 0.942, 0.0, 0.0, 0.0),
     (0.942, 0.319, 0.0, 0.0, 0.0),
 )
-"""Its eigenvectors, in the same order; entries that the paper's table leaves out are zero."""
+"""Eigenvectors of that metric, in the same order; entries that the paper's table leaves out are zero."""
 IMPORTANCES = (286.0, 861.0, 1981.0, 1981.0)
 """For Ranked Candidates the paper says: no interactions, GPA and writing level, quantitative, verbal last."""
 

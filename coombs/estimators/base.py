@@ -105,7 +105,7 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
         [0, 1, 2]
         """
         self._check_parameters()
-        data = self._comparisons(X, y, sample_weight, self.items)
+        data = comparisons_of(self, X, y, sample_weight, self.items)
         parameters.check_features(self, data)
         if not data.is_decided:
             raise InputError("No answer says of two items which is better; at least one must.")
@@ -129,7 +129,7 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
         return self.standardize or (self._standardizes_categories and any(data.levels.present))
 
     def _on_better_scales(self, data: Comparisons) -> Comparisons:
-        """The same with numbers on the scales that predict the answers better, if these are looked for."""
+        """The comparisons, with numbers on the scales that predict better, if an estimator chooses them."""
         return data
 
     def _collected(self, data: Comparisons, scaler: Scaler) -> Answers:
@@ -178,12 +178,6 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
         """
         return self._fitted_model().unseen_directions(self._compared)
 
-    def _comparisons(
-        self, X: Any, y: ArrayLike | None, weights: ArrayLike | None, items: TableLike
-    ) -> Comparisons:
-        """Whatever was given, as the one datum; pairs of positions or names are about `items`."""
-        return comparisons_of(self, X, y, weights, items)
-
     def _check_parameters(self) -> None:
         """Refuse parameters that no program has; a subclass adds its own."""
         for name in self._positive:
@@ -218,7 +212,7 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
                 raise InputError(f"The pairs have shape {values.shape}; they must be (n, 2, n_features).")
             distance = self.model_.distance(values.reshape(-1, values.shape[2])).reshape(-1, 2)
             return distance[:, 1] - distance[:, 0]
-        return self._margins(self._comparisons(X, None, None, self.item_table_))
+        return self._margins(comparisons_of(self, X, None, None, self.item_table_))
 
     def _margins(self, data: Comparisons) -> FloatArray:
         distance = self._distance_of(data.item_table)
@@ -226,7 +220,7 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
         return result
 
     def _distance_of(self, table: ItemTable) -> FloatArray:
-        """Of a checked table's items."""
+        """Distances of a checked table's items."""
         return self.model_.distance(table)
 
     def predict(self, X: Any) -> NDArray[np.int_]:
@@ -290,7 +284,7 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
         0.5
         """
         check_is_fitted(self)
-        data = self._comparisons(X, y, sample_weight, self.item_table_)
+        data = comparisons_of(self, X, y, sample_weight, self.item_table_)
         winners, losers, weights = data.oriented()
         distance = self._distance_of(data.item_table)
         right = (np.sign(distance[losers] - distance[winners]) + 1) / 2
@@ -385,7 +379,7 @@ class PairEstimator(Savable, Transforming, ClassifierMixin, BaseEstimator):  # t
 def comparisons_of(
     estimator: Any, X: Any, y: ArrayLike | None, weights: ArrayLike | None, items: TableLike
 ) -> Comparisons:
-    """Whatever was given, as the one datum; pairs of positions or names are about `items`."""
+    """Whatever an estimator was given, as comparisons; pairs of positions or names are about `items`."""
     if isinstance(X, Comparisons):
         return X if y is None and weights is None else X.with_answers(y, weights)
     if _ndim(X) == 3:

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 LINEAR_SIZES = (0.5, 1.5, 4.5)
 """Sizes A of the slopes, in logits a deviation, that the evidence is averaged over."""
 BENT_SIZES = (0.1, 0.4, 1.6)
-"""Sizes B of the bends."""
+"""Sizes B of the curvatures, in logits, that the evidence is averaged over."""
 LAPSE = 0.02
 """Share of answers taken to be given at random, so that no single answer decides."""
 MOST_STEPS = 30
 """Steps of Fisher scoring, at most."""
 CONVERGED = 1e-9
-"""Gain of the log density below which they end."""
+"""Fisher scoring ends where a step gains less than this log density."""
 FEWEST_HALVINGS = 12
 """Halvings of a step that gains nothing, at most."""
 

@@ -44,11 +44,11 @@ CANDIDATE = 0.8
 LOG_ODDS = 1.0
 """Log odds, a taste against a coin, from which on there is a pattern, if answers are not few."""
 LOG_ODDS_FEW = 2.5
-"""The same of few answers, which may agree by accident."""
+"""Log odds from which on there is a pattern where answers are few, as few may agree by accident."""
 FEW = 15
-"""Answers up to which they are few."""
+"""Up to this many answers are few."""
 ENOUGH = 30
-"""Answers from which on they are not; in between, the odds that are asked for change steadily."""
+"""From this many answers on they are not few; in between, the odds that are required change steadily."""
 MOST_ITEMS = 100
 """Items at which shapes are looked at."""
 POSTERIOR_DRAWS = 1_500
@@ -81,7 +81,7 @@ class Description:
 
     @cached_property
     def weights(self) -> Vector:
-        """Of the kinds: their evidence; where there is none, how well each predicts."""
+        """Weights of the kinds: their evidence; where there is none, how well each predicts."""
         evidence = np.array([part.log_evidence for part in self.parts])
         if not np.isfinite(evidence).all():
             known = self.mixture.described.weights

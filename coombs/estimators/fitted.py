@@ -28,7 +28,7 @@ MOST_EFFECTS = 20_000_000
 LEAST_DRAWS = 256
 """Draws that are kept however many items there are."""
 SEED = 0
-"""Of what is computed after a fit."""
+"""Seed of what is computed after a fit."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class TasteFit(Fit):
 
 @dataclass(frozen=True)
 class _Mean:
-    """Of one kind's draws, each at unit spread of the items' scores: M, v, effects, log spread."""
+    """Means of one kind's draws, each at unit spread of the items' scores: M, v, effects, log spread."""
 
     metric: FloatArray
     linear: FloatArray
@@ -223,7 +223,7 @@ class _Table:
         )
 
     def draws_of_smooth(self, smooth: Smooth, count: int) -> tuple[FloatArray, ...]:
-        """The same of a smooth taste, which has neither metric nor ideal point."""
+        """`draws_of` a smooth taste, which has neither metric nor ideal point."""
         chosen = np.linspace(0, len(smooth.draws.lapse) - 1, count).astype(int)
         linears = smooth.draws.linear[chosen]
         effects = smooth.draws.effects[chosen] if smooth.has_effects else None

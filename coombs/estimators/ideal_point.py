@@ -15,7 +15,7 @@ from coombs.data.directions import Directions
 from coombs.data.log_scales import on_scale_of
 from coombs.data.tables import InputError
 from coombs.data.wishes import keeping, wishes_of
-from coombs.estimators.base import Fit
+from coombs.estimators.base import Fit, comparisons_of
 from coombs.estimators.better_scales import about, on_better_scales
 from coombs.estimators.fitted import TasteFit, estimate
 from coombs.estimators.parameters import check_auto_or_number, check_choice
@@ -207,7 +207,7 @@ class IdealPoint(TasteEstimator):
             return self.fit(X, y, sample_weight)
         self._check_parameters()
         old = self._data
-        new = self._comparisons(X, y, sample_weight, self.item_table_)
+        new = comparisons_of(self, X, y, sample_weight, self.item_table_)
         new = about(new, on_scale_of(new.item_table, self.model_.encoding))
         if not np.array_equal(new.items, old.items):
             raise InputError("The new answers are about other items; fit to all answers instead.")
@@ -356,7 +356,7 @@ class IdealPoint(TasteEstimator):
         (2, 2)
         """
         margin = self.decision_function(X)
-        data = self._comparisons(X, None, None, self.item_table_)
+        data = comparisons_of(self, X, None, None, self.item_table_)
         first = self._probability(data)
         # The mean of the margins decides; where the mean of the probabilities disagrees it is a coin's throw.
         first = np.where(margin >= 0, np.maximum(first, 0.5), np.minimum(first, 0.5))

@@ -177,6 +177,8 @@ class SharedMetric(ClassifierMixin, Savable, BaseEstimator):  # type: ignore[mis
         """Whatever was given, as the one datum, with users."""
         if isinstance(X, Comparisons):
             data = X if y is None and weights is None else X.with_answers(y, weights)
+            if users is not None and data.shapes:
+                raise InputError("Answers that are not pairs have users of their own; leave out users=.")
             if users is not None:
                 data = Comparisons.at_positions(
                     data.item_table, data.pairs, data.y, data.weights, np.asarray(users, dtype=object)

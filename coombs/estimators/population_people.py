@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 PAIRS = 400
 """Pairs of items over which consistency is averaged, at most."""
 RANKED = 10_000
-"""People whose rankings enter a consensus, at most,"""
+"""People whose rankings enter a consensus, at most."""
 DRAWN = 2_000
-"""with so many draws of their tastes in all, at least,"""
+"""Draws of people's tastes that a consensus is computed from, at least, all people together."""
 MOST_DRAWS = 64
-"""and at most so many of each person."""
+"""Draws of one person's taste that a consensus is computed from, at most."""
 MOST_UTILITIES = 20_000_000
 """Utilities, of people times items, that are held at once."""
 REGRET = 0.9

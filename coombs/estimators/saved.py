@@ -59,9 +59,9 @@ from coombs.programs.program import Status
 FORMAT = "coombs-estimator"
 """What a file of a fitted estimator says that it is."""
 VERSION = 1
-"""Of the file's format."""
+"""Version of the file's format."""
 LARGEST_FILE = 1_000_000_000
-"""Bytes of a file that is read."""
+"""Bytes of a file that is read, at most."""
 HINT = "give a file that est.save or coombs fit --out wrote"
 """What a file that cannot be read should be."""
 SavedEstimator: TypeAlias = PairEstimator | Population | SharedMetric
@@ -76,7 +76,7 @@ ESTIMATORS: tuple[type[SavedEstimator], ...] = (
     Population,
     SharedMetric,
 )
-"""Those that can be saved."""
+"""Classes of estimators that can be saved."""
 DESCRIBED = ("weights", "log_odds", "effects_log_odds", "shapes", "leanings")
 """What of a description takes long to compute, and is saved."""
 
@@ -155,7 +155,7 @@ def text_of(est: SavedEstimator) -> str:
 
 
 def _parameters(est: SavedEstimator) -> dict[str, Any]:
-    """As a file can hold them: items as a table or numbers, and no generator, which has no seed to tell."""
+    """Parameters as a file holds them: items as a table or numbers, and no generator, which has no seed."""
     result: dict[str, Any] = est.get_params(deep=False)
     if result["items"] is not None:
         table = item_table(result["items"])
@@ -190,7 +190,7 @@ def _state_of(est: SavedEstimator) -> State | PopulationState | SharedState:
 
 
 def _state_of_pairs(est: PairEstimator) -> State:
-    """Of one person or all together, with what `explain` needs to say the same again."""
+    """The state of an estimator of one person or of all together, with what `explain` needs."""
     state = (est._data, est._scaler, est._fit, est.item_table_)
     if isinstance(est, TasteEstimator):
         described = est.description()
@@ -271,7 +271,7 @@ def _restore(est: SavedEstimator, state: Any) -> None:
 
 
 def _restore_pairs(est: PairEstimator, state: State) -> None:
-    """Of one person or all together."""
+    """Restore an estimator of one person or of all together."""
     if isinstance(est, TasteEstimator) != isinstance(state.fit, TasteFit):
         raise InputError(f"The saved estimator is damaged: its fit is none of {type(est).__name__}; {HINT}.")
     est._store(state.data, state.fit, state.scaler)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from coombs.estimators.saved import State
 
 LARGEST_SITE = 1e9
-"""Precision of what an answer says of its margin, and its place times that, at most."""
+"""The precision of a site, and its precision times its place, at most."""
 CLOSE = 1e-6
 """Shares add up to 1 within this."""
 
@@ -243,7 +243,7 @@ def population_state(est: Population, alone: State | None) -> PopulationState:
 
 
 def _plain_users(data: Comparisons) -> Comparisons:
-    """With names that a file keeps: whole numbers as they are, others one by one."""
+    """The answers with names of users that a file keeps: whole numbers as they are, others one by one."""
     users = data.users
     if users is None or users.dtype in (object, np.int64):
         return data

@@ -300,7 +300,7 @@ class TasteEstimator(PairEstimator):
         return infer_smooth(answers, lapse=self._lapse, effects=self.item_effects is not False)
 
     def _distance_of(self, table: ItemTable) -> FloatArray:
-        """Of a table's items, the effects of those that are known included."""
+        """Distances of a table's items, with the effects of those that are known."""
         table = on_scale_of(table, self.model_.encoding)
         distance = self.model_.distance(table)
         # Of items without features, the effects are all that there is.

@@ -1,1 +1,1 @@
-"""The posterior of a taste: its kinds, its approximations, online updates."""
+"""The posterior of a taste: kinds of preference (`kinds`, `smooth`), approximations, updates by answers."""

@@ -57,7 +57,7 @@ def expect_rankings(
 def _expect_rankings(
     mean: Matrix, covariance: Matrix, present: NDArray[np.bool_], weights: Matrix, lapse: Matrix
 ) -> RankingMoments:
-    """The same of a few."""
+    """`expect_rankings` for so few that their arrays are small."""
     k = mean.shape[1]
     points = points_of(k - 1) if covariance.any() else np.zeros((1, k - 1))
     # Things by rankings by points.
@@ -108,7 +108,7 @@ LEAST_HALF = 1e-3
 TO_MIDDLE = np.array([-1.0, 0.5, 0.5])
 """From an item and two thresholds to the margin e."""
 TO_HALF = np.array([0.0, 0.5, -0.5])
-"""The same to h."""
+"""From an item and two thresholds to half of the gap h."""
 _MIXED = np.outer(TO_MIDDLE, TO_HALF)
 BLOCKS = np.array([np.outer(TO_MIDDLE, TO_MIDDLE), _MIXED + _MIXED.T, np.outer(TO_HALF, TO_HALF)])
 """From curvatures along e, along both and along h to those along the item and the thresholds."""

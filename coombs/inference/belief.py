@@ -38,9 +38,9 @@ LEAST_MOVED = 24
 ROUNDS = 3
 """How often each draw is moved, at most."""
 FEW = 6
-"""More new answers at once, and all is learned afresh."""
+"""With more new answers than this at once, everything is learned afresh."""
 LEAST_LEFT = 4
-"""Fewer draws that predicted the new answers, and all is learned afresh."""
+"""Where fewer draws than this predicted the new answers, everything is learned afresh."""
 
 
 class AnswerRows(NamedTuple):

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from coombs.data.rankings import Rankings
 from coombs.inference.answer_moments import expect_group, expect_rankings
-from coombs.inference.set_design import SetDesign, covariances, linearised, mended
+from coombs.inference.set_design import SetDesign, covariances, linearised, positive_blocks
 from coombs.inference.variational import (
     Design,
     Expectation,
@@ -41,7 +41,7 @@ BLOCK = 4_000_000
 
 
 def repeated(sites: GaussianSites, count: int) -> GaussianSites:
-    """The same for each design."""
+    """Sites, repeated for each design."""
     blocks = tuple(np.repeat(block[None], count, axis=0) for block in sites.blocks)
     return GaussianSites(np.tile(sites.precision, (count, 1)), np.tile(sites.shift, (count, 1)), blocks)
 
@@ -130,11 +130,11 @@ class DesignStack:
         return VariationalFit(bound, at.lower[e], at.mean[e], near, float(self.lapses[e]), own, self.design)
 
     def linearised(self, means: Matrix) -> DesignStack:
-        """The same where scores are not linear in the unknowns: as they are near these means."""
+        """This stack with scores linearised about these means, where they are not linear in the unknowns."""
         return self
 
     def where(self, chosen: NDArray[np.bool_], other: DesignStack) -> DesignStack:
-        """The same, of the chosen designs with scores that are linear elsewhere."""
+        """The chosen designs, with scores that are linear elsewhere."""
         return self
 
     def first_sites(self) -> GaussianSites:
@@ -252,10 +252,10 @@ class DesignStack:
 
 @dataclass(frozen=True, eq=False)
 class SetDesignStack(DesignStack):
-    """The same of items and anchors, where answers may also be about sets of them."""
+    """Designs of the same answers where answers may also be about sets of items and anchors."""
 
     def linearised(self, means: Matrix) -> DesignStack:
-        """The same with scores of the anchors as they are near these means."""
+        """This stack with the anchors' scores linearised about these means."""
         sets = self.answers.sets
         if sets is None or self.offsets is None:
             return self
@@ -263,7 +263,7 @@ class SetDesignStack(DesignStack):
         return replace(self, roots=roots, offsets=offsets)
 
     def where(self, chosen: NDArray[np.bool_], other: DesignStack) -> DesignStack:
-        """The same, of the chosen designs with scores that are linear elsewhere."""
+        """The chosen designs, with scores that are linear elsewhere."""
         if self.offsets is None or other.offsets is None:
             return self
         if chosen.all():
@@ -326,18 +326,18 @@ class SetDesignStack(DesignStack):
         count, n_answers, _ = mean.shape
         weights = self.answers.weights[group.rows]
         found = expect_group(mean, spread, group, self.lapses)
-        precision = mended(found.curvature, found.is_concave).reshape(spread.shape)
+        precision = positive_blocks(found.curvature, found.is_concave).reshape(spread.shape)
         log_p, to_lapse = (part.reshape(count, n_answers) @ weights for part in (found.log_p, found.to_lapse))
         slope = weights[:, None] * found.slope.reshape(mean.shape)
         return log_p, to_lapse, slope, weights[:, None, None] * precision
 
     def _of_rankings(self, mean: Matrix, spread: Matrix, rankings: Any) -> tuple[Matrix, ...]:
-        """The same of rankings."""
+        """log p and slope along the lapse, (E,), slopes and precisions, of rankings (E, P, K)."""
         count, n_rankings, k = mean.shape
         weights = np.tile(_weights_of(rankings, self.answers.weights), (count, 1))
         present, lapses = np.tile(rankings.present, (count, 1)), np.repeat(self.lapses, n_rankings)[:, None]
         found = expect_rankings(mean.reshape(-1, k), spread.reshape(-1, k, k), present, weights, lapses)
-        precision = mended(found.curvature, found.is_concave).reshape(spread.shape)
+        precision = positive_blocks(found.curvature, found.is_concave).reshape(spread.shape)
         log_p, to_lapse = (
             part.reshape(count, n_rankings).sum(axis=1) for part in (found.log_p, found.to_lapse)
         )

@@ -12,12 +12,12 @@ from coombs.blas import serial
 from coombs.data.tables import Levels
 from coombs.inference import laplace
 from coombs.inference.averaging import bridge
-from coombs.inference.curved import CurvedMoves
+from coombs.inference.convergence import Monitor
+from coombs.inference.curvature_correction import CurvatureCorrection
 from coombs.inference.information import information_pairs
 from coombs.inference.kinds import KINDS
 from coombs.inference.left_out import LeftOut, leave_out
 from coombs.inference.levels import WithLevels, padded, plain_columns, with_levels
-from coombs.inference.monitor import Monitor
 from coombs.inference.sampler import Effort, Tuning, affordable, draw_prior, levels_of, longest_step, sample
 from coombs.inference.target import EFFECT_WIDTH, ScoreParameters, Target
 from coombs.inference.wishart import Full
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from coombs.inference.kind import Kind
 
 WHOLE = Effort(chains=256, warm_up=6, least=8, most=80)
-"""For an estimate."""
+"""Effort of the sampler for an estimate."""
 SHARED = Effort(chains=128, warm_up=4, least=8, most=8)
-"""For one of several kinds, before it is known how much it counts."""
+"""Effort for one of several kinds, before it is known how much weight it has."""
 EXTENDED = Effort(chains=256, warm_up=2, least=8, most=80)
-"""For one that counts, from where such a look ended."""
+"""Further effort for a kind that turned out to have weight."""
 QUICK = Effort(chains=128, warm_up=4, least=8, most=8)
-"""For a look, as when answers are left out."""
+"""Effort where a rough posterior is enough, as when answers are left out."""
 REFRESH = Effort(chains=256, warm_up=2, least=8, most=48)
-"""After a few more answers."""
+"""Effort after a few more answers."""
 MOST_SAMPLED = 3_000
 """Up to this many distinct answers the posterior is sampled; beyond, it is narrow enough for a Gaussian."""
 MOST_SAMPLED_TWO_VALUED = 20_000
-"""The same where a column has two values only, as 0 and 1."""
+"""Up to this many distinct answers the posterior is sampled where a column has only two values."""
 MOST_SAMPLED_EFFECTS = 600
-"""The same with item effects."""
+"""Up to this many distinct answers the posterior is sampled with item effects."""
 MOST_UNKNOWNS = 2_500
 """Up to this many unknowns the posterior is sampled."""
 LARGEST_RHAT = 1.05
@@ -53,7 +53,7 @@ LARGEST_RHAT = 1.05
 MEDIAN_ERROR = 0.0085
 """Standard error of half of the items' standardised scores, at most, in deviations of the scores."""
 LARGE_ERROR = 0.012
-"""The same of nineteen in twenty of them."""
+"""Standard error of 95 % of the items' standardised scores, at most, in deviations of the scores."""
 SCALE_ERROR = 0.04
 """Standard error of the logarithm of the scores' scale, at most, in its posterior deviations."""
 WATCHED = 200
@@ -63,11 +63,11 @@ PRIOR_DRAWS = 1_024
 DRAWS = 6_144
 """Draws that are kept for whoever asks."""
 MOST_OPERATIONS = 1.5e9
-"""Operations of one leapfrog step in all rounds: more rounds than that are not tried."""
+"""Operations of all leapfrog steps together, at most: no more rounds are tried."""
 GAUSSIAN_DRAWS = 2_048
 """Draws of a Gaussian about the mode."""
 LEAST_OBEYING = 100
-"""Draws of it that are told apart, at least, where declared directions leave only some of them."""
+"""Effective draws of the Gaussian, at least, that obey declared directions."""
 DRAWS_FOR_EACH = 8
 """Draws for each unknown that the evidence needs; of fewer, it is the annealing's, which is rougher."""
 TESTED = (16, 512)
@@ -87,9 +87,9 @@ FIRST_STEPS = 40
 START_STRENGTH = 0.002
 """Strength of the penalty of the convex program that gives the start."""
 START_ANSWERS = 3_000
-"""Answers that it takes, at most."""
+"""Answers that the convex program for the start takes, at most."""
 LARGEST_LIFTED = 20
-"""Features up to which it is affordable."""
+"""Features up to which the convex program for the start is affordable."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Inference:
         return float((slope**2 - expected).sum() / np.sqrt(2 * (expected**2).sum() + 1e-12))
 
     def _disagreement_of_sets(self, draws: Matrix) -> float:
-        """The same where answers are not only about two items."""
+        """`disagreement` where answers are not only about two items."""
         target, n = self.target, len(self.target.items)
         slope = np.mean([target.to_scores(draw) for draw in draws], axis=0)[:n]
         information = information_pairs(target, draws[0])
@@ -196,7 +196,7 @@ def infer(
 
 
 def _obedient(target: Target) -> Target:
-    """The same with the prior mass that obeys the declared directions, if there are any."""
+    """The target with the prior mass that obeys the declared directions, if there are any."""
     if target.directions is None:
         return target
     _, log_mass = draw_prior(target.single(), PRIOR_DRAWS, np.random.default_rng(0))
@@ -334,11 +334,6 @@ def quadratic_scores(items: Matrix, scores: ScoreParameters) -> Matrix:
     return result
 
 
-def about(target: Target, answers: Answers) -> Target:
-    """The same unknowns, with other answers about the same items."""
-    return target.like(answers.graph(), answers.weights, sets=answers.sets)
-
-
 def spread_of(scores: Matrix) -> Vector:
     """Deviation of the (N, C) scores of each draw; 1 where they are all alike."""
     spread = scores.std(axis=0)
@@ -360,9 +355,9 @@ def _gaussian(
         mode = laplace.maximise_effects(target, mode.y, root, size)
     # Maximising went on from where the root was taken.
     root = laplace.whitening(laplace.curvature(target, mode.y, rng))
-    curved = CurvedMoves.at(target, mode.y, rng)
-    mend = None if curved is None else curved.mended
-    draws = _obeying(target, laplace.draw(target, mode.y, root, GAUSSIAN_DRAWS, rng, mend), rng)
+    correction = CurvatureCorrection.at(target, mode.y, rng)
+    correct = None if correction is None else correction.corrected
+    draws = _obeying(target, laplace.draw(target, mode.y, root, GAUSSIAN_DRAWS, rng, correct), rng)
     ended = (mode.status, mode.value, mode.n_iter, 1.0, Tuning(root))
     return Inference(target, answers, draws, mode.y, False, *ended)
 

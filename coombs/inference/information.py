@@ -115,7 +115,7 @@ def _of_ratings(target: Target, rated: Index, rows: Vector, lapse: float) -> Inf
 def _with_ties(
     target: Target, found: InformationPairs, rows: Vector, at: ScoreParameters
 ) -> InformationPairs:
-    """The same where ties are possible: a win of either and a tie have probabilities p, three rows."""
+    """Information where ties are possible: a win of either and a tie have probabilities p, three rows."""
     assert target.sets is not None and at.head_start is not None
     may = np.flatnonzero(target.sets.are_ahead(target.graph.losers, len(target.items)))
     h, lapse, weights = float(at.head_start[0]), float(at.lapse[0]), target.weights[may]

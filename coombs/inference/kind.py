@@ -23,7 +23,7 @@ LOG_SCALE = 1.1
 IDEAL_DISTANCE = 0.6
 """Typical size of a coordinate of the ideal point, in deviations of the items."""
 LOG_IDEAL = 0.4
-"""Prior deviation of its logarithm."""
+"""Prior deviation of the logarithm of the ideal point's size."""
 HALF_LOG_2_PI = math.log(2 * math.pi) / 2
 """What the negative log density of a standard normal lacks."""
 FLOOR = 1e-3
@@ -158,7 +158,7 @@ class Centred:
         return y[:, size : size + d]
 
     def ideal_at(self, y: Matrix, d: int, at: Quadratic) -> Matrix:
-        """The same, in any basis."""
+        """u of each row, in any basis."""
         return self.ideal(y, d)
 
     def pullback(self, y: Matrix, d: int, at: Quadratic, to_metric: Matrix, to_linear: Matrix) -> Matrix:

@@ -312,18 +312,18 @@ def draw(
     root: Matrix,
     count: int,
     rng: np.random.Generator,
-    mended: Callable[[Matrix, Matrix], Matrix] | None = None,
+    correct: Callable[[Matrix, Matrix], Matrix] | None = None,
 ) -> Matrix:
     """Points of the Gaussian about the mode, (count, n); item effects are drawn given what the features tell.
 
     The scores that an answer is about are features' and effects' together: where a draw's features say
-    more, s_draw - s_mode, its effects say less. `mended` may bend moves from the mode.
+    more, s_draw - s_mode, its effects say less. `correct` changes the steps from the mode, given the root.
     """
     y = np.tile(mode, (count, 1))
     half = rng.standard_normal(((count + 1) // 2, len(root))) @ root.T
     # Every draw has its mirror image, so that the draws' mean is the mode.
-    moves = np.concatenate([half, -half])[:count]
-    y[:, : len(root)] += moves if mended is None else mended(moves, root)
+    steps = np.concatenate([half, -half])[:count]
+    y[:, : len(root)] += steps if correct is None else correct(steps, root)
     if target.effects or target.n_anchors:
         slopes, pairs = own_slopes(target, mode), information_pairs(target, mode)
         n_rows, n_own = slopes.shape

@@ -13,11 +13,11 @@ from coombs.inference.kernel import Bumps
 from coombs.words import count, plain
 
 LEVEL = 0.9
-"""Of intervals, by default."""
+"""Probability of intervals, by default."""
 MOST_RANKED = 20_000_000
 """Scores, of draws times items, that ranks are taken from at most."""
 BLOCK = 4_000_000
-"""Scores that are held at once elsewhere."""
+"""Scores that are held at once where ranks are not computed."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

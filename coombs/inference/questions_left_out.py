@@ -11,7 +11,7 @@ from scipy.linalg import solve_triangular
 
 from coombs.data.rival_sets import BandRatings
 from coombs.inference.answer_moments import TO_HALF, expect_group
-from coombs.inference.set_design import SetDesign, covariances, mended, positive
+from coombs.inference.set_design import SetDesign, covariances, positive, positive_blocks
 from coombs.inference.variational import VariationalFit, without_pairs
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def left_out(found: VariationalFit) -> tuple[Vector, Vector]:
 
 
 def left_out_each(found: list[VariationalFit]) -> list[tuple[Vector, Vector]]:
-    """The same of several posteriors given the same answers."""
+    """`left_out` for several posteriors given the same answers."""
     designs = [one.design for one in found if isinstance(one.design, SetDesign)]
     if not designs:
         return [without_pairs(one) for one in found]
@@ -176,7 +176,10 @@ class _Questions:
         at, k = self.scores[:, one.members], one.members.shape[1]
         moments = expect_group(at, covariances(self.across, one.members), one, self.lapses)
         weights = self.designs[0].answers.weights[one.rows]
-        blocks = mended(moments.curvature, moments.is_concave).reshape(*at.shape, k) * weights[:, None, None]
+        blocks = (
+            positive_blocks(moments.curvature, moments.is_concave).reshape(*at.shape, k)
+            * weights[:, None, None]
+        )
         slope = moments.slope.reshape(at.shape)
         return blocks, weights[:, None] * slope + np.einsum("epkl,epl->epk", blocks, at)
 

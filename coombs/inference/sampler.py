@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coombs.inference.monitor import Gradients, Monitor
+from coombs.inference.convergence import Gradients, Monitor
 from coombs.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ ACCEPTANCE = 0.8
 FIRST_STEP = 0.5
 """The first step size, in deviations of the posterior."""
 LARGEST_STEP = 1.2
-"""The largest step size, in the same unit."""
+"""The largest step size, in deviations of the posterior."""
 TRAJECTORY = 2.0
 """How far a move goes, in deviations of the posterior."""
 FEWEST_LEAPFROGS = 3
@@ -37,27 +37,27 @@ FEWEST_LEAPFROGS = 3
 MOST_LEAPFROGS = 30
 """Leapfrog steps of a move, at most."""
 RESAMPLE = 0.5
-"""An annealing step is as long as leaves this share of the chains effective."""
+"""Annealing steps are chosen so that this share of the chains stays effective."""
 MOST_STAGES = 400
 """Annealing steps, at most."""
 PRIOR_SHARE = 3.0
-"""Shrinkage of the mass matrix: a chain counts as much as so many unknowns of the estimate before."""
+"""Weight of a chain in a new mass matrix, in which the one before counts as one for each unknown."""
 FEWEST_CHAINS = 96
 """Chains, at least, where answers are many."""
 CHAIN_ANSWERS = 120_000
-"""Chains times answers, at most, but for that."""
+"""Chains times answers, at most, unless that leaves fewer chains than the minimum."""
 LEVEL_ANSWERS = 400
 """Answers that the annealing begins with, if there are more."""
 LEVEL_RATIO = 3
-"""How many times as many answers the next level has."""
+"""Factor by which the answers grow from one level of the annealing to the next."""
 ISLANDS = 2
 """Groups of chains that are annealed apart, as one may miss the bulk of the posterior."""
 CHECK_EVERY = 4
-"""Rounds between two looks at whether the means are known well enough."""
+"""Rounds between two checks of whether the means are known well enough."""
 OBEDIENT_MOVES = 3
 """Moves of draws of the prior, before and after they are made to obey declared directions."""
 POOL = 32
-"""Draws of the prior for each of those that obey."""
+"""Draws of the prior for each draw that must obey declared directions."""
 
 
 @dataclass(frozen=True)

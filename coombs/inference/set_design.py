@@ -66,7 +66,7 @@ class SetDesign(Design):
     offsets: Vector | None = None
 
     def linearised(self, mean: Vector) -> SetDesign:
-        """The same with scores of the anchors as they are near this mean."""
+        """This design with the anchors' scores linearised about this mean."""
         if not self.sets.has_gaps:
             return self
         root, offsets = linearised(self.root[None], self.sets, mean[None])
@@ -140,7 +140,7 @@ def expect_choices(
 def _expect_choices(
     mean: Matrix, covariance: Matrix, choices: Choices, lapse: Matrix | float
 ) -> ChoiceMoments:
-    """The same of so few that what is computed on the way stays in the processor's cache."""
+    """`expect_choices` for so few that what is computed on the way stays in the processor's cache."""
     k = mean.shape[1]
     points = points_of(k - 1) if covariance.any() else np.zeros((1, k - 1))
     # Things by choices by points: sums over things are of whole arrays. Of each point there is the mirror
@@ -205,20 +205,20 @@ def points_of(k: int) -> Matrix:
     steps = (1 / base) ** np.arange(1, k + 1)
     count = max(POINTS // 2, 2 * k)
     half: Matrix = ndtri((0.5 + np.arange(1, count + 1)[:, None] * steps) % 1)
-    # So few points have not quite the covariance of all.
+    # So few points do not quite have the identity as their covariance.
     half = solve_triangular(cholesky(half.T @ half / count, lower=True), half.T, lower=True).T
     return np.concatenate([half, -half])
 
 
-def mended(blocks: Matrix, are_positive: NDArray[np.bool_]) -> Matrix:
-    """Blocks of which some may curve the wrong way, without that."""
+def positive_blocks(blocks: Matrix, are_positive: NDArray[np.bool_]) -> Matrix:
+    """Blocks made positive semidefinite where they are not."""
     if not are_positive.all():
         blocks[~are_positive] = positive(blocks[~are_positive])
     return blocks
 
 
 def positive(blocks: Matrix) -> Matrix:
-    """Without what curves the wrong way."""
+    """Symmetric blocks without their negative eigenvalues."""
     try:
         np.linalg.cholesky(blocks + JITTER * np.eye(blocks.shape[1]))
         return blocks

@@ -23,9 +23,9 @@ from scipy.sparse import csr_array
 
 from coombs.data.answer_chance import HEAD_START, HEAD_START_WIDTH, LAPSE_ODDS, LAPSE_WIDTH
 from coombs.data.graph import ComparisonGraph
-from coombs.inference.forms import forms_of
 from coombs.inference.kind import HALF_LOG_2_PI
 from coombs.inference.probabilities import AnswerProbabilities, tied
+from coombs.inference.quadratic_forms import quadratic_forms
 
 if TYPE_CHECKING:
     from coombs.data.answers import Answers
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 EFFECT_SIZE = math.log(0.5)
 """Prior centre of the logarithm of the item effects' size, in logits."""
 EFFECT_SIZE_ALONE = math.log(1.5)
-"""The same where effects are all that there is, the features telling nothing."""
+"""Prior centre of the logarithm of the effects' size where items have no features, in logits."""
 EFFECT_WIDTH = 1.0
-"""Its prior deviation."""
+"""Prior deviation of the logarithm of the effects' size."""
 SMALLEST_LAPSE = 1e-9
 """Added so that no answer is impossible."""
 LARGEST_HEAD_START = 15.0
-"""In logits."""
+"""The largest head start, in logits."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Target:
         self.n = self.n_features + (1 + len(items)) * effects + self.n_anchors
         self._weights: Vector = np.asarray(weights, dtype)
         self._total = float(weights.sum())
-        self._forms = forms_of(self.items)
+        self._forms = quadratic_forms(self.items)
         self._buffers: Matrix = np.empty((3, 0, 0), dtype)
 
     @classmethod
@@ -171,11 +171,11 @@ class Target:
         return Target(settings.pop("items", self.items), graph, weights, kind, **settings)
 
     def single(self) -> Target:
-        """The same in single precision, which is enough to sample and twice as fast."""
+        """This target in single precision, which is enough to sample and twice as fast."""
         return self.like(self.graph, self.weights, dtype=np.float32)
 
     def with_effects(self) -> Target:
-        """The same with an effect of each item: an unknown for their size and one for each, at the end."""
+        """This target with an effect of each item: an unknown for their size and one for each, at the end."""
         return self.like(self.graph, self.weights, effects=True)
 
     def reweighted(self, weights: Vector) -> Self:
@@ -332,7 +332,7 @@ class Target:
         return self.probabilities_of(self.scores(y[None]))
 
     def probabilities_of(self, scores: ScoreParameters) -> tuple[Vector, Vector, float]:
-        """The same of one quadratic score."""
+        """p and sigma of each answer for one quadratic score."""
         p, sigma, *_ = self._probabilities(scores)
         return p[:, 0].copy(), sigma[:, 0].copy(), float(scores.lapse[0])
 

@@ -77,7 +77,7 @@ class Design:
     head_start: float = 0.0
 
     def linearised(self, mean: Vector) -> Design:
-        """The same where scores are not linear in z: as they are near this mean."""
+        """This design with scores linearised about this mean, where they are not linear in z."""
         return self
 
     @cached_property
@@ -149,7 +149,7 @@ def expected(
 def expected_ties(
     margin: Vector, variance: Vector, lapse: Matrix, tied: NDArray[np.bool_], head_start: Matrix
 ) -> tuple[Vector, Vector, Vector, Vector, Vector]:
-    """The same where ties are possible, and the mean slope of log p along the head start.
+    """`expected` where ties are possible, and the mean slope of log p along the head start.
 
     With q the probability of a win or a tie without lapses: q'/q = a and (q'/q)' = b.
     """

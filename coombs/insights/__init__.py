@@ -1,4 +1,4 @@
-"""What was learned, in words and tables: of a fitted estimator, or of a saved model alone."""
+"""Every number that is said or drawn of a fit or of a saved model, computed once, as frozen records."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class TableColumn:
 
     @property
     def name(self) -> str:
-        """Of the column."""
+        """The name of the column."""
         return self.column.name
 
     @property

@@ -217,7 +217,7 @@ def averaged(
 
 
 def some_items(items: FloatArray) -> FloatArray:
-    """Those whose other features curves and maps are averaged over."""
+    """The items whose other features curves and maps are averaged over."""
     return items[thin(len(items), MOST_ITEMS)]
 
 
@@ -240,7 +240,7 @@ def _moved(items: FloatArray, plane: Sequence[int], values: FloatArray) -> Float
 
 
 def thinned(posterior: Posterior, most: int) -> Posterior:
-    """At most so many of its draws, evenly, without item effects."""
+    """At most so many draws of a posterior, evenly chosen, without item effects."""
     some = thin(len(posterior), most)
     bumps = None if posterior.coefficients is None else posterior.coefficients[some]
     drawn = {

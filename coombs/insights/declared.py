@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from coombs.data.comparisons import Comparisons
     from coombs.data.tables import FloatArray
     from coombs.estimators.base import PairEstimator
-    from coombs.insights.case import Case
+    from coombs.insights.explained_fit import ExplainedFit
 
 SIGNS = {"less": Translatable("less"), "more": Translatable("more")}
 """What directions of numbers are called."""
@@ -29,7 +29,7 @@ WORDS = {
     ORDERED: {"less": Translatable("lower"), "more": Translatable("higher")},
     YES_NO: {"less": Translatable("no"), "more": Translatable("yes to")},
 }
-"""The same of other columns, by their role."""
+"""What directions of other columns are called, by the role of the column."""
 CAPITALS = {
     "less": Translatable("Less"),
     "more": Translatable("More"),
@@ -40,11 +40,11 @@ CAPITALS = {
     "no": Translatable("No"),
     "yes to": Translatable("Yes to"),
 }
-"""The same at the beginning of a sentence."""
+"""What directions of numbers are called at the beginning of a sentence."""
 CONTRADICTED = 0.45
 """Share of answers predicted below which they seem to say the opposite of what was declared."""
 NEARLY = 0.05
-"""Logits between neighbouring values by which a direction may be broken for the rounding of a sampler."""
+"""Logits between neighbouring values by which a direction may be broken, as a sampler's rounding."""
 
 
 def declared_of(est: PairEstimator) -> Wishes | None:
@@ -62,18 +62,18 @@ def directions_of(est: PairEstimator) -> dict[str, str]:
     return {name: words[name][wish.form] for name, wish in declared.directions.items()}
 
 
-def declared_wishes(case: Case, accuracy: float) -> Iterator[DeclaredWish]:
+def declared_wishes(fit: ExplainedFit, accuracy: float) -> Iterator[DeclaredWish]:
     """Each wish in words, then what the limits leave out of the answers.
 
     `accuracy` is that of predictions of answers that were not learned from.
     """
-    declared = declared_of(case.est)
+    declared = declared_of(fit.est)
     if declared is None:
         return
-    n, directions = len(declared.inside), directions_of(case.est)
+    n, directions = len(declared.inside), directions_of(fit.est)
     for wish in declared.wishes:
         if not wish.is_limit:
-            is_obeyed = _broken(case.est, wish) <= NEARLY
+            is_obeyed = _broken(fit.est, wish) <= NEARLY
             word = CAPITALS[directions[wish.feature]]
             text = Translatable("{word} {feature} is never worse.", word=word, feature=wish.feature)
             opposite = Translatable(
@@ -81,7 +81,7 @@ def declared_wishes(case: Case, accuracy: float) -> Iterator[DeclaredWish]:
             )
             yield DeclaredWish(str(wish), text if is_obeyed else opposite)
             continue
-        outside = n - int(wishes_of(str(wish), case.data.item_table).inside.sum())
+        outside = n - int(wishes_of(str(wish), fit.data.item_table).inside.sum())
         kept = Translatable("{wish}: all items keep it.", wish=str(wish))
         if outside:
             kept = Translatable(
@@ -92,7 +92,7 @@ def declared_wishes(case: Case, accuracy: float) -> Iterator[DeclaredWish]:
             )
         yield DeclaredWish(str(wish), kept)
     if not declared.inside.all():
-        yield from _left_out(case.data, declared)
+        yield from _left_out(fit.data, declared)
     if declared.signs.any() and accuracy < CONTRADICTED:
         text = Translatable(
             "Answers are predicted worse than by a coin: they may say the opposite of what was declared."

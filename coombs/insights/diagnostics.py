@@ -12,7 +12,7 @@ from coombs.data.comparisons import Comparisons
 from coombs.data.graph import ComparisonGraph
 from coombs.inference.posterior import Posterior, quantiles
 from coombs.insights.curves import smooth_weight
-from coombs.insights.open_matters import never_compared, vague_features
+from coombs.insights.not_known import never_compared, vague_features
 from coombs.insights.statements import (
     KINDS,
     WORST,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from coombs.data.tables import FloatArray
     from coombs.estimators.description import Description
-    from coombs.insights.case import Case
+    from coombs.insights.explained_fit import ExplainedFit
 
     Index: TypeAlias = NDArray[np.intp]
 
@@ -71,19 +71,19 @@ GOOD_ENDS = ("optimal", "optimal_by_clarabel", "optimal_by_cvxpy", "converged")
 """Statuses of a fit that need no warning."""
 
 
-def unknowns(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
+def unknowns(fit: ExplainedFit, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
     """What the answers do not tell."""
-    yield from _too_few(case)
-    yield from _pieces(case)
-    for feature in case.features:
+    yield from _too_few(fit)
+    yield from _pieces(fit)
+    for feature in fit.features:
         if feature.distinct == 1:
             text = Translatable(
                 "{feature} is the same for all items. Nothing can be learned about it.", feature=feature.name
             )
             yield NotKnown("constant", text)
-    yield from _copies_and_unseen(case)
-    yield from vague_features(case, ideal)
-    if case.surface.posterior is None:
+    yield from _copies_and_unseen(fit)
+    yield from vague_features(fit, ideal)
+    if fit.surface.posterior is None:
         none = (
             "How sure any of this is: the fit is the optimum of a convex program, which has no intervals; "
             "IdealPoint has them."
@@ -91,45 +91,45 @@ def unknowns(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown
         yield NotKnown("no intervals", none)
 
 
-def _too_few(case: Case) -> Iterator[NotKnown]:
+def _too_few(fit: ExplainedFit) -> Iterator[NotKnown]:
     """Fewer answers than unknowns, which are d (d + 3) / 2 for any metric and an ideal point."""
-    d, n = len(case.numbers), case.data.n_choices
+    d, n = len(fit.numbers), fit.data.n_choices
     counts = {
-        "items": 0 if case.data.n_features else case.data.n_items - 1,
+        "items": 0 if fit.data.n_features else fit.data.n_items - 1,
         "none": d,
         "identity": d + 1,
         "diagonal": 2 * d,
     }
-    needed = counts.get(case.est.kind_, d * (d + 3) // 2)
-    needed += sum(len(one.block) - 1 for one in case.columns if one.is_category)
+    needed = counts.get(fit.est.kind_, d * (d + 3) // 2)
+    needed += sum(len(one.block) - 1 for one in fit.columns if one.is_category)
     if n < needed:
         text = f"{count(n, 'answer')} for {needed} unknown numbers: too few. Much here is a guess."
         yield NotKnown("few answers", text)
 
 
-def _pieces(case: Case) -> Iterator[NotKnown]:
+def _pieces(fit: ExplainedFit) -> Iterator[NotKnown]:
     """Items that no chain of answers joins."""
-    winners, losers, _ = case.data.oriented()
-    sizes = ComparisonGraph(winners, losers, case.data.n_items).piece_sizes
+    winners, losers, _ = fit.data.oriented()
+    sizes = ComparisonGraph(winners, losers, fit.data.n_items).piece_sizes
     joined, alone = np.sort(sizes[sizes > 1])[::-1], int((sizes == 1).sum())
-    if len(joined) > 1 and joined[0] == 2 and case.features:
+    if len(joined) > 1 and joined[0] == 2 and fit.features:
         text = "Every item was compared with one other, so only the features tell how the rest compare."
         yield NotKnown("pieces", text)
     elif len(joined) > 1:
         shown = ", ".join(map(str, joined[:5])) + (", ..." if len(joined) > 5 else "")
         groups = f"The compared items fall into {len(joined)} groups (of {shown} items) without an answer"
-        what = "only the features tell" if case.features else "nothing tells"
-        rest = f"; {what} how the groups compare" if case.has_pattern is not False else ""
+        what = "only the features tell" if fit.features else "nothing tells"
+        rest = f"; {what} how the groups compare" if fit.has_pattern is not False else ""
         yield NotKnown("pieces", f"{groups} between them{rest}.")
     if alone:
-        yield NotKnown("never compared", never_compared(case, alone))
+        yield NotKnown("never compared", never_compared(fit, alone))
 
 
-def _copies_and_unseen(case: Case) -> Iterator[NotKnown]:
+def _copies_and_unseen(fit: ExplainedFit) -> Iterator[NotKnown]:
     """Features that say the same, and directions along which the answers say nothing."""
-    if not case.features:
+    if not fit.features:
         return
-    copies = list(_copies(case))
+    copies = list(_copies(fit))
     for one, other, correlation in copies:
         names = {"feature": other, "other": one}
         text = Translatable(
@@ -143,7 +143,7 @@ def _copies_and_unseen(case: Case) -> Iterator[NotKnown]:
                 **names,
             )
         yield NotKnown("copies", text)
-    for one, other in _same_groups(case):
+    for one, other in _same_groups(fit):
         text = Translatable(
             "{feature} groups the items just as {other} does, so how the two share their weight is not "
             "known.",
@@ -152,17 +152,17 @@ def _copies_and_unseen(case: Case) -> Iterator[NotKnown]:
         )
         yield NotKnown("copies", text)
     copied = {name for one, other, _ in copies for name in (one, other)}
-    for direction in _unseen(case):
+    for direction in _unseen(fit):
         if direction.loadings[0][0] not in copied:
-            what = "where the ideal is" if case.has_ideal else "what is better"
+            what = "where the ideal is" if fit.has_ideal else "what is better"
             yield NotKnown("unseen direction", f"Along {direction.text} no answer tells {what}.")
 
 
-def _copies(case: Case) -> Iterator[tuple[str, str, float]]:
+def _copies(fit: ExplainedFit) -> Iterator[tuple[str, str, float]]:
     """Each feature that follows an earlier one, with that one."""
-    names = [case.features[k].name for k in case.numbers]
-    columns = [case.columns[k].block[0] for k in case.numbers]
-    away = case.data.items[:, columns] - case.data.items[:, columns].mean(axis=0)
+    names = [fit.features[k].name for k in fit.numbers]
+    columns = [fit.columns[k].block[0] for k in fit.numbers]
+    away = fit.data.items[:, columns] - fit.data.items[:, columns].mean(axis=0)
     away = away / np.linalg.norm(away, axis=0)
     correlations = np.triu(away.T @ away, 1)
     for k in range(len(columns)):
@@ -171,12 +171,10 @@ def _copies(case: Case) -> Iterator[tuple[str, str, float]]:
             yield names[alike[0]], names[k], float(correlations[alike[0], k])
 
 
-def _same_groups(case: Case) -> Iterator[tuple[str, str]]:
+def _same_groups(fit: ExplainedFit) -> Iterator[tuple[str, str]]:
     """Each column in which the same items are alike as in an earlier one, with it; one is a category."""
-    varied = [one for one, feature in zip(case.columns, case.features, strict=True) if feature.distinct != 1]
-    groups = [
-        np.unique(case.data.items[:, list(one.block)], axis=0, return_inverse=True)[1] for one in varied
-    ]
+    varied = [one for one, feature in zip(fit.columns, fit.features, strict=True) if feature.distinct != 1]
+    groups = [np.unique(fit.data.items[:, list(one.block)], axis=0, return_inverse=True)[1] for one in varied]
     for k, later in enumerate(varied):
         for j, earlier in enumerate(varied[:k]):
             both = len(set(zip(groups[j].ravel().tolist(), groups[k].ravel().tolist(), strict=True)))
@@ -186,84 +184,84 @@ def _same_groups(case: Case) -> Iterator[tuple[str, str]]:
                 break
 
 
-def _unseen(case: Case) -> list[Combination]:
+def _unseen(fit: ExplainedFit) -> list[Combination]:
     """The unidentified directions in units of the spreads, constant features apart."""
-    chosen = [k for k, one in enumerate(case.columns) if not one.is_category]
-    places, names = [case.columns[k].block[0] for k in chosen], [case.features[k].name for k in chosen]
+    chosen = [k for k, one in enumerate(fit.columns) if not one.is_category]
+    places, names = [fit.columns[k].block[0] for k in chosen], [fit.features[k].name for k in chosen]
     block, d = np.ix_(places, places), len(chosen)
-    metric = case.surface.scaled_metric[block] if case.has_ideal else np.eye(d)
-    basis = Model(metric, np.zeros(d)).unseen_directions(case.est._compared[block])
-    vectors, sizes, _ = np.linalg.svd(basis * case.varies[chosen, None], full_matrices=False)
+    metric = fit.surface.scaled_metric[block] if fit.has_ideal else np.eye(d)
+    basis = Model(metric, np.zeros(d)).unseen_directions(fit.est._compared[block])
+    vectors, sizes, _ = np.linalg.svd(basis * fit.varies[chosen, None], full_matrices=False)
     return [combination(vectors[:, k], names) for k in np.flatnonzero(sizes > 0.5)]
 
 
 # How far to trust it.
 
 
-def trust(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Trust:
+def trust(fit: ExplainedFit, ideal: tuple[FeatureVerdict, ...]) -> Trust:
     """How well each kind of preference predicts answers, and what should make one careful."""
-    pairs, asked_again, contradicted, ties = _repeats(case.data)
-    pairs += case.data.n_choices - int((case.data.weights > 0).sum())
-    described = case.est.description()
+    pairs, asked_again, contradicted, ties = _repeats(fit.data)
+    pairs += fit.data.n_choices - int((fit.data.weights > 0).sum())
+    described = fit.est.description()
     # A pair cannot be predicted from itself.
-    kinds = tuple(_compared(case)) if case.compare and pairs > 1 and not case.chosen else ()
-    warnings = dict([*_about_the_fit(case), *_about_the_taste(case, kinds, ideal)])
-    lapse_low, lapse_high = _lapse_interval(case)
-    accuracy, log_loss, basis = _on_new_answers(case) if pairs > 1 else (math.nan, math.nan, "none")
+    kinds = tuple(_compared(fit)) if fit.compare and pairs > 1 and not fit.chosen else ()
+    warnings = dict([*_about_the_fit(fit), *_about_the_taste(fit, kinds, ideal)])
+    lapse_low, lapse_high = _lapse_interval(fit)
+    accuracy, log_loss, basis = _on_new_answers(fit) if pairs > 1 else (math.nan, math.nan, "none")
     return Trust(
         accuracy=accuracy,
         log_loss=log_loss,
         basis=basis,
-        smooth_weight=smooth_weight(case.est),
-        description_accuracy=_of_description(case, basis),
+        smooth_weight=smooth_weight(fit.est),
+        description_accuracy=_of_description(fit, basis),
         log_odds=math.nan if described is None else described.log_odds,
         kinds=kinds,
-        advice="" if case.is_average else _advice(kinds, len(case.data)),
-        agreement=case.est.score(case.data),
-        ceiling=_ceiling(case.data),
+        advice="" if fit.is_average else _advice(kinds, len(fit.data)),
+        agreement=fit.est.score(fit.data),
+        ceiling=_ceiling(fit.data),
         asked_again=asked_again,
         contradicted=contradicted,
         ties=ties,
-        lapse=float(case.est.lapse_),
+        lapse=float(fit.est.lapse_),
         lapse_low=lapse_low,
         lapse_high=lapse_high,
-        effects=_effects(case),
-        surprises=_surprises(case),
+        effects=_effects(fit),
+        surprises=_surprises(fit),
         warnings=tuple(warnings.values()),
         cautions=tuple(warnings),
     )
 
 
-def _on_new_answers(case: Case) -> tuple[float, float, str]:
+def _on_new_answers(fit: ExplainedFit) -> tuple[float, float, str]:
     """Accuracy and log loss on answers that were not learned from, and how they were found.
 
     Where questions were chosen by their answers, an answer left out is no test: later questions depend on it.
     There, the predictions q of random pairs are held against probabilities p in which a coin and a linear
     kind have their share, as far as the evidence is for them.
     """
-    described, posterior = case.est.description(), case.surface.posterior
+    described, posterior = fit.est.description(), fit.surface.posterior
     if described is None or posterior is None:
         return math.nan, math.nan, "none"
-    if not case.chosen:
+    if not fit.chosen:
         left = described.mixture.predicted
         return left.accuracy, left.log_loss, "left out"
-    rng, n = np.random.default_rng(0), case.data.n_items
+    rng, n = np.random.default_rng(0), fit.data.n_items
     first = rng.integers(n, size=RANDOM_PAIRS)
     second = (first + rng.integers(1, n, size=RANDOM_PAIRS)) % n
     # Positions, which are not to be read as names.
     pairs, ones = np.column_stack([first, second]), np.ones(RANDOM_PAIRS)
-    new = Comparisons.at_positions(case.data.item_table, pairs, ones.astype(np.int8), ones)
-    q = np.clip(case.est.predict_proba(new)[:, 1], 1e-9, 1 - 1e-9)
+    new = Comparisons.at_positions(fit.data.item_table, pairs, ones.astype(np.int8), ones)
+    q = np.clip(fit.est.predict_proba(new)[:, 1], 1e-9, 1 - 1e-9)
     taste = 1 / (1 + math.exp(min(-described.log_odds, 700.0)))
     p = taste * _by_evidence(described, q, first, second) + (1 - taste) / 2
     log_loss = -(p * np.log(q) + (1 - p) * np.log(1 - q)).mean()
     return float(np.where(q >= 0.5, p, 1 - p).mean()), float(log_loss), "evidence"
 
 
-def _of_description(case: Case, basis: str) -> float:
+def _of_description(fit: ExplainedFit, basis: str) -> float:
     """The accuracy of what the words describe alone, where an average predicts; NaN where it is not known."""
-    described = case.est.description()
-    if basis != "left out" or described is None or case.est.model_.bumps is None or not case.has_ideal:
+    described = fit.est.description()
+    if basis != "left out" or described is None or fit.est.model_.bumps is None or not fit.has_ideal:
         return math.nan
     return described.mixture.described.predicted.accuracy
 
@@ -284,19 +282,19 @@ def _by_evidence(described: Description, q: FloatArray, first: Index, second: In
     return p
 
 
-def _lapse_interval(case: Case) -> tuple[float, float]:
+def _lapse_interval(fit: ExplainedFit) -> tuple[float, float]:
     """Ends of the share of answers given at random."""
-    draws = np.zeros(1) if case.surface.posterior is None else case.surface.posterior.lapses
-    low, high = quantiles(draws[:, None], case.level)[0]
+    draws = np.zeros(1) if fit.surface.posterior is None else fit.surface.posterior.lapses
+    low, high = quantiles(draws[:, None], fit.level)[0]
     return float(low), float(high)
 
 
-def _compared(case: Case) -> Iterator[ComparedKind]:
+def _compared(fit: ExplainedFit) -> Iterator[ComparedKind]:
     """Each kind put to the test, with its weight in what is in use."""
-    for score in case.est.kinds():
+    for score in fit.est.kinds():
         extra = score.item_effects and score.metric != "items"
         name = KINDS[score.metric] + (", and each item's own effect" if extra else "")
-        weight = case.est.kind_weights_.get(score.metric + "+" * score.item_effects, 0.0)
+        weight = fit.est.kind_weights_.get(score.metric + "+" * score.item_effects, 0.0)
         found = float(score.accuracy), float(score.log_loss)
         yield ComparedKind(name, score.metric, score.item_effects, *found, weight > 0, float(weight))
 
@@ -354,24 +352,24 @@ def _repeats(data: Comparisons) -> tuple[int, int, int, int]:
     return len(asked), int((asked > 1).sum()), len(both), int((used & tied).sum())
 
 
-def _effects(case: Case) -> float | None:
+def _effects(fit: ExplainedFit) -> float | None:
     """Spread of the items' own effects over that of what their features say; None if not supported."""
-    described = case.est.description()
+    described = fit.est.description()
     if (
-        not case.features
-        or case.est.item_effects_ is None
+        not fit.features
+        or fit.est.item_effects_ is None
         or described is None
         or described.effects_log_odds < EFFECTS_ODDS
     ):
         return None
-    spread = float(case.surface.model.distance(case.data.item_table).std())
-    return float(np.std(case.est.item_effects_)) / spread if spread > 0 else None
+    spread = float(fit.surface.model.distance(fit.data.item_table).std())
+    return float(np.std(fit.est.item_effects_)) / spread if spread > 0 else None
 
 
-def _surprises(case: Case) -> tuple[SurprisingAnswer, ...]:
+def _surprises(fit: ExplainedFit) -> tuple[SurprisingAnswer, ...]:
     """The answers with the least probability, each once."""
-    data = case.data
-    first = case.est.predict_proba(data)[:, 1]
+    data = fit.data
+    first = fit.est.predict_proba(data)[:, 1]
     given = np.where(data.y > 0, first, 1 - first)
     given = np.where((data.y != 0) & (data.weights > 0), given, 1.0)
     wins = np.where(data.y[:, None] < 0, data.pairs[:, ::-1], data.pairs)
@@ -380,14 +378,14 @@ def _surprises(case: Case) -> tuple[SurprisingAnswer, ...]:
         if given[k] >= SURPRISING or len(found) == MOST_SURPRISES:
             break
         winner, loser = int(wins[k, 0]), int(wins[k, 1])
-        surprise = SurprisingAnswer(case.compared[winner], case.compared[loser], float(given[k]))
+        surprise = SurprisingAnswer(fit.compared[winner], fit.compared[loser], float(given[k]))
         found.setdefault((winner, loser), surprise)
     return tuple(found.values())
 
 
-def _about_the_fit(case: Case) -> Iterator[tuple[str, str]]:
+def _about_the_fit(fit: ExplainedFit) -> Iterator[tuple[str, str]]:
     """Sentences of caution, each after its kind."""
-    posterior, status = case.surface.posterior, case.est.status_
+    posterior, status = fit.surface.posterior, fit.est.status_
     if posterior is not None and posterior.rhat > CHAINS_APART:
         yield (
             "chains apart",
@@ -404,30 +402,30 @@ def _about_the_fit(case: Case) -> Iterator[tuple[str, str]]:
 
 
 def _about_the_taste(
-    case: Case, kinds: tuple[ComparedKind, ...], ideal: tuple[FeatureVerdict, ...]
+    fit: ExplainedFit, kinds: tuple[ComparedKind, ...], ideal: tuple[FeatureVerdict, ...]
 ) -> Iterator[tuple[str, str]]:
     losses = {kind.metric: kind.log_loss for kind in kinds if not kind.item_effects}
     worst = [one.feature for one in ideal if one.verdict == WORST]
     if worst:
         yield "anti-ideal", f"The middle is the worst, not the best: {', '.join(worst)}."
-    elif case.has_ideal and not case.is_average and _looks_anti_ideal(losses, len(case.data)):
+    elif fit.has_ideal and not fit.is_average and _looks_anti_ideal(losses, len(fit.data)):
         yield (
             "anti-ideal",
             (
                 "Along some direction the middle looks worst: metric='signed' predicts answers clearly "
-                f"better (log loss {losses['signed']:.3f} against {losses[case.est.kind_]:.3f})."
+                f"better (log loss {losses['signed']:.3f} against {losses[fit.est.kind_]:.3f})."
             ),
         )
     used = [kind.log_loss for kind in kinds if kind.in_use]
     if used and min(used) > COIN - ALIKE:
         yield "coin", "The kind in use predicts answers no better than a coin does."
-    elif len(case.data) >= ENOUGH and case.est.score(case.data) < AGREED * _ceiling(case.data):
+    elif len(fit.data) >= ENOUGH and fit.est.score(fit.data) < AGREED * _ceiling(fit.data):
         yield (
             "several tastes",
             (
                 "More than a fifth of the answers go against what was learned from them: there may be "
                 "several tastes or people behind them, or "
-                + ("something that no feature says." if case.features else "choices that go in circles.")
+                + ("something that no feature says." if fit.features else "choices that go in circles.")
             ),
         )
 

@@ -29,9 +29,9 @@ from coombs.insights.statements import (
 FIT = "fit"
 """An explanation of a fit with its answers."""
 FINDINGS = "findings"
-"""One of what a model file keeps of a fit."""
+"""An explanation of the findings that a model file keeps of a fit."""
 MODEL = "model"
-"""One of a model of which only the numbers are known."""
+"""An explanation of a model of which only the numbers are known."""
 KEPT = (
     "has_pattern",
     "n_people",
@@ -42,7 +42,7 @@ KEPT = (
     "intervals",
     "trade_off_item",
 )
-"""What of an explanation a model file keeps, beside the lists of `KEPT_LISTS` and some of `trust`."""
+"""Fields of an explanation that a model file keeps, beside the lists of `KEPT_LISTS` and some of `trust`."""
 KEPT_TRUST = (
     "accuracy",
     "log_loss",
@@ -52,9 +52,9 @@ KEPT_TRUST = (
     "warnings",
     "cautions",
 )
-"""What it keeps of that."""
+"""Fields of `trust` that a model file keeps."""
 NO_TRUST = Trust(math.nan, math.nan, "none")
-"""Where nothing is known of how far to trust the rest."""
+"""Trust where nothing is known of how well answers are predicted."""
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,7 @@ class ItemComparison:
 
 
 def compare_items(est: TasteEstimator, first: Any, second: Any) -> ItemComparison:
-    """Of two fitted items, by name or position."""
+    """Compare two fitted items, by name or position."""
     a, b = (_position(est, one) for one in (first, second))
     if a == b:
         raise InputError(f"{naming.text(first)!r} is compared with itself; give two items.")
@@ -178,7 +178,7 @@ def compare_items(est: TasteEstimator, first: Any, second: Any) -> ItemCompariso
 def compare_positions(
     est: TasteEstimator, a: int, b: int, verdicts: Sequence[FeatureVerdict]
 ) -> ItemComparison:
-    """Of two fitted items, by position; `verdicts` say what is known to be wanted of each feature."""
+    """Compare two fitted items, by position; `verdicts` say what is known to be wanted of each feature."""
     table = est._table(None)
     known = {one.feature for one in verdicts if one.verdict not in UNKNOWN}
     posterior, effects = est._draws(), est._effects_of(table, draws=True)
@@ -201,7 +201,7 @@ def compare_positions(
 
 
 def _position(est: TasteEstimator, item: Any) -> int:
-    """Of an item among the fitted ones."""
+    """The position of an item among the fitted ones."""
     (found,) = tables.positions(est._data.item_table, np.array([item]), lambda _: "the comparison")
     return int(found)
 
@@ -209,7 +209,7 @@ def _position(est: TasteEstimator, item: Any) -> int:
 def _reasons(
     model: Model, posterior: Posterior, two: FloatArray, items: FloatArray, known: set[str]
 ) -> tuple[Reason, ...]:
-    """Of each column in which `two` of the items differ, the one that does most first."""
+    """The columns in which `two` of the items differ, the one that does most first."""
     columns = table_columns(model)
     gaps = {one.column.gaps_of: one.block for one in columns if one.column.gaps_of}
     cells = [cells_of(model, row) for row in two]

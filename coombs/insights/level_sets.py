@@ -49,7 +49,7 @@ AVERAGED_GRID = 41
 SMALL_AVERAGED_GRID = 25
 """Values of each feature of such a map in a matrix."""
 MARGIN = 0.06
-"""What a picture shows beyond the items, as a share of their range."""
+"""How far a picture goes beyond the items, as a share of their range."""
 REACH = 0.5
 """How far a picture stretches beyond the items to reach the ideal, as a share of their range."""
 STEPS = 10
@@ -63,7 +63,7 @@ SIGNS = {MORE: 1, LESS: -1}
 AT_IDEAL = Translatable("the ideal point")
 """Where other features are if all of them have an ideal that is supported."""
 AT_GUESS = Translatable("their best guess")
-"""Where other features are if not."""
+"""Where other features are if not all of them have an ideal that is supported."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,7 +280,7 @@ def _base(est: PairEstimator, table: ItemTable, at: At) -> FloatArray:
 
 
 def _level_sets(scene: _Scene, plane: list[int], size: int) -> LevelSets:
-    """Of two different features."""
+    """Level sets of two different features."""
     surface, table, names = scene.surface, scene.table, names_of(scene.est)
     is_known, average = all(map(scene.turn, plane)), is_averaged(scene.est)
     turning, kind = surface.turning_point(plane, scene.base), surface.kind_of(plane)

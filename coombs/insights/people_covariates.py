@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 GAIN = 3.0
 """Nats by which a covariate must make answers of people left out likelier for anything to be said of it."""
 ERROR = 0.05
-"""Probability that anything is said at all where no taste goes with any covariate, at most."""
+"""Probability of a false statement where no taste goes with any covariate, at most."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ DRAWS = 1_000
 GRID = 21
 """Values of a feature at which tastes are looked at."""
 ENDS = (0.02, 0.98)
-"""Quantiles of the items' values between which that is."""
+"""Quantiles of the items' values between which tastes are looked at."""
 DROP = 0.1
 """Share of a curve's range by which it must fall beyond its best value for that to be one."""
 
@@ -59,7 +59,7 @@ class Curve(NamedTuple):
 def curve_along(
     population: Population, tastes: tuple[Taste, ...], j: int, only: int | None = None
 ) -> Curve | None:
-    """Of a feature, by all kinds of the average or by one of them.
+    """The curve along a feature, by all kinds of the average or by one of them.
 
     None of a level of a category, and where items have fewer than three values.
     """

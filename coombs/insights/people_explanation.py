@@ -39,11 +39,11 @@ LIKELY = 0.5
 DIFFER = 3.0
 """Nats by which the answers must be likelier with differences along a feature for them to be told."""
 DIVIDED = 8.0
-"""Nats by which that must be so for people to be divided about it."""
+"""Nats by which the answers must be likelier with differences along a feature for people to be divided."""
 MOSTLY = 0.5
-"""Weight in the average that kinds with weights of features must have for that."""
+"""Weight of kinds that have weights of features from which on people can be divided about one."""
 MOST_EVIDENCE = 1_000_000
-"""Answers of those who tell it, times features, up to which that is computed."""
+"""Answers times features up to which the evidence for differences is computed."""
 SPLIT = 0.3
 """Share of people that must want the opposite of the others for them to be divided."""
 LISTED = 2
@@ -193,7 +193,7 @@ class PersonExplanation:
 
 
 def explain_person(person: Person, population: Population) -> PersonExplanation:
-    """Of one person; without a pattern in everybody's answers nothing is claimed."""
+    """The explanation of one person; without a pattern in everybody's answers nothing is claimed."""
     name = "" if person.name is None else naming.text(person.name)
     found = PersonExplanation(
         has_pattern(population), name, person.n_answers, person.consistency_, person.coin_probability_
@@ -220,7 +220,7 @@ def explain_person(person: Person, population: Population) -> PersonExplanation:
 
 
 def plain_values(value: Any) -> Any:
-    """Without numbers that JSON does not have."""
+    """A value without numbers that JSON does not have."""
     if isinstance(value, dict):
         return {name: plain_values(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
@@ -231,13 +231,13 @@ def plain_values(value: Any) -> Any:
 
 
 def explain_people(population: Population) -> PeopleExplanation:
-    """Of a fitted population; without a pattern, only what was asked and how badly it predicts."""
+    """The explanation of a population; without a pattern, only what was asked and how badly it predicts."""
     with serial(0):
         return _explain_people(population)
 
 
 def _explain_people(population: Population) -> PeopleExplanation:
-    """The same."""
+    """`explain_people`, while BLAS has one thread."""
     trial, data = population._average.trial, population._data
     found = PeopleExplanation(
         has_pattern=has_pattern(population),
@@ -362,7 +362,7 @@ def _differences(population: Population) -> list[float]:
 
 
 def _unexplained_differences(population: Population) -> list[float]:
-    """The same of people who are alike in what is known of them."""
+    """Nats by which people differ along each feature beyond what is known of them."""
     average, columns = population._average, population._scaler.columns
     plain = [k for k, part in enumerate(average.parts) if part.coordinates.kind != "smooth"]
     share = float(average.weights[plain].sum())

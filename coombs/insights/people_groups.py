@@ -40,21 +40,21 @@ CERTAIN = 0.8
 SURELY = 0.9
 """Probability of liking an item more than the average, or less, from which on it is sure."""
 CONTESTED = 0.1
-"""Share of people who must surely like an item, and surely not like it, for it to divide them;"""
+"""Share of people who must surely like an item, and of people who surely do not, for it to divide them."""
 LEAST_PEOPLE = 2
-"""and so many of either."""
+"""People on either side, at least, for an item to divide them."""
 MOST_ASKED = 200
-"""People of whom that is computed, at most."""
+"""People of whom it is computed how likely they are to like each item, at most."""
 UNLIKELY = 0.01
 """Share of people drawn from the population whose answers may be as unlikely as those of somebody unlike."""
 PERHAPS = 0.1
-"""The same, from which on somebody is looked at in a population without them,"""
+"""Share below which answers are unlikely enough for a closer look, in a population without that person."""
 MOST_PERHAPS = 8
-"""so many people at most,"""
+"""People who get that closer look, at most."""
 MOST_LEFT_OUT = 300
-"""of no more people than this, among whom one person changes little."""
+"""People up to which the population is learned again without one: among more, one changes little."""
 OWN_TASTE = 1.0
-"""Nats by which such a person's answers must be likelier with a taste of their own than by a coin."""
+"""Nats by which an unlike person's answers must be likelier with a taste of their own than by a coin."""
 LEAST_ANSWERS = 5
 """Answers that somebody needs to be unlike anybody."""
 CELLS = 20_000_000
@@ -78,7 +78,7 @@ def groups_of(population: Population) -> tuple[PeopleGroup, ...]:
 
 
 def summaries(population: Population, least: int = 2) -> tuple[GroupSummary, ...]:
-    """Of the groups, if there are so many."""
+    """Summaries of the groups, if there are several."""
     shares = population._everybody[2]
     if shares.shape[1] < least:
         return ()
@@ -115,7 +115,7 @@ def _wants(population: Population, group: int) -> tuple[SharedFeature, ...]:
 
 
 def contested_items(population: Population, items: tuple[SharedItem, ...]) -> tuple[SharedItem, ...]:
-    """Those that many surely like more than the average item and many surely less, the most divided first."""
+    """Items that many surely like more than the average item and many surely less, the most divided first."""
     if not items:
         return ()
     likes, names, found = _likings(population), population.item_table_.names, []

@@ -25,9 +25,9 @@ MOST_DOTS = 2_000
 MOST_ROWS = 120
 """People whose agreement is shown."""
 WITH_IDEALS = 0.5
-"""Weight of kinds with an ideal point from which on a map is of ideals,"""
+"""Weight of kinds with an ideal point from which on a map shows ideals."""
 HAVE_IDEALS = 0.9
-"""where so many people have one."""
+"""Share of people who must have an ideal point for a map to show ideals."""
 BEYOND = 0.5
 """How far a map of ideals goes beyond the items, in their range."""
 PLAIN = FeatureColumn("")

@@ -132,7 +132,7 @@ class GroupSummary:
 
     @property
     def words(self) -> str:
-        """The same in a line, as "less rent, more size"."""
+        """What the group wants on average in a line, as "less rent, more size"."""
         return ", ".join(self.wishes)
 
 

@@ -37,15 +37,15 @@ LEVEL = 1 / 3
 PAST_PEAK = 0.2
 """Part of the height by which a curve that levels off may fall before or after."""
 FALL = 0.05
-"""The same where the draws are sure that it falls."""
+"""Part of the height by which a curve that levels off may fall where the draws are sure that it falls."""
 REACHED = 0.85
-"""Part of the height from which on it is level."""
+"""Part of the height from which on a curve that levels off is level."""
 DIP = 0.25
 """Part of the height by which a curve falls between two peaks, at least."""
 
 
 def shapes_of(est: TasteEstimator, curves: Sequence[TasteCurve]) -> tuple[Shape, ...]:
-    """Of each curve the shape that it surely has, if any; none without a pattern or a smooth taste."""
+    """The shape that each curve surely has, if any; none without a pattern or a smooth taste."""
     described = est.description()
     if described is None or not described.has_pattern or not is_averaged(est):
         return ()

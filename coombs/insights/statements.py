@@ -9,9 +9,9 @@ from itertools import takewhile
 
 from coombs.data.dates import date_text
 from coombs.data.encoding import DATE, LOG, NUMBER, ORDERED, YES_NO
-from coombs.insights.exchange import GOES_WITH as GOES_WITH
-from coombs.insights.exchange import WORTH as WORTH
-from coombs.insights.exchange import TradeOff as TradeOff
+from coombs.insights.trade_off_record import GOES_WITH as GOES_WITH
+from coombs.insights.trade_off_record import WORTH as WORTH
+from coombs.insights.trade_off_record import TradeOff as TradeOff
 from coombs.language import NumberText, Translatable
 from coombs.words import has_cents, listed, ordinal, percent, plain, weighted_sum, with_unit, within
 
@@ -50,9 +50,9 @@ MOST_TIED = 8
 RATHER_MORE: str = Translatable("more rather than less")
 """Said of a feature of which it is not known what is best, but that more is better on average."""
 RATHER_LESS: str = Translatable("less rather than more")
-"""The same the other way round."""
+"""Said of a feature of which it is not known what is best, but that less is better on average."""
 LEANINGS = {RATHER_MORE: MORE, RATHER_LESS: LESS}
-"""What these would be if they were sure."""
+"""The verdict that each of these would be if it were sure."""
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from coombs.model import Model
 
 SMALL_STEP = 1e-3
-"""Of the differences that slopes are taken from, in spreads of the features."""
+"""Step of the finite differences that slopes are computed by, in spreads of the features."""
 SURE = 0.95
 """Probability from which on the sign of a slope at an item is known."""
 VERY_SURE = 0.995
-"""The same of a feature of which only an average direction is known."""
+"""Probability from which on the sign of a slope is known where only an average direction is known."""
 MOST_TRADE_OFFS = 6
 """Trade-offs that are told, at most."""
 STRONGEST = 5

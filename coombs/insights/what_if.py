@@ -70,7 +70,7 @@ class WhatIf:
 def what_if(
     est: TasteEstimator, position: int, cells: Mapping[str, Any], among: Sequence[int] | None = None
 ) -> WhatIf:
-    """Of a fitted item with these cells, in the table's units; `among` are the items it is ranked with."""
+    """Where a fitted item would rank with these cells, in the table's units, among the items `among`."""
     table = est._table(None)
     others = [i for i in (range(len(table.matrix)) if among is None else among) if i != position]
     changed = with_cells(est.model_, table, position, cells)

@@ -207,7 +207,7 @@ def _directions(surface: Surface, middle: FloatArray) -> tuple[FloatArray, Float
 
 
 class RankDraws(NamedTuple):
-    """Of n items, (S, n) ranks among them, 1 being the best, in each of S draws."""
+    """(S, n) ranks of n items, 1 being the best, in each of S draws."""
 
     ranks: FloatArray
 

@@ -41,7 +41,7 @@ BESIDE = {
 
 
 def _metric(part: Learned) -> Learned:
-    """The same, if a metric was learned at all."""
+    """The metric, if one was learned at all."""
     if not has_metric(part):
         raise NoMetricError
     return part

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from coombs.data.tables import FloatArray
 
 N_ITEMS = 100
-"""Of the synthetic experiment."""
+"""Items of the synthetic experiment."""
 STEEPNESS = 4.0
-"""Of logistic answers: the paper's medium noise."""
+"""Steepness of logistic answers: the paper's medium noise."""
 HUES = 8
 CUTS = ((60.0, 60.0), (80.0, 35.0), (60.0, 30.0), (35.0, 30.0))
 """Lightness and chroma of saturated, light, muted and dark colours."""
@@ -31,7 +31,7 @@ DEVIATION = 0.25
 COLOUR_SPREAD = 0.45
 """Deviation of the ideal colours, the farthest colour being at 1."""
 COLOUR_STEEPNESS = 3.0
-"""Of answers about colours."""
+"""Steepness of logistic answers about colours."""
 
 
 @dataclass(frozen=True)

@@ -34,13 +34,13 @@ PAPER = (
 D, N_PEOPLE = 10, 10
 """Features and people of the synthetic experiment."""
 RANKS = (1, 10)
-"""Of the metric."""
+"""Ranks of the metric."""
 ANSWERS = tuple(range(30, 301, 30))
-"""Of each person."""
+"""Answers of each person."""
 N_COLOUR_PEOPLE = 48
 COLOUR_ANSWERS = (5, 10, 20, 30, 50, 100, 200, 300)
 N_TRIALS = 30
-"""Of each cell."""
+"""Trials of each cell."""
 COLOUR_RADII = (float(np.sqrt(3.0)), 2.0)
 """The paper's: |I|_F, and 2 |u| for the farthest colour."""
 ALONE = "everybody alone"

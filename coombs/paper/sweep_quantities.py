@@ -32,11 +32,11 @@ SOON = 150
 HALF = 0.5
 """The share of the first error that is left by then if it falls slowly."""
 SMALL_FALL = 0.05
-"""A fall of UR that is hardly one."""
+"""A fall of UR that counts as none."""
 SMALL_SHARE = 0.15
-"""The same as a share of UR."""
+"""A fall, as a share of UR, that counts as none."""
 SMALL_LOSS = 0.01
-"""A loss that is hardly one."""
+"""A loss that counts as none."""
 GOOD_FIT = 0.05
 """UR and Kendall of a good fit, at most."""
 WEAK = 0.03

@@ -35,13 +35,13 @@ Person: TypeAlias = Callable[[Cell, int, int], Preferences]
 
 N_ITEMS = 100
 N_TRIALS = 100
-"""Of each cell."""
+"""Trials of each cell."""
 ANSWERS = (10, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500)
 """Numbers of comparisons of the paper's sweeps."""
 ALTERNATING_ANSWERS = (10, 20, 30, 40, 60, 80, 100, 150, 200, 300)
-"""Those of alternating."""
+"""Numbers of comparisons of the paper's sweeps with the alternating scheme."""
 QUICK_ANSWERS = (20, 100, 300)
-"""Those of a quick run."""
+"""Numbers of comparisons of a quick run."""
 TOP = (5, 10, 20)
 """Numbers of nearest items whose share is measured."""
 KEYS = ("d", "estimator", "answers")

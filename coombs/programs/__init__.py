@@ -1,1 +1,1 @@
-"""The convex programs of the paper, and how they are solved."""
+"""The convex programs of the papers (`formulate`, `shared_metric`), their losses (`losses`), the solvers."""

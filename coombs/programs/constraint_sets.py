@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from coombs.programs.scaled_cones import Scaling
 
 SETS = ("frobenius", "nuclear_metric", "nuclear_split", "nuclear_full", "psd")
-"""Their names."""
+"""Names of the constraint sets."""
 TWO_RADII = ("frobenius", "nuclear_metric", "nuclear_split")
-"""Those that bound people's v apart from the metric."""
+"""Names of the sets that bound people's v apart from the metric."""
 FAR = 100.0
-"""Without bounds, a certificate is about all points up to so many times as large as the one found."""
+"""Without bounds, a certificate covers all points up to this many times as large as the one found."""
 
 
 class Sizes(NamedTuple):
@@ -217,7 +217,7 @@ class ConstraintSet:
         )
 
     def _metric_columns(self) -> list[Placed]:
-        """The same of the columns of M, if they are bounded together with people's v."""
+        """`_own_columns` for the columns of M, if they are bounded together with people's v."""
         size, d = self.sizes, self.n_features
         if not size.n_columns:
             return []

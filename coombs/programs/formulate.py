@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 RANK = 1e-13
 """Principal axes shorter than this share of the longest are rounding errors of the features."""
 RANK_ANSWERS = 1e-10
-"""The same for directions along which the answers compare anything."""
+"""Principal axes of the compared differences shorter than this share of the longest are rounding errors."""
 
 SMALLEST_VARIANCE = 1e-9
-"""Of a category, if all compared items have the same level."""
+"""Variance given to a category of which all compared items have the same level."""
 
 
 @dataclass(frozen=True)

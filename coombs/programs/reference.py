@@ -143,7 +143,7 @@ def problem(
 
 
 def literal_problem(answers: PeoplesAnswers, loss: str, constraint: ConstraintSet) -> tuple[Any, Any, Any]:
-    """The same, answer by answer."""
+    """`problem`, written answer by answer."""
     cp = import_cvxpy()
     m, v = _unknowns(answers, None)
     objective = 0.0

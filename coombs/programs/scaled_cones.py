@@ -46,7 +46,7 @@ class Scaling(Protocol):
         """The inverse of the longest step along these that stays in the cone."""
 
     def affine_inverse_step(self, primal: Array) -> float:
-        """The same of an affine step, whose dual part is -lam - primal."""
+        """`inverse_step` along an affine step, whose dual part is -lam - primal."""
 
 
 class _WholeHessian:

@@ -1,1 +1,1 @@
-"""Text, HTML and plots of what was learned, from the records of `coombs.insights`."""
+"""Sentences (`sentences`), HTML and plots (`draw_*`), from the records of `coombs.insights` alone."""

@@ -91,13 +91,13 @@ LONGEST = 28
 LINES = 3
 """Lines of a label."""
 SIZE = 8.0
-"""Of labels, in points."""
+"""Size of labels, in points."""
 WAYS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
-"""On which sides of its dot a label may stand."""
+"""Sides of its dot on which a label may stand."""
 BETWEEN = 6.0
-"""From one label of an axis to the next, in points."""
+"""Distance from one label of an axis to the next, in points."""
 GAPS = (4.0, 8.0)
-"""How far from it, in points."""
+"""Distances of a label from its dot that are tried, in points."""
 
 
 def shown(name: str, longest: int = LONGEST) -> str:

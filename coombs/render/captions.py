@@ -23,7 +23,7 @@ def mark_text(data: LevelSets) -> str:
 
 
 def _best_text(data: LevelSets) -> str:
-    """The same of a best point."""
+    """What the best point of a map is."""
     if data.is_average and data.is_conditional:
         return Translatable("the best for these two by the ideal alone")
     if data.is_average:

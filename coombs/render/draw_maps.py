@@ -40,7 +40,7 @@ NAMED = 6
 WIDE = 330.0
 """Points from which on two legends fit side by side."""
 LONGEST_MARK = 50
-"""Letters up to which they do."""
+"""Letters of the legend of marks up to which two legends fit side by side."""
 
 
 def draw_level_sets(data: LevelSets, ax: Axes | None = None) -> Axes:

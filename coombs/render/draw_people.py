@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours, from dark to light by turns, so that neighbours are told apart without colour too.
 GROUP_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#F0E442")
-"""Of the groups; more than eight begin again."""
+"""Colours of the groups; more than eight groups begin again."""
 GROUP_MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 """Signs of the groups, with which they print in black and white."""
 WIDTH = 6.6

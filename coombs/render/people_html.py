@@ -44,7 +44,7 @@ def people_report(
         words = [Section("", words[0].blocks)]
     parts = [fragment(words)]
     if told.has_pattern:
-        parts += picture_sections(_drawn(population, told))
+        parts += picture_sections(_drawn(population))
         parts.append(fragment([everybody(population)]))
     answers = count(told.n_answers, "answer")
     footer = ["Population", f"{told.n_people} people", answers, f"coombs {coombs.__version__}"]
@@ -66,7 +66,7 @@ def map_caption(data: people_pictures.PeopleMap) -> tuple[Translatable, ...]:
             "A dot is what a person wants of the two: right, and up, more is better; left, and down, less. "
             "In the middle it does not matter."
         ),
-        Translatable("It is the best guess, which few answers leave near everybody's."),
+        Translatable("It is the best guess; with few answers it stays near everybody's."),
     ]
     if len(data.means) > 1:
         parts.append(Translatable("Large signs are the middles of the groups."))
@@ -81,7 +81,7 @@ def map_caption(data: people_pictures.PeopleMap) -> tuple[Translatable, ...]:
     return tuple(parts)
 
 
-def _drawn(population: Population, told: PeopleExplanation) -> Iterator[Illustration]:
+def _drawn(population: Population) -> Iterator[Illustration]:
     """The band, the map, agreement and the consensus, as far as there are features and items."""
     if len(population._scaler.columns):
         band = people_pictures.people_band_data(population)

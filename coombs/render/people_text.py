@@ -104,7 +104,7 @@ def covariate_words(one: CovariateFinding) -> Translatable:
 
 
 def covariate_sentence(one: CovariateFinding) -> str:
-    """The same with its size."""
+    """What people with more of something, or of one sort, want, with the difference and its interval."""
     return f"{covariate_words(one)} ({one.difference:+.2f}, {one.low:+.2f} to {one.high:+.2f})."
 
 
@@ -207,7 +207,7 @@ def feature_words(one: SharedFeature) -> str:
 
 
 def own_words(one: SharedFeature) -> str:
-    """The same of one person."""
+    """What one person wants of a feature."""
     return feature_words(one).removesuffix(" on average")
 
 

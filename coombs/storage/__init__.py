@@ -1,4 +1,4 @@
-"""Studies, questions and answers, kept in memory, in a SQLite file or in a PostgreSQL database."""
+"""Where studies are kept: in memory, SQLite or PostgreSQL, each a `Database`, behind one `Storage`."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class Database(ABC):
             return self._run(statement, values)
 
     def _run(self, statement: str, values: Row) -> Any:
-        """The same; what the driver raises gets out."""
+        """Run a statement; what the driver raises is not translated."""
         return self.connection.driver_connection.execute(self.dialect(statement), tuple(map(_plain, values)))
 
     def rows(self, statement: str, *values: Any) -> list[Row]:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from coombs.storage import rows, validation
-from coombs.storage.presentation_storage import PresentationStorage
 from coombs.storage.records import Item
+from coombs.storage.study_storage import StudyStorage
 from coombs.storage.timestamps import utc
 
 
-class ItemStorage(PresentationStorage):
+class ItemStorage(StudyStorage):
     """The part of a `Storage` that changes the items of a study."""
 
     def add_items(self, study_id: int, items: Sequence[Item]) -> None:

@@ -78,17 +78,17 @@ class Judgement:
 
 
 def judgement_text(judgement: Judgement) -> str:
-    """As it is kept."""
+    """A judgement as JSON text, in which it is stored."""
     return json.dumps(judgement.to_dict(), allow_nan=False)
 
 
 def read_judgement(text: str) -> Judgement:
-    """Out of what was kept; an InputError where that is damaged."""
+    """A judgement from its stored text; an InputError where that is damaged."""
     return judgement_of(read_json(text, "It", "it must be a judgement"))
 
 
 def judgement_of(plain: Any) -> Judgement:
-    """Out of `to_dict`; an InputError that says what is wrong."""
+    """A judgement from the dict of `to_dict`; an InputError that says what is wrong."""
     if not isinstance(plain, dict) or plain.keys() != _KEYS[plain.get("shape") == RATING]:
         raise InputError(
             "The judgement must be an object with shape and places; of a rating, also rating and scale."

@@ -7,13 +7,13 @@ from typing import Any
 
 from coombs.storage import stored_values as read
 from coombs.storage import validation
-from coombs.storage.item_storage import ItemStorage
 from coombs.storage.records import LogRecord
 from coombs.storage.stored_values import RowReading
+from coombs.storage.study_storage import StudyStorage
 from coombs.storage.timestamps import utc
 
 
-class LogStorage(ItemStorage):
+class LogStorage(StudyStorage):
     """The part of a `Storage` that keeps the log of a study."""
 
     def add_log(self, study_id: int, what: str, *, at: datetime | None = None) -> None:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from coombs.storage import rows
 from coombs.storage import stored_values as read
 from coombs.storage.records import AnyQuestion, Event
-from coombs.storage.rights_storage import RightsStorage
 from coombs.storage.stored_values import RowReading
+from coombs.storage.study_storage import StudyStorage
 
 _QUESTIONS_OF_EACH = (
     "SELECT respondents.id, COUNT(*), MIN(asked), MAX(asked) FROM respondents"
@@ -22,7 +22,7 @@ _EVENTS_OF_EACH = (
     "SELECT respondents.id, COUNT(*), MIN(told), MAX(told) FROM respondents"
     " JOIN events ON events.respondent_id = respondents.id WHERE study_id = ? GROUP BY respondents.id"
 )
-"""The same of answers and undos."""
+"""How many answers and undos each has, and when they were first and last."""
 FEW = 500
 """People whose rows are asked for by their ids; of more, those of all are read."""
 
@@ -51,7 +51,7 @@ class Activity(NamedTuple):
     last: datetime
 
 
-class OverviewStorage(RightsStorage):
+class OverviewStorage(StudyStorage):
     """The part of a `Storage` that reads all people of a study together; one by one would take seconds."""
 
     def activity(self, study_id: int) -> dict[int, Activity]:

@@ -33,7 +33,7 @@ _LIMITS = {
 _DAMAGES = ("22", "23", "42", "XX")
 """Classes of SQL states in which our statements end only where tables or rows are not as we made them."""
 _NO_DAMAGE = "42501"
-"""Of those, the state where the user lacks a right."""
+"""The state where the user lacks a right, which is no damage."""
 _NAMING = ("respondents", "deliveries", "priors", "temporary")
 """Small tables that may hold who somebody is; PostgreSQL keeps others away while it writes one anew."""
 _NUMBERS = ("questions", "events")

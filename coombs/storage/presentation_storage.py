@@ -10,8 +10,8 @@ from coombs.data.tables import InputError
 from coombs.language import Translatable
 from coombs.storage import rows, validation
 from coombs.storage.database import LARGEST
-from coombs.storage.prior_storage import PriorStorage
 from coombs.storage.records import Participant, PresentationRecord, RespondentRecord, StudyRecord
+from coombs.storage.study_storage import StudyStorage
 from coombs.storage.timestamps import utc
 from coombs.storage.validation import UnknownStudyError
 from coombs.storage.webhooks import note
@@ -23,7 +23,7 @@ RESTORED = ("language", "seed", "consent_version", "consented", "finished")
 """The columns of a respondent that come with what they do."""
 
 
-class PresentationStorage(PriorStorage):
+class PresentationStorage(StudyStorage):
     """The part of a `Storage` that keeps presentations, consent and fields. A version never changes."""
 
     def add_presentation(

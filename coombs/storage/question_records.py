@@ -39,7 +39,7 @@ class QuestionRecord:
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """Of the items, in the order in which they were shown."""
+        """Positions of the items, in the order in which they were shown."""
         return self.left, self.right
 
 
@@ -77,7 +77,7 @@ class SetQuestionRecord:
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """Of the items, in the order in which they were shown."""
+        """Positions of the items, in the order in which they were shown."""
         return self.items
 
 

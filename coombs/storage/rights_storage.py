@@ -108,13 +108,12 @@ class RightsStorage(LogStorage):
         self.erase()
         return given
 
-    def change_token(self, respondent_id: int, token: str | None = None, *, revoke: bool = False) -> str:
+    def change_token(self, respondent_id: int, *, revoke: bool = False) -> str:
         """Give a person's link another token, so that the old one is nobody's.
 
         Parameters
         ----------
         respondent_id : of the person
-        token : what the link holds from now on (default: a new one)
         revoke : True leaves the person without a link
 
         Returns
@@ -129,7 +128,7 @@ class RightsStorage(LogStorage):
         >>> storage.by_token(storage.change_token(ann.id))[1].name
         'Ann'
         """
-        stored = revoked_token() if revoke else validation.text(token or new_token(), "token")
+        stored = revoked_token() if revoke else new_token()
         with self.database.transaction():
             update = "UPDATE respondents SET token = ? WHERE id = ?"
             if not self.database.change(update, stored, respondent_id):

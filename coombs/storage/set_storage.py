@@ -9,8 +9,8 @@ from coombs.data.tables import InputError
 from coombs.storage import rows, validation
 from coombs.storage.database import LARGEST
 from coombs.storage.judgement import Judgement, judgement_text
-from coombs.storage.overview_storage import OverviewStorage
 from coombs.storage.records import AnyAnswer, JudgementRecord, SetQuestionRecord, SkipRecord, UndoRecord
+from coombs.storage.study_storage import StudyStorage
 from coombs.storage.timestamps import utc
 from coombs.storage.validation import AnsweredError, UnknownStudyError
 from coombs.storage.webhooks import note
@@ -22,7 +22,7 @@ STANDS = (
 """Whether an event was not taken back."""
 
 
-class SetStorage(OverviewStorage):
+class SetStorage(StudyStorage):
     """The part of a `Storage` that keeps questions about sets, and answers of other shapes than a pair."""
 
     def add_set_question(
@@ -179,7 +179,7 @@ class SetStorage(OverviewStorage):
             raise InputError(f"{wrong} is no item of the study; give positions of its items, from 0.")
 
     def _sets(self, respondent_id: int) -> list[set[int]]:
-        """Those that a respondent was asked about."""
+        """The sets that a respondent was asked about."""
         found = self.database.rows(
             "SELECT items FROM questions WHERE respondent_id = ? AND items IS NOT NULL", respondent_id
         )

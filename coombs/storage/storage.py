@@ -1,4 +1,4 @@
-"""The storage: studies, and what their respondents were asked and said, behind one contract."""
+"""The storage, behind one contract: questions and answers about pairs, and all the other parts together."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from datetime import datetime
 from coombs.data.tables import InputError
 from coombs.storage import rows, validation
 from coombs.storage.database import LARGEST
+from coombs.storage.item_storage import ItemStorage
+from coombs.storage.overview_storage import OverviewStorage
+from coombs.storage.presentation_storage import PresentationStorage
+from coombs.storage.prior_storage import PriorStorage
 from coombs.storage.records import (
     AnswerRecord,
     AnyQuestion,
@@ -16,6 +20,7 @@ from coombs.storage.records import (
     QuestionRecord,
     UndoRecord,
 )
+from coombs.storage.rights_storage import RightsStorage
 from coombs.storage.set_storage import STANDS, SetStorage
 from coombs.storage.timestamps import utc
 from coombs.storage.validation import AnsweredError, UnknownStudyError
@@ -25,12 +30,14 @@ from coombs.storage.webhooks import note
 _PAIR = "respondent_id = ? AND left_item IN (?, ?) AND right_item IN (?, ?)"
 
 
-class Storage(SetStorage):
+class Storage(SetStorage, OverviewStorage, RightsStorage, ItemStorage, PresentationStorage, PriorStorage):
     """Studies, their items, and everything that respondents were asked and said, in a database.
 
-    Every method is one transaction, unless inside of `batch`: when it returns, what it added is kept,
-    whatever happens to the process; when it raises, nothing was added. Any number of processes and
-    threads may call at once. `at` is when it happened, by default now. `open_storage` makes one.
+    Questions and answers about pairs, and the events of one respondent, are here; each class that this one is
+    made of keeps another part, in a module of its own name. Every method is one transaction, unless inside of
+    `batch`: when it returns, what it added is kept, whatever happens to the process; when it raises, nothing
+    was added. Any number of processes and threads may call at once. `at` is when it happened, by default now.
+    `open_storage` makes one.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ class Tally:
         self._lock = threading.Lock()
 
     def add(self, name: str) -> None:
-        """One more."""
+        """Count one more."""
         with self._lock:
             self._counts[name] += 1
 

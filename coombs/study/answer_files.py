@@ -46,7 +46,7 @@ _LONG_COLUMNS = {
     "item": "string",
     "place": "float64",
 } | {name: _COLUMNS[name] for name in ("weight", "question", "purpose", "predicted", "asked", "told")}
-"""The same where answers have other shapes as well: a row for each item."""
+"""The columns where answers have other shapes than pairs: a row for each item."""
 _PLACES: dict[str, tuple[float | None, float | None]] = {
     "left": (1, 2),
     "right": (2, 1),
@@ -122,7 +122,7 @@ def import_answers(study: Study, path: files.PathType) -> int:
 
 
 def add_table(study: Study, table: files.NamedColumns) -> int:
-    """The same of a table that was read before."""
+    """Add the answers in a table that was read before, all of them or none; return how many."""
     told = told_in_table(study, table)
     with study.storage.batch():
         told = _not_standing(study, told)
@@ -187,7 +187,7 @@ def _long_rows(study: Study, standing: list[Standing]) -> Iterator[tuple[Any, ..
 
 
 def _placed(answer: AnyAnswer, question: AnyQuestion | None) -> tuple[str, list[tuple[int, float | None]]]:
-    """The shape of an answer, and the place of each item; of a pair or a set, in the order it was shown."""
+    """The shape of an answer, and the place of each item; a pair or a set is in the order it was shown."""
     if isinstance(answer, AnswerRecord):
         sides = zip((answer.left, answer.right), _PLACES[answer.choice], strict=True)
         return "pair", list(sides)

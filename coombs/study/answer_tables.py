@@ -54,7 +54,7 @@ def told_in_table(study: Study, found: files.NamedColumns) -> list[Told]:
 
 
 def _told_in_table(study: Study, found: files.NamedColumns) -> list[Told]:
-    """The same, whatever the study's limits are."""
+    """The answers in a table about a study's items, whatever the study's limits are."""
     columns, where = checking.without_checks(checking.lower_case(with_user(found.answers)), found.where)
     times = _times(columns, where)
     if "user" in columns:

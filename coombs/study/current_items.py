@@ -31,7 +31,7 @@ class CurrentItems:
 
     @classmethod
     def of(cls, items: Catalogue) -> CurrentItems:
-        """Of a study."""
+        """The current items of a study."""
         return cls(items.current, len(items.table.matrix))
 
     def __eq__(self, other: object) -> bool:
@@ -49,7 +49,7 @@ class CurrentItems:
 
     @property
     def is_all(self) -> bool:
-        """Whether none is retired."""
+        """Whether no item is retired."""
         return len(self.positions) == self.n_all
 
     @cached_property
@@ -75,7 +75,7 @@ class CurrentItems:
         return {frozenset(place[i] for i in one) for one in asked if one <= place.keys()}
 
     def positions_of(self, places: Iterable[int]) -> tuple[int, ...]:
-        """Where those are among all items."""
+        """Positions of these places among all items."""
         return tuple(self.positions[place] for place in places)
 
     def choice(self, choice: Choice) -> Choice:

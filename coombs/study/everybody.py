@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def everybody_answers(study: Study) -> Comparisons | None:
-    """With users, in the order in which people came; None if nobody has answered.
+    """The comparisons of everybody, in the order in which people came; None if nobody has answered.
 
     Skips and answers to attention checks are left out. A thousand people are read in a second.
     """
@@ -45,7 +45,7 @@ def everybody_about(study: Study) -> Any:
 
 
 def _value(field: PersonField, said: str) -> float | str | None:
-    """None for nothing, and for what cannot be said in the field any more."""
+    """What was said in a field; None for nothing, and for what is no answer to the field any more."""
     if not said or field.problem(said):
         return None
     return float(said) if field.kind == "number" else said

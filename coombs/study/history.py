@@ -23,11 +23,11 @@ from coombs.storage.records import (
 from coombs.study.study_records import ATTENTION
 
 MOST_ANSWERS = 2_000
-"""Questions are chosen by the latest answers, of which so many say enough."""
+"""The latest answers that questions are chosen by, at most."""
 FIRST_CONFIRMATION = 6
-"""Answers before the first question with a foreseeable answer."""
+"""Answers before the first question with a predictable answer."""
 CONFIRM_EVERY = 3
-"""From then on, every so many questions is one, until there is evidence of a taste."""
+"""After it, every third question has a predictable answer, until there is evidence of a taste."""
 CONFIRMED = 4.0
 """Log odds, a taste against a coin, that are evidence enough."""
 
@@ -59,14 +59,14 @@ class History:
 
     @staticmethod
     def of(storage: Storage, respondent_id: int) -> History:
-        """All of a respondent's; events are read first, as whatever they answer was asked before."""
+        """The whole history of a respondent; events are read first, as what they answer was asked before."""
         events = storage.events(respondent_id)
         history = History(is_whole=True)
         history.add(storage.questions(respondent_id), events)
         return history
 
     def add(self, questions: Sequence[AnyQuestion], events: Sequence[Event]) -> None:
-        """More of both, in the storage's order."""
+        """Add questions and events, in the storage's order."""
         if self.is_whole:
             self._check_questions(questions, events)
         for row in merge(events, questions, key=_when):
@@ -94,7 +94,7 @@ class History:
             self.sets.add(frozenset(question.items))
 
     def _check_questions(self, questions: Sequence[AnyQuestion], events: Sequence[Event]) -> None:
-        """That answers are about the items of their questions."""
+        """Check that answers are about the items of their questions."""
         asked = self.questions | {question.id: question for question in questions}
         for event in events:
             if not isinstance(event, UndoRecord) and event.question_id is not None:
@@ -125,7 +125,7 @@ class History:
 
     @property
     def pairs(self) -> set[tuple[int, int]]:
-        """Those asked about, or with an answer that stands and is about them alone."""
+        """Pairs that were asked about, or have a standing answer about them alone."""
         told = (one for one in self.answers.values() if isinstance(one, AnswerRecord))
         return self.asked | {unordered(one.left, one.right) for one in told}
 
@@ -150,19 +150,19 @@ class History:
         return next(filter(self.is_askable, left), None)
 
     def is_askable(self, question: AnyQuestion) -> bool:
-        """Whether none of its items is retired."""
+        """Whether none of the items of a question is retired."""
         return not self.retired or self.retired.isdisjoint(question.positions)
 
     @property
     def progress(self) -> float:
-        """How far it was shown to be with questions answered or open, if no fewer answers stand now."""
+        """The progress last shown with a question answered or open, if no fewer answers stand now."""
         numbers = [*self._answer_of, *([] if self.open is None else [self.open.id])]
         kept = [n for n in numbers if n in self.questions and self._stood[n] <= len(self.answers)]
         return max((self.questions[n].progress or 0.0 for n in kept), default=0.0)
 
     @property
     def open_progress(self) -> float | None:
-        """How far it was shown to be with the open question, unless other answers stand since then."""
+        """The progress shown with the open question, unless other answers stand since then."""
         waiting = self.open
         if waiting is None or self._stood[waiting.id] != len(self.answers):
             return None
@@ -183,13 +183,13 @@ class History:
         return [one for one in self.answers.values() if self.purpose(one) != ATTENTION]
 
     def purpose(self, answer: AnyAnswer) -> str | None:
-        """That of the question that an answer is to, if any."""
+        """The purpose of the question that an answer is to, if any."""
         question = None if answer.question_id is None else self.questions.get(answer.question_id)
         return None if question is None else question.purpose
 
     @property
     def needs_confirmation(self) -> bool:
-        """Whether it is time for a question with a foreseeable answer.
+        """Whether it is time for a question with a predictable answer.
 
         Answers to chosen questions are open by design: they teach much, and say nothing about whether there
         is a taste to learn. So, until that is settled, every so many questions test what was learned.
@@ -208,12 +208,12 @@ class History:
 
     @property
     def last_answer(self) -> AnyAnswer | None:
-        """The latest that stands."""
+        """The latest standing answer."""
         return self.answers[next(reversed(self.answers))] if self.answers else None
 
 
 class StoredHistory(History):
-    """The same, read from the storage as far as it is needed: the latest rows first, then what is new.
+    """A history read from the storage as far as it is needed: the latest rows first, then what is new.
 
     `is_stale` says that something was added here and not read back; `n_earlier` counts the standing
     answers that are older than what was read. `follow` is called whenever something was read, with the last

@@ -28,7 +28,7 @@ IS_THERE = Translatable("is an item already; change it instead")
 NOT_THERE = Translatable("is no item that is asked about")
 """Why a row cannot be added, or cannot change an item."""
 NO_NAMES = Translatable("The rows have no names; a column with the names of the items is needed.")
-"""Of a table without names."""
+"""Said of a table without names."""
 MOST_ITEMS = 20_000
 """Items that a study may have, retired ones among them."""
 
@@ -64,7 +64,7 @@ class ItemChanges:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether all is as it was."""
+        """Whether everything stays as it was."""
         return not (self.added or self.changed or self.retired or self.restored)
 
     def __str__(self) -> str:
@@ -310,7 +310,7 @@ class StoredItems:
 
 
 def _differences(items: Sequence[Item], n_old: int, goods: Catalogue) -> dict[str, tuple[str, ...]]:
-    """Of each new version, what is another than in the version before it."""
+    """What differs between each new version and the version before it."""
     cells, found = shown_cells(goods.table), {}
     for i, item in enumerate(items[n_old:], n_old):
         if item.replaces is None:

@@ -18,7 +18,7 @@ def first_items(items: Sequence[Item]) -> int | None:
 
 
 def version_numbers(items: Sequence[Item]) -> list[int]:
-    """Of each item, its version: one more than that of what it replaces, from 1.
+    """The version of each item: one more than that of the item it replaces, from 1.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def version_numbers(items: Sequence[Item]) -> list[int]:
 
 
 def origins(items: Sequence[Item]) -> list[int]:
-    """Of each item, the position of its first version."""
+    """The position of the first version of each item."""
     found: list[int] = []
     for i, item in enumerate(items):
         found.append(i if item.replaces is None else found[item.replaces])
@@ -40,7 +40,7 @@ def origins(items: Sequence[Item]) -> list[int]:
 
 
 def latest_versions(items: Sequence[Item]) -> list[int]:
-    """Of each item, the version that is asked about: itself, or the latest that is; else the latest."""
+    """The version of each item that is asked about: itself, or the latest that is; else the latest."""
     first = origins(items)
     last = {first[i]: i for i in range(len(items))}
     last |= {first[i]: i for i, item in enumerate(items) if item.retired is None}

@@ -120,7 +120,7 @@ def _field(kind: str, entry: Entry, name: str) -> Any:
 
 
 def _as(kind: Any, value: Any) -> Any:
-    """A value out of JSON as a type, or a ValueError that says what it must be."""
+    """A value from JSON as a type, or a ValueError that says what it must be."""
     of = get_args(kind)
     if NoneType in of:
         return None if value is None else _as(of[0], value)

@@ -131,7 +131,7 @@ def keep(study: Study, told: Sequence[Told]) -> None:
 
 
 def _on_one_scale(study: Study, told: Sequence[Told]) -> Sequence[Told]:
-    """The same, ratings on a scale of all that the study has: of two people's, one is part of the other's.
+    """The answers, ratings on a scale of all that the study has: of two people's, one is part of the other's.
 
     So whatever is kept can be learned from together; ratings on another scale are refused.
     """
@@ -181,12 +181,12 @@ def comparisons_of(table: ItemTable, answers: Sequence[AnyAnswer], user: str) ->
 
 
 def _order(record: JudgementRecord) -> tuple[int, tuple[tuple[int, ...], ...], float]:
-    """Shape, tiers and weight."""
+    """Shape, tiers and weight of an answer."""
     return SHAPES.index(record.judgement.shape), record.judgement.places, record.weight
 
 
 def _ratings(rated: Sequence[Judgement], weights: Vector, users: Any) -> Ratings:
-    """Ratings on a scale of all that theirs have."""
+    """Ratings on a scale that has all of people's ratings."""
     values = np.array(sorted({value for one in rated for value in one.scale}))
     items = np.array([one.items[0] for one in rated], dtype=np.intp)
     levels = np.searchsorted(values, [cast("float", one.rating) for one in rated])
@@ -227,7 +227,7 @@ def live_rows(answers: Sequence[AnyAnswer], n_items: int) -> AnswerRows:
 
 
 def _wins(answer: AnswerRecord) -> list[tuple[int, int, float]]:
-    """Winner, loser and weight of what a pair says."""
+    """Winner, loser and weight of an answer about a pair."""
     left, right, weight = answer.left, answer.right, answer.weight
     if answer.choice == "tie":
         return [(left, right, weight / 2), (right, left, weight / 2)]
@@ -237,7 +237,7 @@ def _wins(answer: AnswerRecord) -> list[tuple[int, int, float]]:
 
 
 def _rated_wins(rated: Sequence[JudgementRecord]) -> list[tuple[int, int, float]]:
-    """Of one person's ratings, those of every two items that differ, which share the weight of all."""
+    """Pairs of one person's ratings that differ, which share the weight of all ratings."""
     weights = np.array([one.weight for one in rated])
     winners, losers, of = _ratings([one.judgement for one in rated], weights, None).in_pairs()
     shares = weights[of] * (len(rated) / max(len(of), 1))
@@ -245,7 +245,7 @@ def _rated_wins(rated: Sequence[JudgementRecord]) -> list[tuple[int, int, float]
 
 
 def _order_of_items(record: JudgementRecord) -> tuple[int, list[list[int]], float]:
-    """Shape, tiers and weight, without "none of these"; of what is below it nothing is said."""
+    """Shape, tiers and weight of an answer, without "none of these"; nothing is said of what is below it."""
     shape, places, weight = _order(record)
     if NONE in places[0]:
         return shape, [], weight

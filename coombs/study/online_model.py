@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from coombs import questions, set_questions
 from coombs.data.directions import Directions
 from coombs.data.tables import NO_LEVELS, FloatArray, Levels
+from coombs.inference.averaged_belief import AveragedBelief
 from coombs.inference.belief import Belief
-from coombs.inference.live import AveragedBelief
 from coombs.inference.people.people_prior import ItemsPrior
 from coombs.inference.population_belief import PopulationBelief
 from coombs.inference.score_belief import ScoreBelief
@@ -33,7 +33,7 @@ ALL_AT_ONCE = 16
 AHEAD = 4
 """Questions that are chosen at once, in case the next is wanted before the model has learned again."""
 SETS_AHEAD = 2
-"""The same of sets, which take longer to choose."""
+"""Sets that are chosen at once: fewer than pairs, as they take longer to choose."""
 NEAR = 60
 """Items that may be among the best, at least."""
 BASE_QUESTIONS = 10
@@ -51,7 +51,7 @@ LEAST_PER_FEATURE = 2
 QUESTIONS_PER_ITEM = 2
 """Questions that a goal is first guessed to take for each item, where items have no features."""
 LEAST_PER_ITEM = 0.5
-"""Answers for each such item before anything counts as certain: as many as compare each of them once."""
+"""Answers for each item without features before anything counts as certain: each compared once."""
 
 AnyBelief: TypeAlias = Belief | PopulationBelief
 """By the respondent's own answers, or also by those of others."""
@@ -70,7 +70,7 @@ class Snapshot:
     """What the model says at one moment: the questions to ask next, best first, and the best items.
 
     `n_heard` are the answers behind it; a tie is two halves, and a ranking of ten nine choices. `current` are
-    the items that were asked about then; `foreseeable` are pairs that test what was learned.
+    the items that were asked about then; `confirmations` are pairs that test what was learned.
     """
 
     belief: AnyBelief
@@ -78,12 +78,12 @@ class Snapshot:
     n_heard: int
     current: CurrentItems
     sets: tuple[set_questions.SetChoice, ...] = ()
-    foreseeable: tuple[questions.Choice, ...] = ()
+    confirmations: tuple[questions.Choice, ...] = ()
     _tops: dict[int, Top] = field(default_factory=dict)
 
     def gain(self, items: tuple[int, ...]) -> float:
         """What the answer to a question would tell, in bits."""
-        pairs = (*self.choices, *self.foreseeable)
+        pairs = (*self.choices, *self.confirmations)
         about: list[tuple[set[int], float]] = [({one.first, one.second}, one.gain) for one in pairs]
         about += [(set(one.items), one.gain) for one in self.sets]
         for known, gain in about:
@@ -100,7 +100,7 @@ class Snapshot:
         return current[np.argsort(means, kind="stable")]
 
     def top(self, k: int) -> Top:
-        """The likeliest best k."""
+        """The likeliest best k items."""
         if k not in self._tops:
             self._tops[k] = self._top(k)
         return self._tops[k]
@@ -121,11 +121,11 @@ class ModelState(NamedTuple):
     n_heard: int = 0
 
     def light(self) -> ModelState:
-        """The same without what everybody's model has alike, to be sent to another process."""
+        """This state without what all people's models share, to be sent to another process."""
         return self._replace(belief=self.belief.light())
 
     def whole(self, like: AnyBelief) -> ModelState:
-        """The same with it."""
+        """This state with what all people's models share, taken from `like`."""
         return self._replace(belief=self.belief.whole(like))
 
 
@@ -150,14 +150,14 @@ class ModelUpdate(NamedTuple):
     snapshot: Snapshot
 
     def light(self) -> ModelUpdate:
-        """The same without what everybody's model has alike."""
+        """This update without what all people's models share."""
         return ModelUpdate(
             tuple(state.light() for state in self.states),
             replace(self.snapshot, belief=self.snapshot.belief.light()),
         )
 
     def whole(self, like: AnyBelief) -> ModelUpdate:
-        """The same with it."""
+        """This update with what all people's models share, taken from `like`."""
         states = tuple(state.whole(like) for state in self.states)
         return ModelUpdate(states, replace(self.snapshot, belief=self.snapshot.belief.whole(like)))
 
@@ -180,7 +180,7 @@ def learn(task: UpdateTask) -> ModelUpdate:
         heard += sum(map(n_choices, chunk))
         states.append(ModelState(belief, ids, heard))
     choices, sets = _next_questions(task, belief, rng)
-    snapshot = Snapshot(belief, choices, heard, task.current, sets, _foreseeable(task, belief, rng))
+    snapshot = Snapshot(belief, choices, heard, task.current, sets, _confirmations(task, belief, rng))
     snapshot.top(task.k)
     return ModelUpdate(tuple(states), snapshot)
 
@@ -199,7 +199,7 @@ def _next_questions(
     return tuple(map(current.choice, pairs)), ()
 
 
-def _foreseeable(
+def _confirmations(
     task: UpdateTask, belief: AnyBelief, rng: np.random.Generator
 ) -> tuple[questions.Choice, ...]:
     """Pairs that test what was learned, where questions are chosen by it."""

@@ -246,7 +246,7 @@ class PersonRights:
         return token
 
     def _forget(self, names: list[str]) -> None:
-        """Let go of people who are no longer as they were."""
+        """Drop people from memory who were deleted or changed."""
         with self._lock:
             for name in names:
                 self._respondents.pop(name, None)

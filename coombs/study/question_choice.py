@@ -52,7 +52,7 @@ def new_question(
         return source.at_random()
     new, probe = source.ahead(snapshot), rng.random() < settings.probes
     if not probe and _needs_confirmation(settings, history):
-        sure = source.foreseeable(snapshot)
+        sure = source.confirmation(snapshot)
         if sure is not None:
             return sure
     at_random = probe or (new is None and not again)
@@ -89,23 +89,23 @@ class _Source(ABC):
 
     @abstractmethod
     def at_random(self) -> NewQuestion | None:
-        """One of which nothing is predicted."""
+        """A random question, of which nothing is predicted."""
 
     @abstractmethod
     def ahead(self, snapshot: Snapshot) -> NewQuestion | None:
-        """The first that was chosen with a snapshot."""
+        """The first new question that was chosen with a snapshot."""
 
     @abstractmethod
-    def foreseeable(self, snapshot: Snapshot) -> NewQuestion | None:
-        """One that tests what was learned."""
+    def confirmation(self, snapshot: Snapshot) -> NewQuestion | None:
+        """A question that tests what was learned."""
 
     @abstractmethod
     def chosen(self, belief: AnyBelief, strategy: str) -> NewQuestion | None:
-        """One that is chosen now."""
+        """A question that is chosen now."""
 
 
 class _Pairs(_Source):
-    """Two items, each rather on the side on which it was seen less often."""
+    """Questions about two items, each preferably on the side on which it was seen less often."""
 
     def at_random(self) -> NewQuestion | None:
         pairs = questions.random_pairs(self._n_items, self._asked, self._rng).tolist()
@@ -122,8 +122,8 @@ class _Pairs(_Source):
     def ahead(self, snapshot: Snapshot) -> NewQuestion | None:
         return self._made(self._first_new(snapshot.choices))
 
-    def foreseeable(self, snapshot: Snapshot) -> NewQuestion | None:
-        return self._made(self._first_new(snapshot.foreseeable), "confirmation")
+    def confirmation(self, snapshot: Snapshot) -> NewQuestion | None:
+        return self._made(self._first_new(snapshot.confirmations), "confirmation")
 
     def _first_new(self, choices: Sequence[Choice]) -> Choice | None:
         """The first that was not asked."""
@@ -148,7 +148,7 @@ class _Pairs(_Source):
 
 
 class _Sets(_Source):
-    """The best and the worst of three items or more."""
+    """Questions about the best and the worst of three items or more."""
 
     def at_random(self) -> NewQuestion | None:
         found = set_questions.random_sets(*self._known, self._rng)
@@ -163,7 +163,7 @@ class _Sets(_Source):
         asked = self._history.sets
         return _of_set(next((one for one in snapshot.sets if frozenset(one.items) not in asked), None))
 
-    def foreseeable(self, snapshot: Snapshot) -> NewQuestion | None:
+    def confirmation(self, snapshot: Snapshot) -> NewQuestion | None:
         votes = self._current.votes(snapshot.belief)
         sure = set_questions.confirmation_set(votes, *self._known, self._rng)
         return _of_set(None if sure is None else self._current.set_choice(sure), "confirmation")
@@ -179,6 +179,6 @@ def _of_set(choice: SetChoice | None, purpose: str = "") -> NewQuestion | None:
 
 
 def _needs_confirmation(settings: Settings, history: History) -> bool:
-    """Whether it is time for a question with a foreseeable answer, where questions are chosen at all."""
+    """Whether it is time for a question with a predictable answer, where questions are chosen at all."""
     chooses = bool(settings.probes) and settings.strategy != "random"
     return chooses and history.needs_confirmation

@@ -119,14 +119,14 @@ class QuestionPlan:
 
     @property
     def n_planned(self) -> int:
-        """How many of them come where nothing else is asked: those that are due after as many answers."""
+        """How many planned questions come where nothing else is asked."""
         count = len(self.fixed)
         for after in sorted([*self.repeats, *(one.after for one in self.attention)]):
             count += after <= count
         return count
 
     def planned_left(self, history: History) -> int:
-        """How many of those were not answered yet."""
+        """How many planned questions were not answered yet."""
         purposes = (history.purpose(one) for one in history.answers.values())
         return max(self.n_planned - sum(one in (FIXED, REPEAT, ATTENTION) for one in purposes), 0)
 
@@ -223,7 +223,7 @@ def _design(n_items: int, size: int, count: int, rng: np.random.Generator) -> li
 def balanced_sides(
     positions: tuple[int, int], asked: Sequence[AnyQuestion], rng: np.random.Generator
 ) -> tuple[int, int]:
-    """Two items, each rather on the side on which the person saw it less often."""
+    """Two items, each preferably on the side on which the person saw it less often."""
     first, second = positions
     ahead = 0
     for one in asked:

@@ -30,14 +30,14 @@ EVIDENT = 1.5
 UNPREDICTED = Translatable(
     "Your answers could hardly be predicted better than those of a coin, so no favourites can be told yet."
 )
-"""What is said in their place before."""
+"""What is said in the place of the best items while answers are not predicted."""
 UNASKED = Translatable(
     "Your answers were not given to questions asked here, so none was predicted before it was given; a few "
     "questions will show how well your favourites are known."
 )
-"""The same where no answer is to a question, as after an import."""
+"""What is said in their place where no answer is to a question, as after an import."""
 REFUSED = 20
-"""So many pairs that turn out to have been asked long ago, and all of those are read."""
+"""Pairs found to have been asked before, after which all asked pairs are read from the storage."""
 
 
 class Respondent(RespondentModel):

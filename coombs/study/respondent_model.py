@@ -52,12 +52,12 @@ class RespondentModel(AskTell):
 
     @cached_property
     def _seed(self) -> tuple[int, int]:
-        """The study's and the person's own, which is stored: it stays whatever they are called later."""
+        """The study's seed and the person's own, which is stored: it stays whatever they are called later."""
         own = self._storage.use_seed(self.record.id, zlib.crc32(self.record.name.encode()))
         return self.study.settings.seed, own or 0
 
     def _model_of(self, items: ScaledItems) -> OnlineModel:
-        """Made when it is first needed, as those who are only listed need none; and when items were added."""
+        """The person's model, made when it is first needed and when items were added."""
         if self._model is None or self._model[0] is not items.matrix:
             study = self.study
             known = (items.matrix, study.settings.asked_by, self._seed, self._learn)
@@ -76,7 +76,7 @@ class RespondentModel(AskTell):
 
     @cached_property
     def _rng(self) -> np.random.Generator:
-        """Another process draws other numbers; the same process with the same answers draws the same."""
+        """Random numbers: another process draws others, the same process with the same answers the same."""
         return np.random.default_rng([*self._seed, self._history.last_question])
 
     @property
@@ -102,7 +102,7 @@ class RespondentModel(AskTell):
         return self._update()
 
     def _update(self) -> Snapshot:
-        """The same of what was read last."""
+        """`think` about the answers that were read last."""
         settings = self.study.settings
         with self._learning:
             with self._lock:
@@ -223,7 +223,7 @@ class RespondentModel(AskTell):
         return by_number(settings, self._history.n_answered, left, fraction)
 
     def _estimate(self, snapshot: Snapshot | None, k: int, goal: float) -> tuple[int | None, float]:
-        """The same by the present snapshot, and by the fixed questions that are left."""
+        """Questions left and fraction done, by the present snapshot and the fixed questions that are left."""
         plan, settings = self.study.plan, self.study.settings
         if settings.strategy == FIXED:
             rest = plan.planned_left(self._history)

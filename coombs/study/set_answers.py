@@ -18,7 +18,7 @@ BEST_WORST = "best-worst"
 SKIP: Choice = "skip"
 """What is said of a set that is passed over."""
 Said: TypeAlias = Choice | Judgement
-"""Of a pair a choice; of a set its best and worst, or that it is skipped."""
+"""What is said of a question: of a pair a choice; of a set its best and worst, or that it is skipped."""
 
 
 def said_of_pair(number: int | None, choice: str | None, best: Any, worst: Any) -> Choice:

@@ -24,7 +24,7 @@ MOST_FIXED = 500
 MOST_QUESTIONS = 100_000
 """The largest number of questions that everybody may get."""
 TOPS = ((30, 5), (6, 3), (0, 1))
-"""From how many items on how many best ones are to be found, if nobody says."""
+"""Numbers of items, and of best items to be found from so many items on, if nobody says."""
 AVERAGES = ("auto", "smooth")
 """Kinds that are not a metric: questions are chosen by an average."""
 
@@ -131,7 +131,7 @@ class Settings:
         return "random" if self.strategy == FIXED else self.strategy
 
     def _check_numbers(self) -> None:
-        """That questions, where they are counted, are counted in one way."""
+        """Check that the number of questions is fixed in one way only."""
         for name in ("questions", "most_questions"):
             value = getattr(self, name)
             if value is None:

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from coombs.study.study import Study
 
 LEAST_PEOPLE = 10
-"""People who answered from whom on a prior is learned, unless it was asked for."""
+"""People with answers from which on a prior is learned by default."""
 LEAST_IF_ASKED = 3
-"""The same where it was asked for."""
+"""People with answers from which on a prior is learned where `shared_prior=True` asks for it."""
 LEAST_ANSWERS = 5
-"""Answers that somebody must have given to count there."""
+"""Answers that somebody must have given to count among those people."""
 GROWTH = 1.3
-"""A prior is learned again from so many times as many people, or answers."""
+"""Factor by which people or answers must grow before the prior is learned again."""
 
 
 class LearnedPrior(NamedTuple):
@@ -154,7 +154,7 @@ class StudyPriors:
         return known[-1].n_people if known else 0
 
     def fixed(self, respondent: RespondentRecord) -> PriorRecord | None:
-        """By which version somebody is asked, fixed now if it was not: the latest, if there is one."""
+        """The version by which somebody is asked, fixed now if it was not: the latest, if there is one."""
         storage = self._study.storage
         version = storage.use_prior(respondent.id)
         if version is None:
@@ -164,7 +164,7 @@ class StudyPriors:
         return self.record(version or NO_PRIOR)
 
     def record(self, version: int) -> PriorRecord | None:
-        """Of a version; None of none."""
+        """The record of a version; None of no version."""
         # Read anew, as its number may come again once somebody was deleted.
         found = [] if version == NO_PRIOR else self._study.storage.priors(self._study.record.id)
         return next((one for one in found if one.version == version), None)

@@ -118,7 +118,7 @@ class ScaledItems:
 
     @cached_property
     def current(self) -> CurrentItems:
-        """Those that are asked about."""
+        """The items that are asked about."""
         return CurrentItems.of(self.catalogue)
 
     @cached_property
@@ -133,7 +133,7 @@ class ScaledItems:
         return self.scaler.forward(self.catalogue.table.matrix)
 
     def directions(self, wishes: Sequence[str]) -> Directions | None:
-        """Features of which more, or less, is never worse, as it was declared."""
+        """Declared features of which more, or less, is never worse."""
         if not wishes:
             return None
         if self._directions is None or self._directions[0] != wishes:
@@ -142,7 +142,7 @@ class ScaledItems:
         return self._directions[1]
 
     def changed_to(self, catalogue: Catalogue) -> ScaledItems:
-        """Of the items as they are now; the same matrix where only others are asked about."""
+        """The items as they are now; the same matrix where only other items are asked about."""
         new, old, now = ScaledItems(catalogue), self.catalogue.table, catalogue.table
         is_same = np.array_equal(old.matrix, now.matrix) and old.encoding == now.encoding
         if is_same and old.n_scaled == now.n_scaled:

@@ -325,7 +325,7 @@ class StudyItems(PresentedStudy):
         return self.catalogue.retired
 
     def _note_items(self, record: StudyRecord) -> None:
-        """The same by what the storage has; other settings are as they were loaded."""
+        """Take over the items that the storage has; other settings are as they were loaded."""
         known, now_there = self.record.settings, record.settings
         if known.get(ITEMS_VERSION) != now_there.get(ITEMS_VERSION):
             names = (ITEMS_VERSION, "named", "name_kinds", "encoding")

@@ -43,7 +43,7 @@ class Question:
     left, right : the items' names; None for a set
     positions : of the items, in the order in which they are shown
     purpose : a strategy's name, "probe" (a random pair or set, kept as a test), "confirmation" (its answer is
-        foreseeable), "check" (asked again on purpose), "fixed" (the same for all), "repeat" (an earlier
+        predictable), "check" (asked again on purpose), "fixed" (the same for all), "repeat" (an earlier
         question, turned around) or "attention" (its right answer is known, and nothing is learned from it)
     probability : that of left, as predicted before the answer; None where nothing was learned yet, and for a
         set

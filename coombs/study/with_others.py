@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from coombs.study.respondent import Respondent
 
 ALIKE = 0.5
-"""Probability that others' answers tell of somebody, below which their ranking is not told with them;"""
+"""Probability that others' answers tell of somebody below which there is no ranking with them."""
 UNLIKE = 0.05
-"""and below which it is said that they do not."""
+"""Probability that others' answers tell of somebody below which it is said that they do not."""
 NAMED = 3
 """Best items that a sentence names."""
 

@@ -19,9 +19,9 @@ from coombs.storage import AnsweredError, Storage, StudyExistsError, open_storag
 from coombs.study import Progress, Question, Respondent, Settings, Study, create_study
 from coombs.study.participation import NotNowError, finish, take_back
 from coombs.study.study import ME
+from coombs.terminal.after_questions import come_back, summary
 from coombs.terminal.display import Display, Draw, alternate_screen, size, write_screen
 from coombs.terminal.keys import PLACES, Action, KeyReader, LineReader, UnknownInput, single_keys
-from coombs.terminal.page import come_back, summary
 from coombs.terminal.person_steps import PersonSteps
 from coombs.terminal.screen import help_screen, pause_screen, question_screen
 from coombs.words import count

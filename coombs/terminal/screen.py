@@ -17,11 +17,11 @@ from coombs.words import count
 NARROW = 60
 """Columns below which items stand one above the other."""
 NARROW_COLUMN = 16
-"""Columns for each of several items, below which the same happens."""
+"""Columns for each of several items below which items stand one above the other."""
 LEAST_LINES = 4
-"""Lines of items side by side, below which the progress goes, and all but a line of the notice."""
+"""Lines of items side by side below which the progress is left out, and all but a line of the notice."""
 LEAST_STACKED_LINES = 3
-"""The same of each item where they stand one above the other."""
+"""Lines of each item one above the other, below which the progress is left out."""
 WIDEST = 100
 """Columns above which nothing gets wider."""
 PROGRESS_WIDTH = 24
@@ -37,7 +37,7 @@ MOST_LINES = 3
 LONGEST_DETAIL = 2_000
 """Characters of a text about an item that are looked at; more help nobody."""
 COLOURS = (CYAN, MAGENTA)
-"""Of A and of B, and in turn of the items of a set."""
+"""Colours of A and B, and in turn of the items of a set."""
 SIDES = ("A ← ", "B → ")
 """What stands before the names of two items."""
 KEYS = (
@@ -50,11 +50,11 @@ KEYS = (
     ("?", "help"),
 )
 LAST_KEYS = (("u", "undo"), ("q", "finish"))
-"""Where there is no question left."""
+"""Keys where there is no question left."""
 SET_KEYS = (("s", "skip"), ("u", "undo"), ("q", "quit"), ("?", "help"))
-"""Of a set, beside the numbers of its items."""
+"""Keys for a set, beside the numbers of its items."""
 PAUSE_KEYS = (("c", "go on"), *LAST_KEYS)
-"""Where the goal is reached."""
+"""Keys where the goal is reached."""
 LONG_KEYS = (
     ("← a 1", "the left or upper item, A"),
     ("→ b 2", "the right or lower item, B"),

@@ -22,7 +22,6 @@ from coombs.study import apply_retention
 from coombs.web import errors, operations
 from coombs.web.access import Policy
 from coombs.web.api import (
-    access_tokens,
     items_api,
     participation_api,
     people_rights,
@@ -30,6 +29,7 @@ from coombs.web.api import (
     settings_api,
     studies,
     study_data,
+    tokens_api,
     webhooks_api,
 )
 from coombs.web.api.idempotency import KeptReplies
@@ -44,7 +44,7 @@ from coombs.web.pages import (
     answer_review,
     answering,
     api_reference,
-    differences,
+    group_page,
     home,
     items_page,
     joining,
@@ -87,7 +87,7 @@ ROUTERS = (
     items_page.router,
     people_page.router,
     programs_page.router,
-    differences.router,
+    group_page.router,
     answer_review.router,
     taking_part.router,
     wishes_page.router,
@@ -100,7 +100,7 @@ ROUTERS = (
     items_api.router,
     people_rights.router,
     study_data.router,
-    access_tokens.router,
+    tokens_api.router,
     webhooks_api.router,
     operations.router,
 )

@@ -60,7 +60,7 @@ STATUSES = {
     StudyExistsError: 409,
     InputError: 422,
 }
-"""Of errors whose own sentence is shown; the last is the general one."""
+"""HTTP statuses of errors whose own sentence is shown; the last is the general one."""
 TITLES = {
     404: Translatable("Not found"),
     413: Translatable("Too large"),

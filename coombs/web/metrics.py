@@ -16,7 +16,7 @@ BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.5, 5.0, 10.0)
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 """Methods by their name; anything else that is sent is OTHER, so that nobody makes series without end."""
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-"""Of Prometheus's text format."""
+"""The content type of Prometheus's text format."""
 
 
 class Series(NamedTuple):

@@ -134,7 +134,7 @@ def _too_large(path: str) -> str:
 
 
 def _counted(receive: Receive, path: str) -> Receive:
-    """The same, until there is too much of it."""
+    """`receive`, which fails once there is too much of a body."""
     total, largest = 0, _largest(path)
 
     async def counted() -> Message:

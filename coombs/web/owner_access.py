@@ -31,10 +31,9 @@ class NotOwnerError(Exception):
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who asks: the owner or not; whether a wrong token or session was shown; seconds until the next try."""
+    """Who asks: the owner or not; after too many wrong tokens, the seconds until the next try."""
 
     is_owner: bool = False
-    is_wrong: bool = False
     wait: int = 0
     access: StudyAccess | None = None
     """What a program may with the token that it showed."""
@@ -76,7 +75,7 @@ class OwnerAccess:
     async def _program(self, connection: HTTPConnection, token: str) -> Visitor:
         """What a token of a study opens; one of the owner may begin in the same way."""
         if wait := self._throttle.wait(_address(connection)):
-            return Visitor(is_wrong=True, wait=wait)
+            return Visitor(wait=wait)
         found = await anyio.to_thread.run_sync(self._tokens.find, token)
         # The wrong ones of an address are not forgotten for it: who may little could guess the owner's.
         return self.shown(connection, token) if found is None else Visitor(access=StudyAccess(*found))
@@ -85,7 +84,7 @@ class OwnerAccess:
         """Who asks, having shown that token."""
         address = _address(connection)
         if wait := self._throttle.wait(address):
-            return Visitor(is_wrong=True, wait=wait)
+            return Visitor(wait=wait)
         if self._policy.accepts(token):
             self._throttle.right(address)
             return Visitor(is_owner=True)
@@ -94,7 +93,7 @@ class OwnerAccess:
     def _wrong(self, connection: HTTPConnection) -> Visitor:
         address = _address(connection)
         self._throttle.wrong(address)
-        return Visitor(is_wrong=True, wait=self._throttle.wait(address))
+        return Visitor(wait=self._throttle.wait(address))
 
     async def begin(self, connection: HTTPConnection, response: Response) -> Response:
         """The response, after which the browser is known as the owner's."""

@@ -21,9 +21,9 @@ from coombs.data.tables import InputError
 from coombs.web.learning.worker import WorkerContext
 
 QUICK = 5.0
-"""Seconds; a process that ends sooner after its start has something wrong with it."""
+"""Seconds after its start within which a process that ends counts as failed."""
 MOST_QUICK = 5
-"""Such ends in a row after which the server gives up."""
+"""Failed starts in a row after which the server gives up."""
 LAST_WAIT = 15.0
 """Seconds that processes have to answer what they were asked when the server stops."""
 

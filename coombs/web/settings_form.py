@@ -15,7 +15,7 @@ from coombs.study.settings import Settings
 TEXTS = ("title", "introduction", "consent", "wording", "instructions", "thank_you", "redirect")
 """Inputs that are texts of the presentation as they are."""
 MORE_TEXTS = ("id_parameter", "opens", "closes")
-"""The same, that are not shown to people."""
+"""Inputs that are texts, but are not shown to people."""
 
 
 def whole_number(text: str, name: str) -> int | None:

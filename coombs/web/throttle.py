@@ -9,11 +9,11 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 
 FREE_TRIES = 5
-"""Wrong ones in a row that cost no wait: a typing error is none, and a browser may hold an old session."""
+"""Wrong tokens in a row without a wait: people mistype, and a browser may hold an old session."""
 LONGEST_WAIT = 60.0
-"""Seconds until another is looked at, at most; the first wait is one second, and each is twice the last."""
+"""Seconds until another token is looked at, at most; the first wait is 1 s, and each is twice the last."""
 FORGOTTEN = 900.0
-"""Seconds after which the wrong ones of an address are forgotten."""
+"""Seconds after which the wrong tokens of an address are forgotten."""
 MOST_ADDRESSES = 10_000
 """Addresses that are remembered, the latest."""
 
@@ -66,7 +66,7 @@ def network(address: str) -> str:
 
 
 MOST_ARRIVALS = 200
-"""New people from one address within the time below: a lecture hall may share one."""
+"""New people from one address within `ARRIVAL_SECONDS`: a lecture hall may share one."""
 ARRIVAL_SECONDS = 600.0
 """Seconds for which an arrival counts."""
 

@@ -43,7 +43,7 @@ def review(upload: Upload, roles: ColumnRoles) -> Review:
     """What comes of these roles; of a single row, only that it is one."""
     columns = column_choices(upload, roles)
     marked = any(one.problem for one in columns)
-    goods, problem = _outcome(upload, roles, upload.check if marked else upload.catalogue)
+    goods, problem = _outcome(roles, upload.check if marked else upload.catalogue)
     told = {one.problem for one in columns}
     problems = [*filter(None, [problem if problem not in told else ""]), *_all_alike(upload, roles)]
     if upload.table.n_rows < 2:
@@ -55,7 +55,7 @@ def review(upload: Upload, roles: ColumnRoles) -> Review:
 
 
 def _outcome(
-    upload: Upload, roles: ColumnRoles, step: Callable[[ColumnRoles], Catalogue | None]
+    roles: ColumnRoles, step: Callable[[ColumnRoles], Catalogue | None]
 ) -> tuple[Catalogue | None, str]:
     """What a step on the way to the study gives, or what it says against the roles."""
     try:

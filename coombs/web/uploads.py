@@ -107,7 +107,7 @@ class Upload:
 
     @cached_property
     def by_name(self) -> dict[str, ItemColumn]:
-        """The same, by name."""
+        """`item_columns` by name."""
         return {column.name: column for column in self.item_columns}
 
     def is_constant(self, name: str) -> bool:

@@ -24,15 +24,15 @@ from coombs.web.webhook_addresses import NotSentError, post
 from coombs.webhook_signatures import webhook_signature
 
 SHORTEST_WAIT = timedelta(seconds=10)
-"""Until a message is sent again; then as long as it has waited so far, so that waits double."""
+"""Wait before a message is sent again; each wait doubles."""
 LONGEST_WAIT = timedelta(hours=4)
-"""Until a message is sent again, at most."""
+"""Wait before a message is sent again, at most."""
 GIVEN_UP = timedelta(days=1)
-"""After which a message is sent no more."""
+"""Time after which a message is no longer sent."""
 KEPT = timedelta(days=7)
 """How long a message is listed after it arrived or was given up."""
 CLAIMED = timedelta(minutes=1)
-"""After which a message is taken for not sent where its process has died."""
+"""Time after which a message counts as not sent where the process that took it has died."""
 TOGETHER = 100
 """Messages that are looked at together."""
 AT_ONCE = 4

@@ -37,7 +37,7 @@ BOUNDS = {
     "literal_error": "{expected}",
     "enum": "{expected}",
 }
-"""The same where the mistake has numbers or words of its own."""
+"""What a value must be where the kind of mistake has numbers or words of its own."""
 ALTERNATIVES = ("bool", "int", "float", "str")
 """What a place ends with where a value may be of several types, beside those in brackets."""
 

@@ -25,12 +25,13 @@ import pytest
 
 import coombs
 from coombs import Comparisons, IdealPoint, Model, cli, questions
-from coombs.cli import manual, output
+from coombs.cli import manual, output, people
 from coombs.cli.fit import ESTIMATORS, METRICS, read_answers
 from coombs.cli.options import STRATEGIES
 from coombs.demo import TRUTH, catalogue_file
 from coombs.estimators import ideal_point
 from coombs.evaluation import kendall_tau_distance
+from coombs.inference.people import coordinates
 from coombs.render.sections import Points, Section, TableBlock, table_lines
 from coombs.study import create_study
 from coombs.study.settings import FIXED
@@ -117,9 +118,10 @@ def test_every_command_has_help_and_an_example(run: Run) -> None:
 
 
 def test_choices_are_those_of_the_library() -> None:
-    """The commands repeat them, as it must not import the library."""
+    """The commands repeat them, as declaring a command must not import the library."""
     assert set(STRATEGIES) == {*questions.STRATEGIES, FIXED}
     assert set(METRICS) == {"auto", "smooth", *ideal_point.METRICS}
+    assert set(people.METRICS) == {"auto", *coordinates.KINDS}
     assert all(hasattr(coombs, name) for name in ESTIMATORS.values())
 
 

@@ -214,3 +214,10 @@ def test_bad_answers_get_a_sentence() -> None:
         est.fit(DATA).predict([[0, 1]], users=["zoe"])
     with pytest.raises(InputError, match="SharedMetric has no items"):
         SharedMetric().fit([[0, 1]], users=["ann"])
+
+
+def test_users_are_not_taken_for_answers_that_have_their_own() -> None:
+    """A ranking knows who gave it: users beside it are refused, where the ranking would be lost."""
+    ranked = Comparisons.from_rankings(DATA.items, [[0, 1, 2]], users=["ann"]) + DATA
+    with pytest.raises(InputError, match="users of their own"):
+        SharedMetric(constraint="frobenius", **RADII).fit(ranked, users=["ann"] * len(ranked.pairs))

@@ -12,9 +12,9 @@ from coombs.data.graph import ComparisonGraph
 from coombs.data.tables import FloatArray
 from coombs.inference import kind as prior
 from coombs.inference import wishart as wishart_kind
-from coombs.inference.forms import Forms, Products
 from coombs.inference.kind import Kind
 from coombs.inference.kinds import KINDS
+from coombs.inference.quadratic_forms import FeatureProducts, QuadraticForms
 from coombs.inference.target import Target
 from coombs.inference.wishart import Full
 from coombs.programs.cone import svec, triangle
@@ -214,7 +214,7 @@ def test_forms_and_products_agree() -> None:
     rng = np.random.default_rng(0)
     items, linear, pull = rng.normal(size=(9, 4)), rng.normal(size=(5, 4)), rng.normal(size=(9, 5))
     metric = np.array([some_metric(4, seed) for seed in range(5)])
-    one, two = Forms(items), Products(items)
+    one, two = QuadraticForms(items), FeatureProducts(items)
     assert one.values(metric, linear) == pytest.approx(two.values(metric, linear))
     for mine, theirs in zip(one.pullback(pull), two.pullback(pull), strict=True):
         assert mine == pytest.approx(theirs)

@@ -12,8 +12,8 @@ from scipy.special import expit
 
 from coombs import Population
 from coombs.data.scaling import Scaler
+from coombs.inference.averaged_belief import AveragedBelief
 from coombs.inference.belief import AnswerRows, Belief
-from coombs.inference.live import AveragedBelief
 from coombs.inference.population_belief import LOG_ODDS, PopulationBelief
 from coombs.inference.score_belief import ScoreBelief
 

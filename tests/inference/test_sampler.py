@@ -16,9 +16,9 @@ from scipy.stats import ks_2samp
 
 from coombs.data.answers import Answers
 from coombs.data.tables import FloatArray
-from coombs.inference import infer, monitor, sampler
+from coombs.inference import convergence, infer, sampler
+from coombs.inference.convergence import DRAWS_FOR_SHIFT, Gradients, Monitor
 from coombs.inference.kinds import KINDS
-from coombs.inference.monitor import DRAWS_FOR_SHIFT, Gradients, Monitor
 from coombs.inference.sampler import Chains, Effort, Ensemble, Tuning, levels_of, sample
 from coombs.inference.target import Target
 from coombs.programs.program import Status
@@ -195,7 +195,7 @@ def test_shifts_leave_means_unbiased_and_nearer_to_those_of_integration() -> Non
     errors = {}
     for per_unknown in (20, 10**9):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(monitor, "DRAWS_FOR_SHIFT", per_unknown)
+            patch.setattr(convergence, "DRAWS_FOR_SHIFT", per_unknown)
             target = target_of(answers, "none", lapse=LAPSE).single()
             runs = [drawn([target], seed, Effort(64, 4, 8, 8)).draws for seed in range(40)]
         means = np.array([np.arcsinh(np.concatenate(run).astype(float)).mean(axis=0) for run in runs])

@@ -12,7 +12,7 @@ from coombs.data.rival_sets import Choices
 from coombs.inference import variational_fit
 from coombs.inference.answer_moments import expect_rankings
 from coombs.inference.process import Process
-from coombs.inference.set_design import covariances, expect_choices, mended
+from coombs.inference.set_design import covariances, expect_choices, positive_blocks
 
 SHAPES = ("pairs", "tied pairs", "choices", "rankings", "ratings")
 
@@ -95,7 +95,7 @@ def test_precisions_of_choices_are_positive_where_they_are_said_to_be(
     found = expect_choices(mean, spread, choices, lapse)
     least = np.linalg.eigvalsh(found.curvature)[:, 0]
     assert (least[found.is_concave] > -1e-12).all()
-    assert (np.linalg.eigvalsh(mended(found.curvature, found.is_concave))[:, 0] > -1e-9).all()
+    assert (np.linalg.eigvalsh(positive_blocks(found.curvature, found.is_concave))[:, 0] > -1e-9).all()
 
 
 def test_slopes_and_curvatures_of_a_choice_are_those_of_its_log_probability() -> None:

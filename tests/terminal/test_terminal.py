@@ -31,9 +31,9 @@ from coombs.render.sections import Points, Section, TableBlock, page
 from coombs.render.sections import lines as text_lines
 from coombs.study import PersonField, Presentation, Question, Study, StudyProgress, create_study, load_study
 from coombs.study.participation import agree, fill_in
+from coombs.terminal.after_questions import come_back
 from coombs.terminal.display import Display, Draw
 from coombs.terminal.keys import KeyReader, LineReader, UnknownInput, single_keys
-from coombs.terminal.page import come_back
 from coombs.terminal.question_loop import Plan, QuestionLoop
 from coombs.terminal.screen import help_screen, pause_screen, printable_rows, question_screen
 from coombs.terminal_text import cells, cut, pad, terminal_safe, wrap

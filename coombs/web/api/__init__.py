@@ -1,1 +1,1 @@
-"""The JSON API behind the page: another front end can ask questions and store answers."""
+"""The JSON API, by which programs ask and tell: a router for each subject, listed in `coombs.web.app`."""

@@ -56,7 +56,7 @@ class FieldOut(BaseModel):
 
     @classmethod
     def of(cls, field: PersonField) -> FieldOut:
-        """The same, as JSON has it."""
+        """A field, as JSON has it."""
         return cls.model_validate({**vars(field), "choices": list(field.choices)})
 
 

@@ -112,7 +112,7 @@ class QuestionOut(BaseModel):
     id: int
     chosen: ChosenBy = Field(
         description="How it was chosen: adaptive, by what was learned; random, as the study asks for; probe "
-        "(at random on purpose, as a test); confirmation (its answer is foreseeable); check (asked again); "
+        "(at random on purpose, as a test); confirmation (its answer is predictable); check (asked again); "
         "learning (at random, as the model is still learning from the answers); fixed, by the study's plan"
     )
     left: ItemOut | None = Field(description="Of a pair; null for a set")
@@ -146,7 +146,7 @@ class ProgressOut(BaseModel):
 
     @classmethod
     def of(cls, progress: StudyProgress) -> ProgressOut:
-        """The same, and in words."""
+        """Progress, also in words."""
         return cls.model_validate({"text": str(progress), "far": progress.fraction, **vars(progress)})
 
 

@@ -1,4 +1,4 @@
-"""Webhooks of a study: who owns it makes and removes them, and sees what became of messages."""
+"""The owner's webhooks of a study: listed, added and removed, and what became of their messages."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The pages for people, as HTML."""
+"""The pages for people: a router for each, listed in `coombs.web.app`; their HTML is in `templates`."""

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from coombs.insights.statements import FeatureVerdict
 
 WIDTH = 640
-"""Of the picture, in its units."""
+"""Width of the picture, in its units."""
 HEIGHT = 440
-"""Of the picture, in its units."""
+"""Height of the picture, in its units."""
 LEFT = 58
 """Margin, with the labels of the vertical axis."""
 RIGHT = 14

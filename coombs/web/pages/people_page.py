@@ -45,7 +45,7 @@ def remind_page(request: Request, name: str) -> Response:
 
 @router.get("/remind.csv")
 def remind_csv(request: Request, name: str) -> Response:
-    """The same as a file."""
+    """The links of all who are not done, as a CSV file."""
     study = study_of(request, name)
     rows = _not_done(request, study)
     header = ["name", "status", "link"]

@@ -134,7 +134,7 @@ def render_to_people(
 def render_to_person(
     request: Request, template: str, respondent: Respondent, status: int = 200, **data: Any
 ) -> HTMLResponse:
-    """The same for one of them."""
+    """A page for one person of a study, in their language."""
     data = {**data, "person": respondent, "token": respondent.record.token}
     return render_to_people(request, template, respondent.study, status, **data)
 

@@ -98,7 +98,7 @@ def _first_page(request: Request, token: str, whole: bool) -> Response | None:
 
 @router.get("/checked")
 async def checked_part(request: Request, token: str, wanted: Chosen) -> Response:
-    """The same from the fit, in place of the first look, or with other items starred and left out."""
+    """The result from the fit, in place of the first look, or with other items starred and left out."""
     respondent, fitted = await _fitted(request, token)
     shown = await _shown(request, wanted.view(fitted))
     return render(request, "_result.html", person=respondent, token=token, **shown)

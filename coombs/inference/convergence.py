@@ -1,4 +1,4 @@
-"""What is watched while chains are sampled: means of what is reported, and of gradients."""
+"""Whether chains have converged: R-hat and standard errors of what is reported, and mean gradients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 GROUPS = 16
 """Groups of chains whose means are compared."""
 DRAWS_FOR_SHIFT = 20
-"""Draws for each unknown from which they are shifted to where their mean gradient is zero."""
+"""Draws for each unknown that are needed before draws are shifted to a mean gradient of zero."""
 
 
 class Monitor:

@@ -1,4 +1,4 @@
-"""Quadratic scores of items for many metrics at once, and the way back of their slopes."""
+"""Quadratic scores of items for many metrics at once, and the gradients with respect to the metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGEST_PRODUCTS = 4_000_000
 """Products of features are kept up to this many; beyond, forms are computed from the items each time."""
 
 
-class Forms:
+class QuadraticForms:
     """s_i = x_i' M x_i - 2 v' x_i for many (M, v), and back: O(N d^2) time, O(N d) memory."""
 
     def __init__(self, items: Matrix) -> None:
@@ -34,8 +34,8 @@ class Forms:
         return np.array(to_metric), -2 * (to_score.T @ self.items)
 
 
-class Products:
-    """The same with all products of features at hand: one matrix product each way."""
+class FeatureProducts:
+    """Quadratic forms with all products of features kept: one matrix product each way."""
 
     def __init__(self, items: Matrix) -> None:
         self._triangle = t = triangle(items.shape[1])
@@ -59,6 +59,6 @@ class Products:
         return to_entries[self._triangle.unpack].transpose(2, 0, 1), joint[n:].T
 
 
-def forms_of(items: Matrix) -> Forms | Products:
-    """Of these items, by whichever is quicker."""
-    return (Products if items.size * items.shape[1] < LARGEST_PRODUCTS else Forms)(items)
+def quadratic_forms(items: Matrix) -> QuadraticForms | FeatureProducts:
+    """The quadratic forms of these items, computed in whichever of the two ways is quicker."""
+    return (FeatureProducts if items.size * items.shape[1] < LARGEST_PRODUCTS else QuadraticForms)(items)

@@ -1,4 +1,4 @@
-"""What the answers leave open: features of which it is not known what is wanted, and items never compared."""
+"""What the answers do not tell: features whose best value is not known, items never compared."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from coombs.insights.statements import NOT_KNOWN, FeatureVerdict, NotKnown
 from coombs.language import Translatable
 
 if TYPE_CHECKING:
-    from coombs.insights.case import Case
+    from coombs.insights.explained_fit import ExplainedFit
 
 
-def vague_features(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
+def vague_features(fit: ExplainedFit, ideal: tuple[FeatureVerdict, ...]) -> Iterator[NotKnown]:
     """Features of which the answers do not tell what is wanted."""
-    told, known = ideal if case.has_pattern is not False else (), directions_of(case.est)
+    told, known = ideal if fit.has_pattern is not False else (), directions_of(fit.est)
     vague = [one for one in told if one.verdict == NOT_KNOWN and one.feature not in known]
-    categories = {one.name for one in case.columns if one.is_category}
+    categories = {one.name for one in fit.columns if one.is_category}
     if names := [one.feature for one in vague if one.feature in categories]:
         text = Translatable("It is not known yet which levels are better: {features}.", features=names)
         yield NotKnown("not known yet", text)
-    either = {one.name for one in case.columns if one.column.role == YES_NO}
+    either = {one.name for one in fit.columns if one.column.role == YES_NO}
     if names := [one.feature for one in vague if one.feature in either]:
         text = Translatable("It is not known yet whether yes or no is better: {features}.", features=names)
         yield NotKnown("not known yet", text)
     vague = [one for one in vague if one.feature not in categories | either]
     if names := [one.feature for one in vague if not one.shape]:
         text = Translatable("It is not known yet whether more or less is better: {features}.", features=names)
-        if case.has_ideal:
+        if fit.has_ideal:
             text = Translatable(
                 "It is not known yet whether more, less or something in between is better: {features}.",
                 features=names,
@@ -46,16 +46,16 @@ def vague_features(case: Case, ideal: tuple[FeatureVerdict, ...]) -> Iterator[No
         yield NotKnown("not known yet", text)
 
 
-def never_compared(case: Case, alone: int) -> str:
+def never_compared(fit: ExplainedFit, alone: int) -> str:
     """How many items were never compared, and what ranks them, if anything does."""
-    total = case.data.n_items
-    if case.has_pattern is False:
+    total = fit.data.n_items
+    if fit.has_pattern is False:
         return Translatable(
             "{n} of {total} items was never compared.|{n} of {total} items were never compared.",
             n=alone,
             total=total,
         )
-    if case.features:
+    if fit.features:
         return Translatable(
             "{n} of {total} items was never compared; only its features rank it."
             "|{n} of {total} items were never compared; only their features rank them.",

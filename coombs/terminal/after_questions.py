@@ -1,4 +1,4 @@
-"""What is said at the end: the result for another program, and how to come back."""
+"""After the last question in a terminal: the result as JSON for another program, and the command to go on."""
 
 from __future__ import annotations
 

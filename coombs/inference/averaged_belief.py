@@ -1,4 +1,4 @@
-"""Live draws of an ideal point and of a smooth taste, as many of each as the evidence is for."""
+"""Draws of an ideal point and of a smooth taste, in proportion to their evidence, after each answer."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from coombs.data.graph import Index, Matrix, Vector
 
 FIRST = 4
-"""Answers from which on a smooth taste is thought of."""
+"""Answers from which on a smooth taste is considered."""
 MORE = 1.3
-"""Sizes and relevances are learned again after so many times as many answers."""
+"""Factor by which the number of answers must grow before sizes and relevances are learned again."""
 MOST_ITEMS = 150
-"""Compared items up to which there is time for it."""
+"""Compared items up to which a smooth taste can be learned in the time of a click."""
 
 
 @dataclass(frozen=True, eq=False)
-class LiveSmooth:
-    """Draws of a smooth taste given some answers; how they were learned; and about how likely they are."""
+class SmoothDraws:
+    """Draws of a smooth taste given some answers, with the sizes behind them and their log evidence."""
 
     touched: Index
     basis: Bumps
@@ -39,8 +39,8 @@ class LiveSmooth:
     log_evidence: float
 
     @classmethod
-    def of(cls, answers: Answers, before: LiveSmooth | None) -> LiveSmooth:
-        """With the sizes and relevances of `before`, unless there are many more answers now."""
+    def of(cls, answers: Answers, before: SmoothDraws | None) -> SmoothDraws:
+        """Given these answers; sizes and relevances are those of `before` unless many answers are new."""
         process, count = Process(answers), len(answers.winners)
         if before is None or count >= MORE * before.learned_from:
             best = process.learn(None if before is None else before.u)
@@ -70,7 +70,7 @@ class LiveSmooth:
 class AveragedBelief(Belief):
     """As `Belief`, which is about an ideal point, together with a smooth taste."""
 
-    smooth: LiveSmooth | None = None
+    smooth: SmoothDraws | None = None
 
     def after(self, new: AnswerRows, rng: np.random.Generator) -> Self:
         """Given more answers."""
@@ -82,11 +82,11 @@ class AveragedBelief(Belief):
         if len(answers.items) > MOST_ITEMS or not answers.items.shape[1]:
             return replace(told, smooth=None)
         with serial(0):
-            return replace(told, smooth=LiveSmooth.of(answers, self.smooth))
+            return replace(told, smooth=SmoothDraws.of(answers, self.smooth))
 
     @property
     def total_evidence(self) -> float:
-        """Of the two, which are as likely before any answer."""
+        """Log evidence of both together, which are equally likely before any answer."""
         if self.smooth is None:
             return self.log_evidence
         return float(np.logaddexp(self.log_evidence, self.smooth.log_evidence)) - math.log(2)

@@ -1,4 +1,4 @@
-"""Tokens of a study for programs: who owns the study makes and revokes them."""
+"""The owner's tokens for programs that use a study: listed, made and revoked."""
 
 from __future__ import annotations
 

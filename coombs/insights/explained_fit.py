@@ -1,4 +1,4 @@
-"""A fit with its answers, and what all statements about it need."""
+"""The fit that is explained, with its answers and the items it ranks: what every statement is made from."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ SHOWN_VALUES = 4
 
 
 @dataclass(frozen=True)
-class Case:
-    """A fit and what all statements about it need.
+class ExplainedFit:
+    """A fitted estimator, and what every statement about it is made from.
 
-    `table` holds the items that are ranked, `labels` what they are called, and `compared` what those
-    of the answers are called.
+    `table` holds the items that are ranked, `labels` their names, and `compared` the names of the items that
+    the answers are about.
     """
 
     est: TasteEstimator
@@ -90,8 +90,10 @@ class Case:
         return [k for k, one in enumerate(self.columns) if self.varies[k] and not one.is_category]
 
 
-def case_of(est: Any, items: TableLike, level: Any, top: Any, compare: bool, chosen: bool) -> Case:
-    """The parameters of `explain`, checked."""
+def checked_fit(
+    est: Any, items: TableLike, level: Any, top: Any, compare: bool, chosen: bool
+) -> ExplainedFit:
+    """The estimator and the parameters of `explain`, checked."""
     if not isinstance(est, TasteEstimator):
         raise InputError(f"explain is for a fitted IdealPoint; this is a {type(est).__name__}.")
     check_is_fitted(est)
@@ -105,7 +107,7 @@ def case_of(est: Any, items: TableLike, level: Any, top: Any, compare: bool, cho
     is_own = items is None and own is None
     table = data.item_table if is_own else est._table(items)
     labels = compared if is_own else item_names(table)
-    return Case(est, data, float(level), table, labels, compared, features, compare, chosen)
+    return ExplainedFit(est, data, float(level), table, labels, compared, features, compare, chosen)
 
 
 def _by_vectors(est: TasteEstimator, features: Sequence[FeatureRange]) -> tuple[str, ...]:

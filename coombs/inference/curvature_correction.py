@@ -1,14 +1,14 @@
-"""Draws about the mode that follow what the answers know, where unknowns are not told apart by any.
+"""Draws about the mode, corrected for curvature along directions that no answer sees.
 
-Along a direction that no answer sees, as the metric and the ideal of a column of 0 and 1 together, a Gaussian
-about the mode is as wide as the prior. It leads straight on where what is the same to all answers is curved,
-and scores that the answers know well would be lost. So every move d from the mode m is mended: it becomes
-the y with
+Along a direction that no answer sees, such as metric and ideal point of a column of 0 and 1 together, a
+Gaussian about the mode is as wide as the prior. Points that are alike to all answers lie on a curved surface,
+and a straight step leaves it: it would change scores that the answers know well. So every step d from the
+mode m is corrected: it becomes the y with
 
     least |theta(y) - theta(m) - theta'(m) d|^2_H + |y - m - d|^2_P,
 
 where theta are M, v and the unknowns of lapses and ties, in which scores are linear, H is the answers'
-information about them, and P the prior's curvature. Of a posterior that is a Gaussian, this changes nothing.
+information about them, and P the prior's curvature. Where the posterior is Gaussian, this changes nothing.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 MOST_LIFTED = 500
 """Entries of M, v and the lapse, at most, of which there is information."""
 STEPS = 60
-"""Steps towards the least, at most."""
+"""Iterations of the correction, at most."""
 TOLERANCE = 1e-2
-"""A move is mended where another step would gain less than this log probability."""
+"""A step is corrected enough once another iteration would gain less than this log probability."""
 DIFFERENCE = 1e-5
-"""Share of a move along which a slope is measured."""
+"""Share of a step over which finite differences are taken."""
 
 
 @dataclass(frozen=True)
-class CurvedMoves:
-    """What answers and prior know about a mode."""
+class CurvatureCorrection:
+    """The information of the answers, and the curvature of the prior, at a mode."""
 
     target: Target
     mode: Vector
@@ -46,7 +46,7 @@ class CurvedMoves:
     prior: Matrix
 
     @classmethod
-    def at(cls, target: Target, mode: Vector, rng: np.random.Generator) -> CurvedMoves | None:
+    def at(cls, target: Target, mode: Vector, rng: np.random.Generator) -> CurvatureCorrection | None:
         """At a mode; None where there are too many unknowns, or none of the features."""
         d = target.d
         if not target.own or d * (d + 3) // 2 >= MOST_LIFTED:
@@ -67,20 +67,20 @@ class CurvedMoves:
             information[-1, -1] += pairs.of_head_start
         return cls(target, mode[: target.n_features], information, prior_curvature(target, mode))
 
-    def mended(self, moves: Matrix, root: Matrix) -> Matrix:
-        """(C, n) moves from the mode, from those of a Gaussian with this root of its covariance."""
-        ahead, behind = (self._lifted(self.mode + sign * DIFFERENCE * moves) for sign in (1, -1))
+    def corrected(self, steps: Matrix, root: Matrix) -> Matrix:
+        """(C, n) corrected steps from the mode, from steps of a Gaussian with this root of its covariance."""
+        ahead, behind = (self._lifted(self.mode + sign * DIFFERENCE * steps) for sign in (1, -1))
         aim = self._lifted(self.mode[None]) + (ahead - behind) / (2 * DIFFERENCE)
-        here, length = moves.copy(), np.ones(len(moves))
-        value, slope = self._objective(here, moves, aim)
-        # Newton's method with the curvature at the mode, each move's step as long as it leads down.
+        here, length = steps.copy(), np.ones(len(steps))
+        value, slope = self._objective(here, steps, aim)
+        # Newton's method with the curvature at the mode, damped until the objective falls.
         for _ in range(STEPS):
-            step = slope @ root @ root.T
-            open_ = length * (slope * step).sum(axis=1) > TOLERANCE
+            change = slope @ root @ root.T
+            open_ = length * (slope * change).sum(axis=1) > TOLERANCE
             if not open_.any():
                 break
-            there = here - length[:, None] * step
-            new, new_slope = self._objective(there, moves, aim)
+            there = here - length[:, None] * change
+            new, new_slope = self._objective(there, steps, aim)
             down = open_ & (new < value)
             here[down], value[down], slope[down] = there[down], new[down], new_slope[down]
             length = np.where(down, np.minimum(1.5 * length, 1.0), np.where(open_, length / 3, length))
@@ -92,10 +92,10 @@ class CurvedMoves:
         at = self.target.kind.expand(y[:, :own], self.target.d)
         return np.hstack([at.metric[:, table.rows, table.columns] * table.factors, at.linear, y[:, own:]])
 
-    def _objective(self, here: Matrix, moves: Matrix, aim: Matrix) -> tuple[Vector, Matrix]:
-        """What is made least, and its slope along the moves."""
+    def _objective(self, here: Matrix, steps: Matrix, aim: Matrix) -> tuple[Vector, Matrix]:
+        """The objective, and its gradient with respect to the steps."""
         table, own, d = triangle(self.target.d), self.target.own, self.target.d
-        y, away = self.mode + here, here - moves
+        y, away = self.mode + here, here - steps
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             at = self.target.kind.expand(y[:, :own], d)
             entries = at.metric[:, table.rows, table.columns] * table.factors

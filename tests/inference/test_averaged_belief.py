@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from coombs.data.answers import Answers
+from coombs.inference.averaged_belief import FIRST, MOST_ITEMS, AveragedBelief
 from coombs.inference.belief import DRAWS, AnswerRows, Belief
-from coombs.inference.live import FIRST, MOST_ITEMS, AveragedBelief
 from coombs.inference.smooth import infer_smooth
 
 ITEMS = np.random.default_rng(0).normal(size=(40, 3))

@@ -34,14 +34,14 @@ MOST_PLACES = 100
 """Items of the consensus on the page."""
 PATIENCE = 0.4
 """Seconds that the page waits for a result that is nearly there."""
-KINDS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 """Formats of the table of everybody."""
 
 router = APIRouter(prefix="/studies/{name}/differences", include_in_schema=False)
 
 
 @router.get("")
-def differences_page(request: Request, name: str, group: int = 0) -> Response:
+def group_page(request: Request, name: str, group: int = 0) -> Response:
     """What everybody's answers say together, of all or of one group; how far it is while it is computed."""
     study = study_of(request, name)
     state = group_state(request, study, PATIENCE)
@@ -52,7 +52,7 @@ def differences_page(request: Request, name: str, group: int = 0) -> Response:
     tokens = study.links()
     return render(
         request,
-        "differences.html",
+        "group.html",
         study=study,
         state=state,
         result=result,
@@ -96,7 +96,7 @@ def progress(request: Request, name: str) -> dict[str, Any]:
 def people_table(request: Request, name: str, ending: str) -> Response:
     """A row a person: weights, ideals, ranks of items, consistency, answers."""
     study = study_of(request, name)
-    if ending not in KINDS:
+    if ending not in MEDIA_TYPES:
         raise HTTPException(404)
     state = group_state(request, study, PATIENCE)
     if not state.is_current or state.result is None:
@@ -107,4 +107,4 @@ def people_table(request: Request, name: str, ending: str) -> Response:
         content = written(ending, lambda path: write_frame(table, path))
     except ImportError as error:
         raise InputError(f"Parquet cannot be written here: {error}.") from error
-    return download(content, f"{study.name}-people.{ending}", KINDS[ending])
+    return download(content, f"{study.name}-people.{ending}", MEDIA_TYPES[ending])

@@ -1,4 +1,4 @@
-"""`coombs monitor`, `coombs respondent` and `coombs retention`: how far people are, their data, its end."""
+"""`coombs monitor`, `coombs respondent`, `coombs retention`: how far people are, and what is kept of them."""
 
 from __future__ import annotations
 

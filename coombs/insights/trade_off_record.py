@@ -1,4 +1,4 @@
-"""What is worth what: the record of a trade-off, with its words."""
+"""How much of one feature is worth how much of another: the record of a trade-off, and its sentence."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TradeOff:
     from_level: str = ""
 
     def from_logs(self, values: Mapping[str, float]) -> TradeOff:
-        """The same in the user's numbers: changes of some features are of logarithms, from these on."""
+        """This trade-off in the user's numbers: changes of some features are of logarithms, from these on."""
 
         def back(name: str, change: float | None) -> float | None:
             if change is None or name not in values:
