@@ -13,7 +13,7 @@ from coombs.inference.people.content_keys import answer_keys, item_keys
 from coombs.inference.people.coordinates import KINDS, Coordinates, coordinates_of
 from coombs.inference.people.covariate_slopes import Covariates, CovariateSlopes
 from coombs.inference.people.groups import fit_groups
-from coombs.inference.people.population_fit import fit_population
+from coombs.inference.people.population_fit import first_people, fit_population
 from coombs.inference.people.population_prior import EFFECT_SIZE, PopulationPrior
 from coombs.inference.people.tastes import Seen, Taste, Tastes, people_left_out
 from coombs.inference.people.uncertain_sizes import SizedFit, with_sizes
@@ -50,7 +50,9 @@ ROUGHLY = 2e-2
 FEWER_PASSES = 20
 """Passes there, at most."""
 TRYING = 0.5
-"""Share of the work that this is, roughly."""
+"""Share of the work that this is, roughly,"""
+GROUPING = 0.25
+"""and looking for groups."""
 TEMPERATURE = 2.0
 """By what differences of log evidence are divided: people are not independent draws of our model."""
 SEEN = 1.4
@@ -255,6 +257,7 @@ def learn_people(
         tried = [one for one, is_kept in zip(tried, kept, strict=True) if is_kept]
         weights = weights[kept] / weights[kept].sum()
     fits, gains, blocks, reached = [], [], answers.blocks(), TRYING
+    first = first_people(blocks)
     # In the simplest kind groups are cheapest; kinds with far less weight hardly change the average.
     looked = (weights >= WITH_GROUPS * weights.max()) | (np.arange(len(weights)) == 0)
     of_kinds = {kind: _of_kind(answers, kind) for kind in dict.fromkeys(one.kind for one in tried)}
@@ -262,24 +265,51 @@ def learn_people(
         coordinates, phi = of_kinds[candidate.kind]
         start = answers.start(phi, coordinates.blocks, candidate.caution, answers.first_effect)
         start = start if candidate not in learned else start.begun_from(learned[candidate])
-        begin, reached = reached, reached + (1 - TRYING) * weight
+        begin, reached = reached, reached + GROUPING * weight
         with stepping(advance, begin, reached):
-            fit, gain = fit_groups(phi, blocks, start, groups if is_looked else 1, n_jobs)
-        fits.append((coordinates, phi, fit))
+            fit, gain = fit_groups(phi, first, start, groups if is_looked else 1, n_jobs)
+        fits.append(KindFit(coordinates, phi, fit))
         gains.append(gain)
     weights = _with_groups(weights, np.array(gains), looked)
     parts: list[Tastes] = []
     shares: list[float] = []
-    for (coordinates, phi, fit), weight in zip(fits, weights.tolist(), strict=True):
-        is_large = weight >= WITH_SIZES * weights.max()
-        scaled = with_uneven(fit, phi, n_jobs) if is_large else fit
-        sized = [SizedFit(scaled if everybody is None else everybody(coordinates, scaled), 1.0)]
-        # A sample is taken of very many people only, who tell how much they differ.
-        if is_large and everybody is None:
-            sized = with_sizes(scaled, phi)
-        parts += [Tastes(coordinates, one.fit) for one in sized]
+    for found, weight in zip(fits, weights.tolist(), strict=True):
+        begin, reached = reached, reached + (1 - TRYING - GROUPING) * weight
+        with stepping(advance, begin, reached):
+            sized = _of_all(found, blocks, weight >= WITH_SIZES * weights.max(), n_jobs, everybody)
+        parts += [Tastes(found.coordinates, one.fit) for one in sized]
         shares += [weight * one.share for one in sized]
     return PeopleAverage(tuple(parts), np.array(shares), trial, told)
+
+
+class KindFit(NamedTuple):
+    """A kind's coordinates, those of the items, and the fit to the people who are learned from first."""
+
+    coordinates: Coordinates
+    phi: Matrix
+    fit: PopulationFit
+
+
+def _of_all(
+    found: KindFit,
+    blocks: tuple[AnswerBlock, ...],
+    is_large: bool,
+    n_jobs: int,
+    everybody: FitToAll | None,
+) -> list[SizedFit]:
+    """The fit to all people; of a large part of the average also what is uncertain of how people differ."""
+    coordinates, phi, fit = found
+    if is_large:
+        fit = with_uneven(fit, phi, sum(len(block.people) for block in blocks), n_jobs)
+    if fit.blocks is not blocks:
+        # How many people are uneven is told least exactly, and needed so.
+        tolerance = ROUGHLY / 4 if fit.prior.uneven else None
+        whole = fit_population(phi, blocks, fit.prior, n_jobs=n_jobs, tolerance=tolerance, is_near=True)
+        fit = replace(whole, n_iter=whole.n_iter + fit.n_iter)
+    # A sample is taken of very many people only, who tell how much they differ.
+    if everybody is not None:
+        return [SizedFit(everybody(coordinates, fit), 1.0)]
+    return with_sizes(fit, phi) if is_large else [SizedFit(fit, 1.0)]
 
 
 def _with_groups(weights: Vector, gains: Vector, looked: NDArray[np.bool_]) -> Vector:
