@@ -244,18 +244,7 @@ def learn_people(
     if answers.covariates is not None and answers.n_told > 1:
         told = try_covariates(answers, Candidate(kinds[0], CAUTIONS[0]))
         answers = answers._replace(covariates=answers.covariates.columns(told.columns))
-    tried = candidates(answers, kinds)
-    weights, trial = np.ones(1), Trial(float("nan"), np.zeros(0), np.zeros(0))
-    learned: dict[Candidate, PopulationPrior] = {}
-    if answers.n_told > 1:
-        scores, predicted, counted, learned = try_out(answers, tried, lambda share: advance(TRYING * share))
-        weights = softmax(scores / TEMPERATURE)
-        chance = float(counted.sum()) * np.log(2)
-        gain = float(np.logaddexp.reduce(scores) - np.log(len(scores))) + chance
-        trial = Trial(gain, weights @ predicted, counted)
-        kept = weights >= NEGLIGIBLE * weights.max()
-        tried = [one for one, is_kept in zip(tried, kept, strict=True) if is_kept]
-        weights = weights[kept] / weights[kept].sum()
+    tried, weights, trial, learned = _likely(answers, candidates(answers, kinds), advance)
     fits, gains, blocks, reached = [], [], answers.blocks(), TRYING
     first = first_people(blocks)
     # In the simplest kind groups are cheapest; kinds with far less weight hardly change the average.
@@ -280,6 +269,30 @@ def learn_people(
         parts += [Tastes(found.coordinates, one.fit) for one in sized]
         shares += [weight * one.share for one in sized]
     return PeopleAverage(tuple(parts), np.array(shares), trial, told)
+
+
+class LikelyKinds(NamedTuple):
+    """Candidates that predict people left out, their weights, how well they do; what was learned there."""
+
+    candidates: list[Candidate]
+    weights: Vector
+    trial: Trial
+    learned: dict[Candidate, PopulationPrior]
+
+
+def _likely(answers: PeopleAnswers, tried: list[Candidate], advance: Callable[[float], None]) -> LikelyKinds:
+    """Those that are not negligible; of one person alone nothing is tried."""
+    if answers.n_told <= 1:
+        return LikelyKinds(tried, np.ones(1), Trial(float("nan"), np.zeros(0), np.zeros(0)), {})
+    scores, predicted, counted, learned = try_out(answers, tried, lambda share: advance(TRYING * share))
+    weights = softmax(scores / TEMPERATURE)
+    chance = float(counted.sum()) * np.log(2)
+    gain = float(np.logaddexp.reduce(scores) - np.log(len(scores))) + chance
+    kept = weights >= NEGLIGIBLE * weights.max()
+    able = [one for one, is_kept in zip(tried, kept, strict=True) if is_kept]
+    return LikelyKinds(
+        able, weights[kept] / weights[kept].sum(), Trial(gain, weights @ predicted, counted), learned
+    )
 
 
 class KindFit(NamedTuple):
