@@ -43,7 +43,7 @@ COIN_PEOPLE = 10.0
 """as if it had been seen in so many."""
 CONSISTENT = 2.5
 """How many times as strong as others' tastes are those of people who answer far more consistently,"""
-UNEVEN = 0.3
+UNEVEN = 0.25
 """the share of people who answer far more, or less, consistently, where there are any, before any answer,"""
 UNEVEN_PEOPLE = 6.0
 """as if it had been seen in so many."""
