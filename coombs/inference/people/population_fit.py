@@ -217,11 +217,10 @@ class PopulationFit:
         return self.sums.log_evidence
 
 
-def first_people(blocks: tuple[AnswerBlock, ...]) -> tuple[AnswerBlock, ...]:
-    """Some of very many people, who are learned from first; otherwise everybody."""
-    n = sum(len(block.people) for block in blocks)
-    some = min(max(FEW_PEOPLE, n // SAMPLE_SHARE), MOST_FIRST)
-    return some_people(blocks, some) if n > WORTH_IT * some else blocks
+def first_count(n_people: int) -> int | None:
+    """How many of very many people are learned from first; None if all are."""
+    some = min(max(FEW_PEOPLE, n_people // SAMPLE_SHARE), MOST_FIRST)
+    return some if n_people > WORTH_IT * some else None
 
 
 def fit_population(
@@ -258,9 +257,10 @@ def _fit(
     is_near: bool = False,
 ) -> PopulationFit:
     """The same; `over` maps over blocks."""
-    n, first = sum(len(block.people) for block in blocks), first_people(blocks)
-    if first is not blocks and begun is None and not is_near:
-        start = _fit(coordinates, first, start, over, tolerance, max_iter).prior
+    n = sum(len(block.people) for block in blocks)
+    some = None if is_near or begun is not None else first_count(n)
+    if some is not None:
+        start = _fit(coordinates, some_people(blocks, some), start, over, tolerance, max_iter).prior
     sites = tuple(no_sites(block, start) for block in blocks) if begun is None else begun
     members: tuple[Matrix, ...] = ()
 
