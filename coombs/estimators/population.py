@@ -26,8 +26,9 @@ from coombs.estimators.population_groups import PopulationGroups
 from coombs.estimators.population_people import PopulationPeople
 from coombs.estimators.savable import Savable
 from coombs.estimators.sharded import fit_sharded, is_sharded
-from coombs.inference.people.average_of_kinds import PeopleAnswers, learn_people
+from coombs.inference.people.average_of_kinds import learn_people
 from coombs.inference.people.coordinates import KINDS
+from coombs.inference.people.people_answers import PeopleAnswers
 from coombs.inference.people.population_fit import PopulationStatus
 from coombs.progress import ProgressBar
 

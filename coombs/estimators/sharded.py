@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from coombs.data.shard_files import NameHashes
     from coombs.data.tables import ItemTable
     from coombs.estimators.population import Population
-    from coombs.inference.people.average_of_kinds import PeopleAnswers
     from coombs.inference.people.coordinates import Coordinates
+    from coombs.inference.people.people_answers import PeopleAnswers
     from coombs.inference.people.population_prior import PopulationPrior, Sums
 
 MOST_SAMPLED = 20_000

@@ -147,7 +147,8 @@ def test_passes_that_end_too_early_are_counted(monkeypatch: pytest.MonkeyPatch) 
     items, pairs, users = answers()
     assert fit_population.__kwdefaults__ is not None
     monkeypatch.setitem(fit_population.__kwdefaults__, "max_iter", 1)
-    # Trials on some people, from which the last passes begin, end early, too.
+    # Trials on some people, from which the last passes begin, end early, too, as do those at several scales.
     monkeypatch.setattr("coombs.inference.people.average_of_kinds.FEWER_PASSES", 1)
+    monkeypatch.setattr("coombs.inference.people.uneven_people.MOST_PASSES", 1)
     with pytest.warns(ConvergenceWarning, match=r"ended with max_iterations after [1-9]\d* of them"):
         Population(items, metric="none").fit(pairs, users=users)

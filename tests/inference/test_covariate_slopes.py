@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from coombs.data.tables import NO_LEVELS
-from coombs.inference.people.average_of_kinds import Candidate, PeopleAnswers, try_covariates
+from coombs.inference.people.average_of_kinds import Candidate, try_covariates
 from coombs.inference.people.covariate_slopes import Covariates, CovariateSlopes
+from coombs.inference.people.people_answers import PeopleAnswers
 from coombs.inference.people.population_fit import View, fit_population, pass_over
 from coombs.inference.people.population_prior import PopulationPrior
 from coombs.inference.people.posteriors import Sites

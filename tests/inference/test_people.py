@@ -13,8 +13,9 @@ from scipy.special import expit
 from coombs.data.tables import NO_LEVELS
 from coombs.inference.people.acceleration import Anderson
 from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of, some_people
-from coombs.inference.people.average_of_kinds import PeopleAnswers, learn_people
+from coombs.inference.people.average_of_kinds import learn_people
 from coombs.inference.people.coordinates import KINDS, coordinates_of
+from coombs.inference.people.people_answers import PeopleAnswers
 from coombs.inference.people.population_fit import PopulationStatus, View, fit_population, pass_over
 from coombs.inference.people.population_prior import PopulationPrior, share_after
 from coombs.inference.people.posteriors import Sites, leave_questions_out, posteriors, update

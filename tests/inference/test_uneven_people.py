@@ -15,7 +15,7 @@ from coombs.estimators.person import Person
 from coombs.inference.people.answer_blocks import blocks_of
 from coombs.inference.people.drawn_people import drawn_utilities
 from coombs.inference.people.people_prior import people_prior_of
-from coombs.inference.people.population_fit import View, no_sites, pass_over
+from coombs.inference.people.population_fit import View, first_count, no_sites, pass_over
 from coombs.inference.people.population_prior import PopulationPrior
 from coombs.inference.people.tastes import Seen
 
@@ -54,6 +54,51 @@ def test_people_who_are_uneven_are_read_at_several_scales():
     consistency = population.to_frame()["consistency"].to_numpy()
     means = [consistency[scales == scale].mean() for scale in (0.25, 1.0, 4.0)]
     assert means[0] + 0.05 < means[1] < means[2] - 0.02
+
+
+def test_of_few_people_whose_answers_hardly_tell_some_may_be_uneven():
+    """Their share is what it is if there are any, by how likely that is: less where people are alike."""
+    shares = np.empty((4, 2))
+    for seed in range(4):
+        for k, scales in enumerate((np.ones(10), np.tile([0.2, 5.0], 5))):
+            pairs, y, users, _ = crowd(scales, 20, seed)
+            population = Population(ITEMS, metric="none").fit(pairs, y, users=users)
+            shares[seed, k] = population._average.parts[0].fit.prior.uneven
+    alike, uneven = shares.T
+    assert (alike > 0.02).all() and (alike < 0.25).all()
+    assert uneven.mean() > 2 * alike.mean()
+
+
+def test_of_many_people_some_tell_whether_they_are_uneven_and_all_how_many_are():
+    scales = np.tile([0.25, 1.0, 4.0], 300)
+    pairs, y, users, _ = crowd(scales, 12, 4)
+    population = Population(ITEMS, metric="none").fit(pairs, y, users=users)
+    fit = population._average.parts[0].fit
+    assert first_count(900) == 500 and sum(len(block.people) for block in fit.blocks) == 900
+    assert fit.prior.uneven > 0.25 and population.status_ == "converged"
+    consistency = population.to_frame()["consistency"].to_numpy()
+    means = [consistency[scales == scale].mean() for scale in (0.25, 1.0, 4.0)]
+    assert means[0] < means[1] < means[2]
+
+
+def test_who_of_many_people_is_learned_from_first_does_not_depend_on_the_order_of_rows():
+    pairs, y, users, _ = crowd(np.tile([0.5, 1.0, 2.0], 400), 6, 5)
+    order = np.random.default_rng(1).permutation(len(y))
+    priors = []
+    for rows in (slice(None), order):
+        population = Population(ITEMS, metric="none").fit(pairs[rows], y[rows], users=users[rows])
+        priors.append(population._average.parts[0].fit.prior)
+    one, other = priors
+    np.testing.assert_allclose(one.means, other.means, atol=1e-10)
+    np.testing.assert_allclose(one.covariance, other.covariance, atol=1e-10)
+    assert one.uneven == pytest.approx(other.uneven, abs=1e-10)
+
+
+def test_a_share_of_uneven_people_goes_through_the_coordinates_of_the_passes_and_back():
+    prior = replace(PopulationPrior.first(ITEMS, np.zeros(3, dtype=int)), uneven=0.2)
+    vector = prior.vector()
+    assert prior.at(vector).uneven == pytest.approx(0.2)
+    assert 0 < prior.at(vector - 1e4).uneven < 1e-3
 
 
 def test_the_evidence_has_the_slope_that_the_share_of_uneven_people_is_learned_by():

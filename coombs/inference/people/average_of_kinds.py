@@ -8,13 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from scipy.special import softmax
 
-from coombs.inference.people.answer_blocks import AnswerBlock, blocks_of
-from coombs.inference.people.content_keys import answer_keys, item_keys
 from coombs.inference.people.coordinates import KINDS, Coordinates, coordinates_of
-from coombs.inference.people.covariate_slopes import Covariates, CovariateSlopes
 from coombs.inference.people.groups import fit_groups
-from coombs.inference.people.population_fit import fit_population
-from coombs.inference.people.population_prior import EFFECT_SIZE, PopulationPrior
+from coombs.inference.people.population_fit import first_count, fit_population
 from coombs.inference.people.tastes import Seen, Taste, Tastes, people_left_out
 from coombs.inference.people.uncertain_sizes import SizedFit, with_sizes
 from coombs.inference.people.uneven_people import with_uneven
@@ -26,8 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from coombs.data.graph import Index, Matrix, Vector
-    from coombs.data.tables import Levels
+    from coombs.inference.people.answer_blocks import AnswerBlock
+    from coombs.inference.people.people_answers import PeopleAnswers
     from coombs.inference.people.population_fit import PopulationFit
+    from coombs.inference.people.population_prior import PopulationPrior
 
 CAUTIONS = (1.0, 4.0)
 """How many times as many people as usual it may be worth that weights are alike and uncorrelated."""
@@ -50,13 +48,11 @@ ROUGHLY = 2e-2
 FEWER_PASSES = 20
 """Passes there, at most."""
 TRYING = 0.5
-"""Share of the work that this is, roughly."""
+"""Share of the work that this is, roughly,"""
+GROUPING = 0.25
+"""and looking for groups."""
 TEMPERATURE = 2.0
 """By what differences of log evidence are divided: people are not independent draws of our model."""
-SEEN = 1.4
-"""Times that a person sees an item, on average, from which on it may have an effect of its own for them."""
-MOST_WITH_EFFECTS = 1_000_000
-"""Answers up to which that is computed."""
 WITH_GROUPS = 0.6
 """Share of the largest weight from which on groups are looked for in a kind, beside the simplest one,"""
 WITH_SIZES = 0.3
@@ -71,70 +67,6 @@ NEGLIGIBLE = 0.02
 
 FitToAll: TypeAlias = "Callable[[Coordinates, PopulationFit], PopulationFit]"
 """Takes a fit to a sample of people on to all."""
-
-
-class PeopleAnswers(NamedTuple):
-    """Answers of everybody about scaled items: winners, losers, weights, and whose each is, from 0.
-
-    `covariates` are what else is known of people; None if nothing is. `total` is how many answers there are,
-    if these are of a sample of people.
-    """
-
-    items: Matrix
-    levels: Levels
-    winners: Index
-    losers: Index
-    weights: Vector
-    people: Index
-    n_people: int
-    covariates: Covariates | None = None
-    total: int = 0
-
-    def only(self, people: Index) -> PeopleAnswers:
-        """Those of some people, numbered anew."""
-        place = np.full(self.n_people, -1)
-        place[people] = np.arange(len(people))
-        rows = np.flatnonzero(place[self.people] >= 0)
-        kept = (self.winners[rows], self.losers[rows], self.weights[rows], place[self.people[rows]])
-        about = None if self.covariates is None else self.covariates.of(people)
-        return PeopleAnswers(self.items, self.levels, *kept, len(people), about, self.total)
-
-    @property
-    def n_told(self) -> int:
-        """How many people have said anything; an answer such as "none of these" may say nothing of items."""
-        return len(np.unique(self.people))
-
-    def order(self) -> Index:
-        """The people in an order that depends neither on that of the answers nor on that of the items."""
-        items = item_keys(self.items)
-        key = answer_keys(items[self.winners], items[self.losers], self.weights)
-        keys = np.bincount(self.people, key, self.n_people)
-        counts = np.bincount(self.people, self.weights, self.n_people)
-        return np.lexsort((keys.round(9), counts.round(9)))
-
-    @property
-    def first_effect(self) -> float:
-        """Before any answer, the deviation of what an item is worth to one person beyond its features.
-
-        Zero, for none, where people see hardly any item twice, which alone could tell; or are too many.
-        """
-        if max(len(self.winners), self.total) > MOST_WITH_EFFECTS:
-            return 0.0
-        n = len(self.items)
-        ends = np.concatenate([self.people * n + self.winners, self.people * n + self.losers])
-        return EFFECT_SIZE if 2 * self.weights.sum() >= SEEN * len(np.unique(ends)) else 0.0
-
-    def blocks(self) -> tuple[AnswerBlock, ...]:
-        """By how many everybody gave."""
-        about = None if self.covariates is None else self.covariates.values
-        return blocks_of(self.winners, self.losers, self.weights, self.people, self.n_people, about)
-
-    def start(self, phi: Matrix, blocks: Index, caution: float, effect: float) -> PopulationPrior:
-        """The population before any answer, of weights of items' coordinates in blocks."""
-        first = PopulationPrior.first(phi, blocks, caution, effect)
-        if self.covariates is None:
-            return first
-        return replace(first, slopes=CovariateSlopes.first(blocks, self.covariates.sources))
 
 
 class Candidate(NamedTuple):
@@ -242,19 +174,10 @@ def learn_people(
     if answers.covariates is not None and answers.n_told > 1:
         told = try_covariates(answers, Candidate(kinds[0], CAUTIONS[0]))
         answers = answers._replace(covariates=answers.covariates.columns(told.columns))
-    tried = candidates(answers, kinds)
-    weights, trial = np.ones(1), Trial(float("nan"), np.zeros(0), np.zeros(0))
-    learned: dict[Candidate, PopulationPrior] = {}
-    if answers.n_told > 1:
-        scores, predicted, counted, learned = try_out(answers, tried, lambda share: advance(TRYING * share))
-        weights = softmax(scores / TEMPERATURE)
-        chance = float(counted.sum()) * np.log(2)
-        gain = float(np.logaddexp.reduce(scores) - np.log(len(scores))) + chance
-        trial = Trial(gain, weights @ predicted, counted)
-        kept = weights >= NEGLIGIBLE * weights.max()
-        tried = [one for one, is_kept in zip(tried, kept, strict=True) if is_kept]
-        weights = weights[kept] / weights[kept].sum()
+    tried, weights, trial, learned = _likely(answers, candidates(answers, kinds), advance)
     fits, gains, blocks, reached = [], [], answers.blocks(), TRYING
+    some = first_count(answers.n_told)
+    first = blocks if some is None else answers.some(some).blocks()
     # In the simplest kind groups are cheapest; kinds with far less weight hardly change the average.
     looked = (weights >= WITH_GROUPS * weights.max()) | (np.arange(len(weights)) == 0)
     of_kinds = {kind: _of_kind(answers, kind) for kind in dict.fromkeys(one.kind for one in tried)}
@@ -262,24 +185,75 @@ def learn_people(
         coordinates, phi = of_kinds[candidate.kind]
         start = answers.start(phi, coordinates.blocks, candidate.caution, answers.first_effect)
         start = start if candidate not in learned else start.begun_from(learned[candidate])
-        begin, reached = reached, reached + (1 - TRYING) * weight
+        begin, reached = reached, reached + GROUPING * weight
         with stepping(advance, begin, reached):
-            fit, gain = fit_groups(phi, blocks, start, groups if is_looked else 1, n_jobs)
-        fits.append((coordinates, phi, fit))
+            fit, gain = fit_groups(phi, first, start, groups if is_looked else 1, n_jobs)
+        fits.append(KindFit(coordinates, phi, fit))
         gains.append(gain)
     weights = _with_groups(weights, np.array(gains), looked)
     parts: list[Tastes] = []
     shares: list[float] = []
-    for (coordinates, phi, fit), weight in zip(fits, weights.tolist(), strict=True):
-        is_large = weight >= WITH_SIZES * weights.max()
-        scaled = with_uneven(fit, phi, n_jobs) if is_large else fit
-        sized = [SizedFit(scaled if everybody is None else everybody(coordinates, scaled), 1.0)]
-        # A sample is taken of very many people only, who tell how much they differ.
-        if is_large and everybody is None:
-            sized = with_sizes(scaled, phi)
-        parts += [Tastes(coordinates, one.fit) for one in sized]
+    for found, weight in zip(fits, weights.tolist(), strict=True):
+        begin, reached = reached, reached + (1 - TRYING - GROUPING) * weight
+        with stepping(advance, begin, reached):
+            sized = _of_all(found, blocks, weight >= WITH_SIZES * weights.max(), n_jobs, everybody)
+        parts += [Tastes(found.coordinates, one.fit) for one in sized]
         shares += [weight * one.share for one in sized]
     return PeopleAverage(tuple(parts), np.array(shares), trial, told)
+
+
+class LikelyKinds(NamedTuple):
+    """Candidates that predict people left out, their weights, how well they do; what was learned there."""
+
+    candidates: list[Candidate]
+    weights: Vector
+    trial: Trial
+    learned: dict[Candidate, PopulationPrior]
+
+
+def _likely(answers: PeopleAnswers, tried: list[Candidate], advance: Callable[[float], None]) -> LikelyKinds:
+    """Those that are not negligible; of one person alone nothing is tried."""
+    if answers.n_told <= 1:
+        return LikelyKinds(tried, np.ones(1), Trial(float("nan"), np.zeros(0), np.zeros(0)), {})
+    scores, predicted, counted, learned = try_out(answers, tried, lambda share: advance(TRYING * share))
+    weights = softmax(scores / TEMPERATURE)
+    chance = float(counted.sum()) * np.log(2)
+    gain = float(np.logaddexp.reduce(scores) - np.log(len(scores))) + chance
+    kept = weights >= NEGLIGIBLE * weights.max()
+    able = [one for one, is_kept in zip(tried, kept, strict=True) if is_kept]
+    return LikelyKinds(
+        able, weights[kept] / weights[kept].sum(), Trial(gain, weights @ predicted, counted), learned
+    )
+
+
+class KindFit(NamedTuple):
+    """A kind's coordinates, those of the items, and the fit to the people who are learned from first."""
+
+    coordinates: Coordinates
+    phi: Matrix
+    fit: PopulationFit
+
+
+def _of_all(
+    found: KindFit,
+    blocks: tuple[AnswerBlock, ...],
+    is_large: bool,
+    n_jobs: int,
+    everybody: FitToAll | None,
+) -> list[SizedFit]:
+    """The fit to all people; of a large part of the average also what is uncertain of how people differ."""
+    coordinates, phi, fit = found
+    if is_large:
+        fit = with_uneven(fit, phi, sum(len(block.people) for block in blocks), n_jobs)
+    if fit.blocks is not blocks:
+        # How many people are uneven is told least exactly, and needed so.
+        tolerance = ROUGHLY / 4 if fit.prior.uneven else None
+        whole = fit_population(phi, blocks, fit.prior, n_jobs=n_jobs, tolerance=tolerance, is_near=True)
+        fit = replace(whole, n_iter=whole.n_iter + fit.n_iter)
+    # A sample is taken of very many people only, who tell how much they differ.
+    if everybody is not None:
+        return [SizedFit(everybody(coordinates, fit), 1.0)]
+    return with_sizes(fit, phi) if is_large else [SizedFit(fit, 1.0)]
 
 
 def _with_groups(weights: Vector, gains: Vector, looked: NDArray[np.bool_]) -> Vector:
@@ -386,10 +360,8 @@ def _folds(
     answers: PeopleAnswers, most: int, folds: int
 ) -> tuple[PeopleAnswers, list[tuple[tuple[AnswerBlock, ...], ...]]]:
     """Some of the people, at most so many, and of each fold who is learned from and who is left out."""
-    able = answers.order()[answers.n_people - answers.n_told :]
-    n = min(len(able), most)
-    answers = answers.only(able[np.linspace(0, len(able) - 1, n).astype(int)])
-    folds = min(folds, n)
+    n = min(answers.n_told, most)
+    answers, folds = answers.some(n), min(folds, n)
     fold = np.arange(n) % folds
     blocks = [
         tuple(answers.only(np.flatnonzero(part)).blocks() for part in (fold != k, fold == k))

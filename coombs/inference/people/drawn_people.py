@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
 from coombs.inference.people.content_keys import answer_keys, item_keys
 from coombs.inference.people.own_tastes import may_be_own, read_as_own, with_own
@@ -39,7 +38,7 @@ class Way(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """Normal numbers for the coordinates (T, D), for effects of items (T, n), and for which way (T,)."""
+    """Normal numbers for the coordinates (T, D) and effects of items (T, n); from 0 to 1 for the way (T,)."""
 
     weights: Matrix
     items: Matrix
@@ -54,7 +53,9 @@ class Noise(NamedTuple):
         coordinates = np.argsort(np.argsort(np.sin(1.3 * phi).sum(axis=0).round(9), kind="stable"))
         items = np.argsort(np.argsort(item_keys(phi).round(9), kind="stable"))
         own = values[:, 1 + d :][:, items] if with_items else values[:, :0]
-        return cls(values[:, 1 : 1 + d][:, coordinates], own, values[:, 0])
+        # Evenly spread, so that ways have their shares also where these are small.
+        ways = (np.argsort(np.argsort(values[:, 0])) + 0.5) / TABLE
+        return cls(values[:, 1 : 1 + d][:, coordinates], own, ways)
 
     def rows(self, at: Index, sign: float) -> Noise:
         """Those of some people, or on the other side of the mean."""
@@ -162,7 +163,7 @@ def _utilities(
 ) -> Matrix:
     """(K, n) of one draw of each person."""
     shares = np.array([way.share for way in ways])
-    level = ndtr(noise.ways) * shares.sum(axis=0)
+    level = noise.ways * shares.sum(axis=0)
     chosen = np.minimum((np.cumsum(shares, axis=0) < level).sum(axis=0), len(ways) - 1)
     d, local, people = phi.shape[1], None, np.arange(len(level))
     normal = noise.weights

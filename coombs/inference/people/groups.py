@@ -30,10 +30,6 @@ SCREENING = 12
 """of which there are so many at most: more hardly change the log evidence."""
 HOPELESS = 0.5
 """Share of what groups must gain, below which they are given up after such a comparison."""
-DECIDED = 500
-"""People who tell where groups are, and how many there are, at least,"""
-DECIDED_SHARE = 8
-"""where all are more: one of so many."""
 
 
 class GroupedFit(NamedTuple):
@@ -50,21 +46,14 @@ def fit_groups(
     groups: int | str,
     n_jobs: int = 1,
 ) -> GroupedFit:
-    """A fit with so many groups; "auto" adds one while that is worth its parameters (Schwarz, 1978).
-
-    Some of very many people tell where the groups are, and how many; all of them, what they are like.
-    """
-    n = _count(blocks)
-    some = n if groups == 1 else max(DECIDED, n // DECIDED_SHARE)
-    used = blocks if n <= some else some_people(blocks, some)
-    best = one = fit_population(coordinates, used, start, n_jobs=n_jobs)
+    """A fit with so many groups; "auto" adds one while that is worth its parameters (Schwarz, 1978)."""
+    best = one = fit_population(coordinates, blocks, start, n_jobs=n_jobs)
     if groups == "auto":
         best = _while_worth_it(one, coordinates, n_jobs)
     elif groups != 1:
         best = _finished(_begun(one, coordinates, int(groups), n_jobs), one, coordinates, n_jobs)
     gain = best.log_evidence - one.log_evidence - (len(best.prior.shares) - 1) * _price(one)
-    fit = best if n <= some else fit_population(coordinates, blocks, best.prior, n_jobs=n_jobs)
-    return GroupedFit(fit, max(gain, 0.0))
+    return GroupedFit(best, max(gain, 0.0))
 
 
 def _price(fit: PopulationFit) -> float:

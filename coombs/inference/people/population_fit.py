@@ -42,12 +42,13 @@ FIRST_PASSES = 3
 BETWEEN_PASSES = 1
 """The same before each change of the population: sites of one that is gone would hold the next one back."""
 FEW_PEOPLE = 500
-"""People, at least, from whom the population is learned first,"""
+"""People, at least, who tell what the population is made of, and from whom it is learned first:"""
 SAMPLE_SHARE = 8
-"""where all are more than twice as many: one of so many,"""
+"""one of so many,"""
 MOST_FIRST = 60_000
-"""and no more than this: their means and deviations are known to half a hundredth."""
-
+"""and no more than this: their means and deviations are known to half a hundredth;"""
+WORTH_IT = 1.5
+"""where all are more than so many times as many."""
 
 LARGE = 1.5
 """Deviation of what a block's own weights, or an item's effect, add to utilities, in logits, above which less
@@ -216,6 +217,12 @@ class PopulationFit:
         return self.sums.log_evidence
 
 
+def first_count(n_people: int) -> int | None:
+    """How many of very many people are learned from first; None if all are."""
+    some = min(max(FEW_PEOPLE, n_people // SAMPLE_SHARE), MOST_FIRST)
+    return some if n_people > WORTH_IT * some else None
+
+
 def fit_population(
     coordinates: Matrix,
     blocks: tuple[AnswerBlock, ...],
@@ -225,16 +232,18 @@ def fit_population(
     tolerance: float | None = None,
     max_iter: int = MOST_PASSES,
     sites: BlockSites | None = None,
+    is_near: bool = False,
 ) -> PopulationFit:
     """Passes until nothing changes; sums are added in the blocks' order, whoever computed them.
 
-    With `sites` of a population that is much like `start`, all people are learned from at once.
+    Some of many people are learned from first, unless `start` is near, as it was learned so; so it is where
+    there are `sites`, which are of a population much like it.
     """
     with serial(0):
         if n_jobs == 1:
-            return _fit(coordinates, blocks, start, map, tolerance, max_iter, sites)
+            return _fit(coordinates, blocks, start, map, tolerance, max_iter, sites, is_near)
         with ThreadPoolExecutor(n_jobs) as pool:
-            return _fit(coordinates, blocks, start, pool.map, tolerance, max_iter, sites)
+            return _fit(coordinates, blocks, start, pool.map, tolerance, max_iter, sites, is_near)
 
 
 def _fit(
@@ -245,13 +254,14 @@ def _fit(
     tolerance: float | None,
     max_iter: int,
     begun: BlockSites | None = None,
+    is_near: bool = False,
 ) -> PopulationFit:
-    """The same, from where a fit to some of many people ends; `over` maps over blocks."""
-    prior, n = start, sum(len(block.people) for block in blocks)
-    some = min(max(FEW_PEOPLE, n // SAMPLE_SHARE), MOST_FIRST)
-    if n > 2 * some and begun is None:
-        prior = _fit(coordinates, some_people(blocks, some), start, over, tolerance, max_iter).prior
-    sites = tuple(no_sites(block, prior) for block in blocks) if begun is None else begun
+    """The same; `over` maps over blocks."""
+    n = sum(len(block.people) for block in blocks)
+    some = None if is_near or begun is not None else first_count(n)
+    if some is not None:
+        start = _fit(coordinates, some_people(blocks, some), start, over, tolerance, max_iter).prior
+    sites = tuple(no_sites(block, start) for block in blocks) if begun is None else begun
     members: tuple[Matrix, ...] = ()
 
     def everybody(prior: PopulationPrior, before: int) -> Sums:
@@ -263,7 +273,7 @@ def _fit(
         return reduce(Sums.plus, (one.sums for one in found))
 
     before = FIRST_PASSES if begun is None else RESETTLING_PASSES
-    ended = passes(prior, everybody, n, tolerance, max_iter, before)
+    ended = passes(start, everybody, n, tolerance, max_iter, before)
     smaller = _smaller(ended.prior, coordinates, blocks, sites)
     if smaller is not ended.prior:
         kept, less = (sites, members), everybody(smaller, SETTLING_PASSES)

@@ -43,9 +43,9 @@ COIN_PEOPLE = 10.0
 """as if it had been seen in so many."""
 CONSISTENT = 2.5
 """How many times as strong as others' tastes are those of people who answer far more consistently,"""
-UNEVEN = 0.1
-"""the share of people who answer far more, or less, consistently, before any answer,"""
-UNEVEN_PEOPLE = 10.0
+UNEVEN = 0.25
+"""the share of people who answer far more, or less, consistently, where there are any, before any answer,"""
+UNEVEN_PEOPLE = 6.0
 """as if it had been seen in so many."""
 EFFECT_SIZE = 0.5
 """Prior centre of the deviation of the items' own effects, in logits,"""
@@ -62,7 +62,9 @@ LOGISTIC_VARIANCE = 2.9
 LEAST_VARIANCE = 1e-8
 """Of a weight, in squared logits."""
 LARGEST_LOG = 20.0
-"""Of a variance, in squared logits, where passes are accelerated."""
+"""Of a variance, in squared logits, where passes are accelerated,"""
+MOST_ODDS = 9.0
+"""and of the odds of people who answer far more, or less, consistently."""
 
 
 NO_COVARIATES: Matrix = np.zeros((0, 0))
@@ -332,8 +334,9 @@ class PopulationPrior:
         logarithm = (vectors * np.log(np.maximum(values, LEAST_VARIANCE))) @ vectors.T / 2
         means = (self.means / self.mean_scale(self.covariance)).ravel()
         effect = np.log(np.array([self.effect] if self.effect else []))
+        odds = [np.log(self.uneven / (1 - self.uneven))] if self.uneven else []
         slopes = np.zeros(0) if self.slopes is None else self.slopes.gamma.ravel()
-        parts = np.log(self.shares), means, logarithm.ravel(), np.log(self.shared) / 2, effect, slopes
+        parts = np.log(self.shares), means, logarithm.ravel(), np.log(self.shared) / 2, effect, odds, slopes
         return np.concatenate(parts)
 
     def at(self, x: Vector) -> PopulationPrior:
@@ -341,7 +344,7 @@ class PopulationPrior:
         groups, d = self.means.shape
         ends = np.cumsum([groups, groups * d, d * d, len(self.shared)])
         logs, means, logarithm, shared, rest = np.split(x, ends)
-        effect, gamma = np.split(rest, [1 if self.effect else 0])
+        effect, odds, gamma = np.split(rest, np.cumsum([self.effect > 0, self.uneven > 0]))
         values, vectors = np.linalg.eigh(logarithm.reshape(d, d))
         covariance = (vectors * np.exp(np.minimum(2 * values, LARGEST_LOG))) @ vectors.T
         root = np.asarray(np.linalg.cholesky(covariance + LEAST_VARIANCE * np.eye(d)), dtype=float)
@@ -354,6 +357,7 @@ class PopulationPrior:
             shared=np.exp(2 * shared),
             effect=float(np.exp(effect[0])) if self.effect else 0.0,
             slopes=None if self.slopes is None else replace(self.slopes, gamma=gamma.reshape(d, -1)),
+            uneven=float(1 / (1 + np.exp(-np.clip(odds[0], -MOST_ODDS, MOST_ODDS)))) if self.uneven else 0.0,
         )
 
     def change(self, other: PopulationPrior) -> float:
