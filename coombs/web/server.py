@@ -19,11 +19,11 @@ from urllib.parse import quote
 import uvicorn
 from fastapi import FastAPI
 
-from coombs.data.catalogue import catalogue
 from coombs.data.tables import InputError
 from coombs.storage import Storage, is_memory, open_storage
 from coombs.study import create_study, load_study
 from coombs.study.declared_wishes import may_declare
+from coombs.study.stored_studies import items_in_file
 from coombs.web.access import is_loopback
 from coombs.web.app import create_app
 from coombs.web.connections import BoundedProtocol, allow_files
@@ -239,7 +239,8 @@ def _first_page(
     """The page to open: a question about the items, a study, or the start."""
     settings = {option: value for option, value in settings.items() if value is not None}
     if items is not None:
-        goods, called = catalogue(items, features), Path(items).stem if name is None else name
+        called = Path(items).stem if name is None else name
+        goods = items_in_file(items, features, called, storage)
         for note in goods.notes:
             print(f"coombs: careful: {note}", file=sys.stderr)
         study = create_study(goods, called, storage=storage, wishes=wishes, **settings)
