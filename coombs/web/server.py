@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -34,6 +35,7 @@ from coombs.web.proxies import checked_root, networks
 from coombs.web.routing import study_path
 from coombs.web.server_log import log_as_json
 from coombs.web.server_processes import ServerProcesses
+from coombs.web.shared_results import SharedResults
 
 MOST_LEARNERS = 4
 """Processes that learn, at most."""
@@ -160,10 +162,14 @@ def _serve_by(workers: int, run: RunSettings, app: FastAPI, listener: socket.soc
         signal.signal(signal.SIGTERM, before)
 
 
-def serve_worker(run: RunSettings, listener: socket.socket, folder: Path, name: str) -> None:
+def serve_worker(
+    run: RunSettings, listener: socket.socket, folder: Path, name: str, shelf: Connection
+) -> None:
     """One of several processes that serve."""
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    _serve(run, create_app(run.storage, metrics=Metrics(folder, name), **run.app), listener)
+    app = create_app(run.storage, metrics=Metrics(folder, name), **run.app)
+    app.state.cache.shared = app.state.groups.shared = SharedResults(shelf)
+    _serve(run, app, listener)
 
 
 def _serve(run: RunSettings, app: FastAPI, listener: socket.socket) -> None:

@@ -17,6 +17,7 @@ from coombs.study import Respondent, Study, load_study
 from coombs.study.online_model import Learn, learn
 from coombs.web.fitted_result import FittedResult
 from coombs.web.item_cards import Cards
+from coombs.web.shared_results import SharedResults, result_key
 
 MOST_STUDIES = 50
 """Studies in memory."""
@@ -26,6 +27,8 @@ MOST_RESULTS = 100
 """Fitted results in memory."""
 IDLE_SECONDS = 600.0
 """Seconds after which people and results that nobody asked for are dropped from memory."""
+LOOK = 0.05
+"""Seconds between two looks at a result that somebody else computes."""
 
 Value = TypeVar("Value")
 
@@ -102,6 +105,7 @@ class StudyCache:
         self._alive: WeakValueDictionary[str, Respondent] = WeakValueDictionary()
         self._lock = threading.Lock()
         self._results: LRUCache[FittedResult] = LRUCache(MOST_RESULTS)
+        self.shared = SharedResults()
         self._opened: LRUCache[Study] = LRUCache(MOST_STUDIES)
 
     def study(self, name: str) -> Study:
@@ -176,21 +180,54 @@ class StudyCache:
         return any(one.is_learned_from for one in answers) and respondent.comparisons().is_decided
 
     def kept_result(self, respondent: Respondent) -> FittedResult | None:
-        """The result of the standing answers, if it is at hand."""
+        """The result of the standing answers, if this process or another one of the server has it."""
         kept, answers = self._results.get(respondent.record.token), respondent.history()
-        if kept is None or kept.items is not respondent.study.catalogue:
+        if (
+            kept is not None
+            and kept.items is respondent.study.catalogue
+            and [one.id for one in kept.answers] == [one.id for one in answers]
+        ):
+            return kept
+        found = self.shared.get(self._result_key(respondent))
+        if found is None:
             return None
-        return kept if [one.id for one in kept.answers] == [one.id for one in answers] else None
+        return self._results.put(respondent.record.token, FittedResult(respondent, answers, found))
+
+    def _result_key(self, respondent: Respondent) -> str:
+        """What the result of the standing answers is called."""
+        record, items = respondent.record, respondent.study.catalogue
+        answers = [one.id for one in respondent.history()]
+        state = record.token, answers, items.current, len(items.names)
+        return result_key(record.study_id, record.id, *state)
 
     def fitted(self, respondent: Respondent) -> FittedResult | None:
-        """The result of the standing answers; None before one says which of two items is better."""
+        """The result of the standing answers; None before one says which of two items is better.
+
+        Who asks for what is being computed waits for it.
+        """
         if not self.is_decided(respondent):
             return None
         kept = self.kept_result(respondent)
-        if kept is not None:
+        while kept is None:
+            key = self._result_key(respondent)
+            if self.shared.claim(key):
+                kept = self._fit(respondent, key)
+            else:
+                time.sleep(LOOK)
+                kept = self.kept_result(respondent)
+        return kept
+
+    def _fit(self, respondent: Respondent, key: str) -> FittedResult:
+        """What was claimed, unless it was there a moment before."""
+        try:
+            kept = self.kept_result(respondent)
+            if kept is None:
+                kept = FittedResult(respondent, respondent.history())
+                self._results.put(respondent.record.token, kept)
+                self.shared.put(key, kept.result)
             return kept
-        found = FittedResult(respondent, respondent.history())
-        return self._results.put(respondent.record.token, found)
+        finally:
+            self.shared.release(key)
 
     def forget_idle(self) -> None:
         """Drop who has not answered for a while: who comes back waits a moment for the first question."""
@@ -201,6 +238,8 @@ class StudyCache:
         """After they were deleted or changed; other processes come upon it with the next request."""
         self._people.drop(lambda person: person.record.id == record.id)
         self._results.drop(lambda result: result.respondent.record.id == record.id)
+        self.shared.drop(record.study_id, record.id)
+        self.shared.drop(record.study_id, "group")
         self._studies.drop(lambda kept: kept.study.record.id == record.study_id)
         with self._lock:
             for one in [one for one in self._alive.values() if one.record.id == record.id]:
@@ -213,6 +252,7 @@ class StudyCache:
         self._studies.drop(lambda kept: kept.study.record.id == number)
         self._people.drop(lambda person: person.record.study_id == number)
         self._results.drop(lambda result: result.respondent.record.study_id == number)
+        self.shared.drop(number)
         with self._lock:
             for one in [one for one in self._alive.values() if one.record.study_id == number]:
                 del self._alive[one.record.token]
