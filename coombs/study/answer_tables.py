@@ -214,8 +214,8 @@ def _row_time(text: str, i: int, where: Where) -> datetime:
         return read_time(text)
     except ValueError as error:
         raise InputError(
-            "The time of {place} is {text}; it must be a date and time, as {example}.",
+            "The time of {place} is {text}; it must be ISO 8601, as {example}.",
             place=where(i),
             text=repr(text),
-            example="2026-01-31T12:00:00Z",
+            example="2026-01-31T12:00:00+00:00",
         ) from error
