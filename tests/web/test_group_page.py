@@ -21,10 +21,12 @@ pytest.importorskip("httpx2")
 from fastapi.testclient import TestClient
 
 from coombs import Comparisons, create_study, load_study, web
+from coombs.insights.people_pictures import PeopleBand
 from coombs.study import Study
 from coombs.study.everybody import everybody_answers
 from coombs.web import group_result
 from coombs.web.learning.group_learning import GroupLearner
+from coombs.web.pages.people_pictures_svg import band_rows
 
 PAGE = "/studies/flats/differences"
 SCRIPT = "<script>alert(1)</script>"
@@ -279,3 +281,10 @@ def test_progress_grows_in_small_steps_with_the_work(client: TestClient) -> None
     group_result.group_result(data, shares.append)
     steps = np.diff([*shares, 1.0])
     assert len(shares) > 40 and (steps >= -1e-12).all() and steps.max() < 0.25
+
+
+def test_what_single_items_are_worth_is_no_feature_that_people_share() -> None:
+    quantiles, ends = np.tile(np.arange(5.0), (2, 1)), np.zeros((2, 2))
+    quantiles[1] = 900.0
+    data = PeopleBand(("price", "not known: Tea 3"), quantiles, np.zeros(2), ends)
+    assert [(row.feature, row.wide) for row in band_rows(data)] == [("price", (0.0, 100.0))]

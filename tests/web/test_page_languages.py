@@ -155,6 +155,12 @@ def test_a_field_for_numbers_has_numbers_that_a_browser_reads(client: TestClient
     assert any("." in one[0] for one in found)
 
 
+def test_whether_a_cell_is_not_known_is_a_feature_in_the_language_of_the_page() -> None:
+    shown = rendering.templates().from_string("{{ 'Balkon not known' | feature }}, {{ 'Preis' | feature }}")
+    assert shown.render(language=language("de")) == "Balkon nicht bekannt, Preis"
+    assert shown.render(language=language("en")) == "Balkon not known, Preis"
+
+
 def test_numbers_on_a_card_have_the_decimal_sign_of_the_language(client: TestClient, study: Study) -> None:
     at = f"/a/{study.respondent('Ute').record.token}"
     for code, sign in (("de", ","), ("en", "."), ("es", ",")):
