@@ -139,6 +139,13 @@ class FittedResult:
         self.has_pattern = self.result.has_pattern
         self.ranking, self.matters = self._ranking(), self._matters()
 
+    @cached_property
+    def n_bytes(self) -> int:
+        """Of the draws, which are nearly all that it takes in memory."""
+        posterior = self.result.model.posterior_
+        held = () if posterior is None else vars(posterior).values()
+        return sum(one.nbytes for one in held if isinstance(one, np.ndarray))
+
     def _ranking(self) -> list[Place]:
         model, items = self.result.model, self.items
         drawn, current = RankDraws.among(model, items.current), items.current

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -24,7 +25,9 @@ MOST_STUDIES = 50
 MOST_PEOPLE = 500
 """People in memory; the model of one takes 0.5 to 3 MB."""
 MOST_RESULTS = 100
-"""Fitted results in memory."""
+"""Fitted results in memory;"""
+MOST_RESULT_BYTES = 300_000_000
+"""and bytes of them: one with 100 items has 14 MB, with 500 items 34 MB."""
 IDLE_SECONDS = 600.0
 """Seconds after which people and results that nobody asked for are dropped from memory."""
 LOOK = 0.05
@@ -34,10 +37,12 @@ Value = TypeVar("Value")
 
 
 class LRUCache(Generic[Value]):
-    """The values used last; the one used longest ago goes first."""
+    """The values used last, so many, and of so many bytes by `size`; the one used longest ago goes first."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(
+        self, most: int, most_bytes: float = math.inf, size: Callable[[Value], int] = lambda _: 0
+    ) -> None:
+        self.most, self._most_bytes, self._size = most, most_bytes, size
         self._values: OrderedDict[str, Value] = OrderedDict()
         self._used: dict[str, float] = {}
         self._lock = threading.Lock()
@@ -56,7 +61,7 @@ class LRUCache(Generic[Value]):
             self._values[key] = value
             self._values.move_to_end(key)
             self._used[key] = time.monotonic()
-            while len(self._values) > self.most:
+            while len(self._values) > self.most or (len(self._values) > 1 and self._is_too_large()):
                 self._drop(next(iter(self._values)))
         return value
 
@@ -72,6 +77,9 @@ class LRUCache(Generic[Value]):
         with self._lock:
             for key in [key for key, used in self._used.items() if used < before]:
                 self._drop(key)
+
+    def _is_too_large(self) -> bool:
+        return sum(map(self._size, self._values.values())) > self._most_bytes
 
     def _drop(self, key: str) -> None:
         del self._values[key], self._used[key]
@@ -104,7 +112,9 @@ class StudyCache:
         # Somebody who fell out may still be learned about, and must not be there twice.
         self._alive: WeakValueDictionary[str, Respondent] = WeakValueDictionary()
         self._lock = threading.Lock()
-        self._results: LRUCache[FittedResult] = LRUCache(MOST_RESULTS)
+        self._results: LRUCache[FittedResult] = LRUCache(
+            MOST_RESULTS, MOST_RESULT_BYTES, lambda result: result.n_bytes
+        )
         self.shared = SharedResults()
         self._opened: LRUCache[Study] = LRUCache(MOST_STUDIES)
 

@@ -21,7 +21,7 @@ from coombs.web.group_result import GroupResult
 from coombs.web.learning import group_learning
 from coombs.web.learning.group_learning import GroupLearner
 from coombs.web.shared_results import ResultShelf, SharedResults, result_key
-from coombs.web.study_cache import StudyCache
+from coombs.web.study_cache import LRUCache, StudyCache
 
 PATIENCE = 60.0
 HOUSES = [[float(k % 4), float(k * 5 % 7)] for k in range(8)]
@@ -199,3 +199,15 @@ def test_what_people_share_is_learned_by_one_process(
     assert second.is_current and second.result.told == first.result.told
     for one in learners:
         one.close()
+
+
+def test_results_in_memory_are_bounded_by_their_size(url: str, study: Study) -> None:
+    kept = LRUCache[bytes](100, 10, len)
+    for key in "abc":
+        kept.put(key, b"1234")
+    assert [kept.get(key) for key in "abc"] == [None, b"1234", b"1234"]
+    # One alone stays, however large.
+    assert kept.put("d", b"0" * 20) == kept.get("d") and kept.get("c") is None
+    made = cache(url, SharedResults())
+    found = made.fitted(made.respondent(study.respondent("Ann").record.token))
+    assert found is not None and found.n_bytes > 10_000
