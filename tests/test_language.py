@@ -25,6 +25,8 @@ from coombs.language import (
 )
 from coombs.web.pages.rendering import templates
 
+ERRORS = ("InputError", "UnknownStudyError", "StudyExistsError", "AnsweredError")
+"""What is raised with a sentence that pages translate."""
 GERMAN = Language(
     "de", {"{n} answer by {who}|{n} answers by {who}": "{n} Antwort von {who}|{n} Antworten von {who}"}
 )
@@ -67,16 +69,14 @@ def shown_texts() -> set[str]:
 
 
 def texts_in_code() -> set[str]:
-    """Every English text that is made a `Translatable`, or is the pattern of an `InputError` with values."""
+    """Every English text that is made a `Translatable`, or is the pattern of an error with values."""
     found = set()
     for path in Path(coombs.__file__).parent.rglob("*.py"):
         source = path.read_text(encoding="utf-8")
-        for call in (
-            ast.walk(ast.parse(source)) if "Translatable(" in source or "InputError(" in source else ()
-        ):
+        for call in ast.walk(ast.parse(source)) if "Translatable(" in source or "Error(" in source else ():
             if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
                 continue
-            if call.func.id == "Translatable" or (call.func.id == "InputError" and call.keywords):
+            if call.func.id == "Translatable" or (call.func.id in ERRORS and call.keywords):
                 (english,) = call.args
                 if isinstance(english, ast.Starred):
                     # What InputError itself makes of its pattern.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from coombs.data import naming, tables, user_columns
 from coombs.data.tables import Columns, FloatArray, InputError, ItemTable, Names, Where
+from coombs.language import Translatable
 
 Positions: TypeAlias = NDArray[np.intp]
 Signs: TypeAlias = NDArray[np.int8]
@@ -89,7 +90,7 @@ def labels(y: Any, n: int) -> Signs | None:
 def pairs(table: ItemTable, values: NDArray[Any], where: Where) -> Positions:
     """Pairs by name or position as an (n, 2) array of positions."""
     if not values.size:
-        raise InputError("There are no answers; at least one pair is needed.")
+        raise InputError(Translatable("There are no answers; at least one pair is needed."))
     if values.ndim != 2 or values.shape[1] != 2:
         hint = {
             2: " (Comparisons.from_frame reads a frame with columns such as winner, loser and user)",
@@ -105,7 +106,11 @@ def differing(pairs: Positions, called: NDArray[Any], where: Where) -> Positions
     same = pairs[:, 0] == pairs[:, 1]
     if same.any():
         i = int(same.argmax())
-        raise InputError(f"In {where(i)} item '{called[i, 0]}' is compared with itself; the two must differ.")
+        raise InputError(
+            "In {place} item {item} is compared with itself; the two must differ.",
+            place=where(i),
+            item=f"'{called[i, 0]}'",
+        )
     return pairs
 
 
@@ -201,9 +206,16 @@ def answer_columns(columns: Columns, where: Where) -> AnswerColumns:
         return AnswerColumns(pairs, None, users, weights, np.arange(len(pairs)), columns["p"])
     if "ranking" in columns:
         said = naming.text(columns["ranking"][0])
-        raise InputError(f"The ranking of {where(0)} is {said!r}; it must be like a > b = c > d.")
+        raise InputError(
+            "The ranking of {place} is {said}; it must be like a > b = c > d.",
+            place=where(0),
+            said=repr(said),
+        )
     raise InputError(
-        f"The answers have the columns {', '.join(columns)}; needed are {_NEEDED}.{_wide_hint(columns)}"
+        "The answers have the columns {columns}; needed are {needed}.{hint}",
+        columns=", ".join(columns),
+        needed=_NEEDED,
+        hint=_wide_hint(columns),
     )
 
 
@@ -254,7 +266,11 @@ def _choice_signs(columns: Columns, where: Where) -> NDArray[np.int8]:
     words = [_word(cell) for cell in tables.labels(columns["choice"], "choice", where)]
     for i, word in enumerate(words):
         if word not in _WORDS:
-            raise InputError(f"The choice of {where(i)} is {word!r}; it must be left, right, tie or skip.")
+            raise InputError(
+                "The choice of {place} is {word}; it must be left, right, tie or skip.",
+                place=where(i),
+                word=repr(word),
+            )
     return np.array([_WORDS[word] for word in words], dtype=np.int8)
 
 
@@ -270,8 +286,11 @@ def _winner_signs(columns: Columns, where: Where) -> NDArray[np.int8]:
     if _NEITHER in signs:
         i = signs.index(_NEITHER)
         raise InputError(
-            f"The winner of {where(i)} is {winner[i]!r}; it must be {left[i]!r}, {right[i]!r}, "
-            "left, right, tie or skip."
+            "The winner of {place} is {winner}; it must be {left}, {right}, left, right, tie or skip.",
+            place=where(i),
+            winner=repr(winner[i]),
+            left=repr(left[i]),
+            right=repr(right[i]),
         )
     return np.array(signs, dtype=np.int8)
 

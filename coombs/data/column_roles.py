@@ -43,6 +43,8 @@ Role: TypeAlias = Literal["names", "feature", "detail", "ignored"]
 """A feature is learned from; a detail is shown and not learned from; what is ignored is neither."""
 Roles: TypeAlias = Mapping[str, str | Sequence[str]]
 """What columns are said to be: one of `ROLES` each, or the levels of an ordered one, the lowest first."""
+IMAGE_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".avif")
+"""How names of files of pictures end."""
 ROLES = (*LEARNED, "text", "names", "ignore")
 """What a column may be said to be: the whole list."""
 _AS = {
@@ -173,7 +175,9 @@ def checked_role(name: str, role: str | Sequence[str]) -> str | tuple[str, ...]:
     if isinstance(role, list | tuple):
         levels = tuple(naming.text(level).strip() for level in role)
         if len(set(levels)) < max(len(role), 2):
-            raise InputError(f"The levels of {name!r} must be two or more, in order, each once.")
+            raise InputError(
+                "The levels of {name} must be two or more, in order, each once.", name=repr(name)
+            )
         return levels
     if role not in ROLES:
         known = ", ".join(map(repr, ROLES))
@@ -225,6 +229,8 @@ def _against_levels(column: NDArray[Any]) -> str:
         return "all of its cells are the same" if levels else "all of its cells are blank"
     if any("://" in text for text in levels):
         return "it has links"
+    if all(text.lower().endswith(IMAGE_ENDINGS) for text in levels):
+        return "it has pictures"
     if any(len(text) > LONGEST_LEVEL for text in levels):
         return f"it has texts of more than {LONGEST_LEVEL} characters"
     if len(levels) == len(texts):

@@ -267,7 +267,7 @@ def parquet_table(source: str | BytesIO, name: str, most_cells: int | None = Non
     """The table in a Parquet file that messages call by this name."""
     found = parquet_frame(source, name, most_cells)
     if len(found.frame) == 0:
-        raise InputError(f"{name} has no rows; it needs at least one.")
+        raise InputError("{name} has no rows; it needs at least one.", name=name)
     notes = [f"{one} of {name} holds lists or objects; it was left out." for one in found.nested]
     return replace(frame_table(found.frame), source="parquet", file=name, notes=tuple(notes))
 

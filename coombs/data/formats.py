@@ -184,11 +184,18 @@ def _csv_table(text: str, name: str, notes: tuple[str, ...], most_cells: int | N
         if "field limit" in str(error):
             most = csv.field_size_limit()
             raise InputError(
-                f'{name} has a cell of more than {most} characters; is a quote (") left open?'
+                "{name} has a cell of more than {most} characters; is a quote ({quote}) left open?",
+                name=name,
+                most=most,
+                quote='"',
             ) from error
         raise unreadable(name, error) from error
     if len(columns) == 1 and "|" in (only := next(iter(columns))):
-        raise InputError(f"Line 1 of {name} has no commas ({only!r}); separate the fields by commas.")
+        raise InputError(
+            "Line 1 of {name} has no commas ({line}); separate the fields by commas.",
+            name=name,
+            line=repr(only),
+        )
     if "'" in text:
         columns = {head: [unguard(cell) for cell in cells] for head, cells in columns.items()}
         columns = _named([unguard(head).strip() for head in columns], list(columns.values()), name)
@@ -277,7 +284,9 @@ def _workbook_table(content: bytes, name: str, most_cells: int | None) -> TextTa
         openpyxl = import_module("openpyxl")
     except ImportError as error:
         raise InputError(
-            f'{name} is an Excel file, which needs: pip install "coombs[excel]"; or save it as CSV UTF-8.'
+            "{name} is an Excel file, which needs: {command}; or save it as CSV UTF-8.",
+            name=name,
+            command='pip install "coombs[excel]"',
         ) from error
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -304,7 +313,9 @@ def _refuse_archives(content: bytes, name: str, most_cells: int | None) -> None:
     most = LARGEST_WORKBOOK if most_cells is None else max(2**20, BYTES_A_CELL * most_cells)
     if sum(inside.values()) > most:
         raise InputError(
-            f"{name} has more than {most // 2**20} MB once it is unpacked; leave out rows, columns or sheets."
+            "{name} has more than {most} MB once it is unpacked; leave out rows, columns or sheets.",
+            name=name,
+            most=most // 2**20,
         )
 
 

@@ -12,7 +12,7 @@ from coombs.data import checking, naming, tables, user_columns
 from coombs.data.catalogue import item_table
 from coombs.data.orders import BEST_WORST, CHOICE, NONE, RANKING, SHAPES, Orders, Ratings
 from coombs.data.tables import FloatArray, InputError, ItemTable, Names, TableLike, Where
-from coombs.words import count
+from coombs.language import Translatable
 
 Column: TypeAlias = ArrayLike | None
 Tiers: TypeAlias = list[list[Any]]
@@ -305,7 +305,9 @@ class ShapeConstructors:
         if not known.any():
             raise InputError("No rating is known; at least two are needed, that differ.")
         if len(np.unique(values[known])) < 2 and not is_scale:
-            raise InputError("All ratings are the same; they must differ to say what is better.")
+            raise InputError(
+                Translatable("All ratings are the same; they must differ to say what is better.")
+            )
         rows = np.flatnonzero(known)
         positions = tables.positions(table, things[rows], lambda i: where(int(rows[i])))
         values, mass = values[rows], mass[rows]
@@ -396,7 +398,10 @@ def _check_sets(table: ItemTable, members: Any, owner: Any, sizes: Any, where: W
     if (sizes < 2).any():
         i = int((sizes < 2).argmax())
         raise InputError(
-            f"In {where(i)} there is {count(int(sizes[i]), 'item')}; an answer needs two or more."
+            "In {place} there is {n} item; an answer needs two or more."
+            "|In {place} there is {n} items; an answer needs two or more.",
+            place=where(i),
+            n=int(sizes[i]),
         )
     codes = owner * (len(table.matrix) + 1) + members + 1
     distinct, counts = np.unique(codes, return_counts=True)
@@ -404,7 +409,7 @@ def _check_sets(table: ItemTable, members: Any, owner: Any, sizes: Any, where: W
         code = int(distinct[counts.argmax()])
         k, member = divmod(code, len(table.matrix) + 1)
         name = table.where(member - 1) if member else "none of these"
-        raise InputError(f"In {where(k)} {name} comes twice; once is right.")
+        raise InputError("In {place} {name} comes twice; once is right.", place=where(k), name=name)
 
 
 def calling(table: ItemTable, texts: Any) -> Any:

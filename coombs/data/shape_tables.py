@@ -135,9 +135,19 @@ def _best_worst(columns: Columns, where: Where) -> Shaped | None:
             continue
         for what, one in (("best", best), ("worst", worst)):
             if one not in given:
-                raise InputError(f"The {what} of {where(i)} is {one!r}; it must be one of {_list(given)}.")
+                raise InputError(
+                    "The {what} of {place} is {one}; it must be one of {given}.",
+                    what=what,
+                    place=where(i),
+                    one=repr(one),
+                    given=_list(given),
+                )
         if best == worst:
-            raise InputError(f"In {where(i)} {best!r} is both best and worst; the two must differ.")
+            raise InputError(
+                "In {place} {best} is both best and worst; the two must differ.",
+                place=where(i),
+                best=repr(best),
+            )
         rest = without(given, best, worst)
         answers.append([[best], *([rest] if rest else []), [worst]])
         rows.append(i)
@@ -160,7 +170,10 @@ def _choices(columns: Columns, where: Where) -> Shaped | None:
             answers.append([[None], given])
         else:
             raise InputError(
-                f"The choice of {where(i)} is {one!r}; it must be one of {_list(given)}, or none."
+                "The choice of {place} is {one}; it must be one of {given}, or none.",
+                place=where(i),
+                one=repr(one),
+                given=_list(given),
             )
         rows.append(i)
     return Shaped([SHAPES[CHOICE]] * len(rows), answers, rows, *_extras(columns, rows))
@@ -189,7 +202,11 @@ def _rankings(columns: Columns, where: Where) -> Shaped | None:
     ]
     for i, tiers in zip(rows, answers, strict=True):
         if not all(tiers):
-            raise InputError(f"The ranking of {where(i)} is {texts[i]!r}; it must be like a > b = c > d.")
+            raise InputError(
+                "The ranking of {place} is {said}; it must be like a > b = c > d.",
+                place=where(i),
+                said=repr(texts[i]),
+            )
     return Shaped([SHAPES[RANKING]] * len(rows), answers, rows, *_extras(columns, rows))
 
 
@@ -254,7 +271,11 @@ def _grouped(columns: Columns, group: str, place: str, shape: int, where: Where)
     if shape == CHOICE:
         for key, by in answers.items():
             if (n := len(by.get(-1.0, []))) != 1:
-                raise InputError(f"In the question of {where(first[key])} {n} items are chosen; one must be.")
+                raise InputError(
+                    "In the question of {place} {n} items are chosen; one must be.",
+                    place=where(first[key]),
+                    n=n,
+                )
     rows = [first[key] for key in tiers]
     return Shaped([SHAPES[shape]] * len(rows), list(tiers.values()), rows, *_extras(columns, rows))
 

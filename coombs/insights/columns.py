@@ -153,13 +153,20 @@ def level_scores(
 
 
 def category_verdict(
-    scores: Sequence[LevelScore], draws: FloatArray, share: float, matters: bool, is_small: bool
+    scores: Sequence[LevelScore],
+    draws: FloatArray,
+    share: float,
+    matters: Callable[[], bool],
+    is_small: bool,
 ) -> FeatureVerdict:
-    """What is wanted of a category, as far as the answers support it: nothing of it unless it matters."""
+    """What is wanted of a category, as far as the answers support it: nothing of it unless it matters.
+
+    Whether it does takes a fit without it, which is not made where nothing would be said anyway.
+    """
     name, known = scores[0].feature, [one for one in scores if one.is_known]
     if is_small:
         return FeatureVerdict(name, None, None, None, share, HARDLY)
-    if not known or not matters:
+    if not known or not matters():
         return FeatureVerdict(name, None, None, None, share, NOT_KNOWN)
     winners = np.bincount(draws.argmax(axis=1), minlength=draws.shape[1]) / len(draws)
     best = scores[0].level if winners.max() >= SURE_BEST else ""

@@ -93,7 +93,7 @@ def _by_columns(model: Model) -> Explanation:
             draws = level_liking(model.scores_of, base[None], one.block)[None]
             draws = draws - draws.mean()
             scores = level_scores(one, draws, LEVEL, has_draws=False)
-            verdicts.append(category_verdict(scores, draws, math.nan, True, False))
+            verdicts.append(category_verdict(scores, draws, math.nan, lambda: True, False))
             levels += scores
             continue
         (j,) = one.block

@@ -8,6 +8,7 @@ surely has and no ideal has decides.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -123,7 +124,7 @@ def judged(est: PairEstimator, level: float, items: ItemTable | None = None) -> 
         if one.is_category and features[k].distinct != 1:
             draws, has_draws = _liking_of_levels(est, table, one)
             scores = level_scores(one, draws, level, has_draws)
-            matters = _matters(est, one)
+            matters = partial(_matters, est, one)
             verdicts[k] = category_verdict(scores, draws, float(weights[k]), matters, bool(is_small[k]))
             levels += scores if verdicts[k].verdict == BY_LEVEL else ()
     if has_pattern(est) is False:

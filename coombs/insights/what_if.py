@@ -134,7 +134,12 @@ def _encoded(one: TableColumn, items: FloatArray, cell: Any) -> FloatArray:
     """(k,) numbers of a cell; a number must lie where those of the items do, as beyond nothing is known."""
     column = one.column
     if column.role == CATEGORY and cell not in column.levels:
-        raise InputError(f"{one.name} is {cell!r}; it must be one of {', '.join(column.levels)}.")
+        raise InputError(
+            "{name} is {cell}; it must be one of {levels}.",
+            name=one.name,
+            cell=repr(cell),
+            levels=", ".join(column.levels),
+        )
     value: FloatArray = column.encode(np.array([cell], dtype=object), row)[0]
     if column.role in (NUMBER, LOG, DATE):
         low, high = items[:, one.block[0]].min(), items[:, one.block[0]].max()
@@ -143,8 +148,12 @@ def _encoded(one: TableColumn, items: FloatArray, cell: Any) -> FloatArray:
             ends = [with_unit(about.text(end), about.unit) for end in (about.lowest, about.highest)]
             said = plain(cell) if isinstance(cell, float) else cell
             raise InputError(
-                f"{one.name} is {said}; it must be from {ends[0]} to {ends[1]}, as the items have it: "
-                "beyond, the answers tell nothing."
+                "{name} is {said}; it must be from {low} to {high}, as the items have it: beyond, the "
+                "answers tell nothing.",
+                name=one.name,
+                said=said,
+                low=ends[0],
+                high=ends[1],
             )
         return np.clip(value, low, high)
     return value

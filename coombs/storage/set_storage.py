@@ -231,4 +231,6 @@ def _same(standing: JudgementRecord, judgement: Judgement, weight: float) -> boo
 def _refuse_another(standing: AnyAnswer | None) -> None:
     """An AnsweredError where there is an answer, which is another one."""
     if standing is not None:
-        raise AnsweredError(f"Question {standing.question_id} has another answer; undo it first.")
+        raise AnsweredError(
+            "Question {number} has another answer; undo it first.", number=standing.question_id
+        )

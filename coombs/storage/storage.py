@@ -252,7 +252,9 @@ class Storage(SetStorage, OverviewStorage, RightsStorage, ItemStorage, Presentat
             if not found:
                 raise UnknownStudyError(f"Respondent {respondent_id} gave no answer {answer_id}.")
             if not found[0][0]:
-                raise AnsweredError(f"Answer {answer_id} was undone already; an answer is undone once.")
+                raise AnsweredError(
+                    "Answer {number} was undone already; an answer is undone once.", number=answer_id
+                )
             number = self.database.insert("events", rows.UNDO, row)
             note(self.database, respondent_id, "undo", answer_id)
         return UndoRecord(number, *row)

@@ -64,7 +64,9 @@ class StudyStorage:
         item_rows = [rows.item_row(item) for item in items]
         with self.database.transaction():
             if not self.database.insert_new("studies", rows.STUDY, row):
-                raise StudyExistsError(f"There is a study named {name!r} already; choose another name.")
+                raise StudyExistsError(
+                    "There is a study named {name} already; choose another name.", name=repr(name)
+                )
             study = self.study(name)
             placed = [(study.id, position, *item) for position, item in enumerate(item_rows)]
             self.database.insert_each("items", rows.ITEM, placed)
@@ -91,7 +93,7 @@ class StudyStorage:
         select = f"SELECT id, {rows.STUDY} FROM studies WHERE name = ?"
         for row in self.database.rows(select, validation.text(name, "study's name")):
             return rows.study(row)
-        raise UnknownStudyError(f"There is no study named {name!r}.")
+        raise UnknownStudyError("There is no study named {name}.", name=repr(name))
 
     def studies(self) -> list[StudySummary]:
         """Return all studies by name.

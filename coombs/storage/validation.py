@@ -119,5 +119,7 @@ def check_repeat(standing: AnswerRecord, left: int, right: int, told: Choice, co
     before = said(standing.left, standing.right, standing.choice), standing.weight
     if before != (said(left, right, told), counts):
         raise AnsweredError(
-            f"Question {standing.question_id} has another answer, {standing.choice!r}; undo it first."
+            "Question {number} has another answer, {choice}; undo it first.",
+            number=standing.question_id,
+            choice=repr(standing.choice),
         )

@@ -35,7 +35,11 @@ Placed: TypeAlias = tuple[int, Told]
 def answers_table(path: files.PathType) -> files.NamedColumns:
     """The table of answers in a file."""
     if files.path_text(path).lower().endswith(".jsonl") and holds_study(path):
-        raise InputError(f"{files.path_text(path)} is a whole study; import_study makes it one again.")
+        raise InputError(
+            "{file} is a whole study; {function} makes it one again.",
+            file=files.path_text(path),
+            function="import_study",
+        )
     return files.read_table(path)
 
 
@@ -48,8 +52,10 @@ def told_in_table(study: Study, found: files.NamedColumns) -> list[Told]:
         if not limits:
             raise
         raise InputError(
-            f"{error} Items outside the limits of the study ({', '.join(limits)}) are not in it: leave out "
-            "the answers about them, or learn from all answers with coombs fit and --wish."
+            "{error} Items outside the limits of the study ({limits}) are not in it: leave out the answers "
+            "about them, or learn from all answers with coombs fit and --wish.",
+            error=error.args[0],
+            limits=", ".join(limits),
         ) from error
 
 
@@ -70,8 +76,9 @@ def _told_in_table(study: Study, found: files.NamedColumns) -> list[Told]:
     except InputError as error:
         if is_described(found):
             raise InputError(
-                f"{found.file} describes what its answers are about and names no item of the study; "
-                f"coombs fit {found.file} learns from it without one."
+                "{file} describes what its answers are about and names no item of the study; coombs fit "
+                "{file} learns from it without one.",
+                file=found.file,
             ) from error
         raise
     return _of_pairs(table, columns, given, times, where)
@@ -206,4 +213,9 @@ def _row_time(text: str, i: int, where: Where) -> datetime:
     try:
         return read_time(text)
     except ValueError as error:
-        raise InputError(f"The time of {where(i)} is {text!r}; it must be {error}.") from error
+        raise InputError(
+            "The time of {place} is {text}; it must be ISO 8601, as {example}.",
+            place=where(i),
+            text=repr(text),
+            example="2026-01-31T12:00:00+00:00",
+        ) from error

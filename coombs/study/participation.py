@@ -147,7 +147,9 @@ def agree(
     """
     check_step(respondent, "consent", *ANSWERING, "before")
     if not has_agreed:
-        raise InputError("Please tick that you agree; without that nothing is asked and nothing is stored.")
+        raise InputError(
+            Translatable("Please tick that you agree; without that nothing is asked and nothing is stored.")
+        )
     if needs_consent(respondent):
         seen = seen_version(respondent.study, version)
         respondent.record = respondent.study.storage.set_consent(respondent.record.id, seen, language)
@@ -159,7 +161,7 @@ def seen_version(study: Study, version: int | None) -> int:
     if version is None:
         return versions.latest
     if not 1 <= version <= versions.latest:
-        raise InputError(f"There is no version {version} of the texts; open the page again.")
+        raise InputError("There is no version {version} of the texts; open the page again.", version=version)
     return version
 
 

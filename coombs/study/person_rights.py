@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from coombs.data import files, naming
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.storage import LogRecord, RespondentRecord, Storage, UnknownStudyError
 from coombs.storage.records import StudyRecord, UndoRecord
 from coombs.storage.timestamps import now, time_text
@@ -235,7 +236,11 @@ class PersonRights:
         for record, n_answers in self.storage.respondents(self.record.id):
             if record.name == name:
                 return record, n_answers
-        raise UnknownStudyError(f"There is nobody named {name!r} in the study {self.record.name!r}.")
+        raise UnknownStudyError(
+            "There is nobody named {name} in the study {study}.",
+            name=repr(name),
+            study=repr(self.record.name),
+        )
 
     def _change_link(self, name: str, what: str, revoke: bool = False) -> str:
         person, _ = self.person_record(name)
@@ -319,4 +324,4 @@ def person_by_number(study: Study, number: int) -> tuple[RespondentRecord, int]:
     for record, n_answers in study.storage.respondents(study.record.id):
         if record.id == number:
             return record, n_answers
-    raise UnknownStudyError("This person is not in the study any more.")
+    raise UnknownStudyError(Translatable("This person is not in the study any more."))

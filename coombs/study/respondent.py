@@ -177,9 +177,13 @@ class Respondent(RespondentModel):
         with self._lock:
             record = self._answer_record(answer)
             if not isinstance(record, AnswerRecord):
-                raise InputError(f"Answer {record.id} is not about a pair; only a pair can be asked again.")
+                raise InputError(
+                    "Answer {number} is not about a pair; only a pair can be asked again.", number=record.id
+                )
             if not self._history.retired.isdisjoint((record.left, record.right)):
-                raise InputError(f"Answer {record.id} is about an item that is not asked about any more.")
+                raise InputError(
+                    "Answer {number} is about an item that is not asked about any more.", number=record.id
+                )
             left, right = self._rng.permutation([record.left, record.right]).tolist()
             asked = self._storage.add_question(self.record.id, left, right, "check", again=True)
             assert asked is not None
@@ -377,7 +381,9 @@ class Respondent(RespondentModel):
         number = answer.id if isinstance(answer, Answer) else int(answer)
         record = self._history.answer(number)
         if record is None:
-            raise InputError(f"There is no standing answer {number} of {self.name!r}.")
+            raise InputError(
+                "There is no standing answer {number} of {name}.", number=number, name=repr(self.name)
+            )
         return record
 
     def _question(self, record: AnyQuestion) -> Question:

@@ -233,7 +233,11 @@ def _repeats(value: Any) -> tuple[int, ...]:
     """Numbers of answers, rising."""
     given = [value] if _is_whole(value) else value
     if not isinstance(given, list | tuple) or not all(_is_whole(one) and one >= 1 for one in given):
-        raise InputError(f"repeats are {value!r}; they must be numbers of answers from 1, as (12, 18).")
+        raise InputError(
+            "repeats are {value}; they must be numbers of answers from 1, as {example}.",
+            value=repr(value),
+            example="(12, 18)",
+        )
     return tuple(sorted(map(int, given)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from datetime import datetime
 from os import PathLike
@@ -13,10 +14,11 @@ import numpy as np
 from coombs.data import naming
 from coombs.data.catalogue import Catalogue, catalogue
 from coombs.data.column_roles import Roles
+from coombs.data.messy_tables import messy_catalogue
 from coombs.data.tables import InputError, ItemTable, TableLike
 from coombs.data.wishes import wish_texts, wishes_of
 from coombs.inference.people.people_prior import PeoplePrior
-from coombs.storage import Storage, StudyExistsError, open_storage
+from coombs.storage import Storage, StudyExistsError, UnknownStudyError, open_storage
 from coombs.storage.failures import damaged
 from coombs.storage.records import Item, StudyRecord, StudySummary
 from coombs.study.item_versions import first_items
@@ -173,6 +175,16 @@ def store_study(
     rows = zip(goods.names, goods.table.matrix.tolist(), goods.details, strict=True)
     items = [Item(called, tuple(row), details) for called, row, details in rows]
     return place.create_study(name, goods.features, items, {**settings, **_how_called(goods.table)}, at=at)
+
+
+def items_in_file(path: str, features: Sequence[str] | None, name: str, storage: Storage) -> Catalogue:
+    """Items to choose among; called as in the study of that name, if there is one, by ids or by titles."""
+    goods = messy_catalogue(path, features)
+    with suppress(UnknownStudyError):
+        known = {*load_study(name, storage=storage).catalogue.names}
+        if known.isdisjoint(goods.names):
+            return messy_catalogue(path, features, is_readable=False)
+    return goods
 
 
 def load_study(name: str = "study", *, storage: str | Storage = DEFAULT_STORAGE) -> Study:

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
 from coombs.data import naming
-from coombs.data.catalogue import Catalogue, catalogue
+from coombs.data.messy_tables import messy_catalogue
 from coombs.render import sections
 from coombs.storage import AnsweredError, Storage, StudyExistsError, open_storage
 from coombs.study import Progress, Question, Respondent, Settings, Study, create_study
 from coombs.study.participation import NotNowError, finish, take_back
+from coombs.study.stored_studies import items_in_file
 from coombs.study.study import ME
 from coombs.terminal.after_questions import come_back, summary
 from coombs.terminal.display import Display, Draw, alternate_screen, size, write_screen
@@ -74,9 +75,9 @@ def ask(plan: Plan) -> None:
     """Ask until it is enough or the person quits, then say what the answers say."""
     screen = sys.stderr if plan.as_json else sys.stdout
     # Both refuse what is wrong before there is a database.
-    items, _ = catalogue(plan.items, plan.features), Settings(**plan.settings)
+    messy_catalogue(plan.items, plan.features), Settings(**plan.settings)
     with closing(open_storage(plan.storage)) as storage:
-        study, is_new = _open_study(plan, items, storage)
+        study, is_new = _open_study(plan, storage)
         steps = PersonSteps(study, sys.stdin, screen)
         respondent = steps.before(plan.respondent)
         if respondent is None:
@@ -100,9 +101,10 @@ def _terminal(keyboard: TextIO | None, screen: TextIO) -> Iterator[tuple[Reader,
         yield keys, partial(write_screen, screen)
 
 
-def _open_study(plan: Plan, items: Catalogue, storage: Storage) -> tuple[Study, bool]:
+def _open_study(plan: Plan, storage: Storage) -> tuple[Study, bool]:
     """The study, and whether it is new."""
     name = Path(plan.items).stem if plan.name is None else plan.name
+    items = items_in_file(plan.items, plan.features, name, storage)
     with suppress(StudyExistsError):
         return create_study(items, name, storage=storage, load_if_exists=False, **plan.settings), True
     return create_study(items, name, storage=storage, **plan.settings), False

@@ -18,7 +18,7 @@ from coombs.insights.selection import item_names
 from coombs.insights.statements import BY_LEVEL, NOT_KNOWN, SWEET_SPOT, decide_most
 from coombs.insights.what_matters import RankDraws, what_matters_data
 from coombs.language import Translatable
-from coombs.study import Answer, Respondent
+from coombs.study import Answer, Respondent, Result
 from coombs.words import grouped, listed, number, percent, plain, with_unit, within
 
 N_REASONS = 2
@@ -121,20 +121,30 @@ class Column:
 class FittedResult:
     """A fit to a respondent's answers and its explanation; both take a second.
 
-    `ranking` has all items, best first; `matters` the features, the most important first.
+    `ranking` has all items, best first; `matters` the features, the most important first. `result` is that of
+    the same answers where another process has it.
     """
 
-    def __init__(self, respondent: Respondent, answers: Sequence[Answer]) -> None:
+    def __init__(
+        self, respondent: Respondent, answers: Sequence[Answer], result: Result | None = None
+    ) -> None:
         self.respondent, self.answers = respondent, tuple(answers)
         self.items = respondent.study.catalogue
         self.k, _ = respondent.study.settings.goal(len(self.items.current))
         with warnings.catch_warnings():
             # What a fit is not sure of stands in the explanation.
             warnings.simplefilter("ignore")
-            self.result = respondent.result()
+            self.result = respondent.result() if result is None else result
             self.explanation = self.result.told
         self.has_pattern = self.result.has_pattern
         self.ranking, self.matters = self._ranking(), self._matters()
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """Of the draws, which are nearly all that it takes in memory."""
+        posterior = self.result.model.posterior_
+        held = () if posterior is None else vars(posterior).values()
+        return sum(one.nbytes for one in held if isinstance(one, np.ndarray))
 
     def _ranking(self) -> list[Place]:
         model, items = self.result.model, self.items

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -114,7 +115,7 @@ def group_result(
         population._rank_only(current)
     advance(LEARNED)
     with serial(0):
-        result = _result_of(population, advance)
+        result = _result_of(population, advance, answers_of(data))
     return replace(result, told=replace(result.told, **told)) if result.has_pattern else result
 
 
@@ -127,12 +128,19 @@ def _covariates(population: Population, data: Comparisons, people: Any, n_jobs: 
     return {"covariates": covariate_findings(fit), "untold": without_findings(fit)}
 
 
-def _result_of(population: Population, advance: Callable[[float], None]) -> GroupResult:
-    """What the page shows of a fitted population."""
+def answers_of(data: Comparisons) -> Counter[str]:
+    """How many answers everybody gave; a best and a worst of four are one."""
+    return Counter(naming.text(who) for who in data.answer_users.tolist())  # type: ignore[union-attr]
+
+
+def _result_of(population: Population, advance: Callable[[float], None], counts: Counter[str]) -> GroupResult:
+    """What the page shows of a fitted population, where people gave so many answers."""
     told = population.explain()
     assert isinstance(told, PeopleExplanation)
     advance((1 + LEARNED) / 2)
     frame, d = population.to_frame(ranks=told.has_pattern), len(population._scaler.columns)
+    # A population counts the pairs that an answer about a set says something of.
+    frame["answers"] = [counts[naming.text(who)] for who in frame["user"]]
     if not told.has_pattern:
         frame = frame[["user", "answers"]]
         rows = [PersonRow(naming.text(who), int(n), 0.5, 1, 1.0, 1.0, "") for who, n in frame.to_numpy()]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from coombs.data.catalogue import Catalogue
+from coombs.data.column_roles import IMAGE_ENDINGS
 from coombs.data.encoding import LEARNED, LOG, NOT_KNOWN, NUMBER
 from coombs.insights.item_comparison import ComparisonRow, comparison_rows
 from coombs.words import grouped
@@ -21,7 +22,6 @@ PICTURE_NAMES = (PICTURE, "image", "img", "photo", "picture_url", "image_url", "
 LINK_NAMES = (LINK, "url", "href", "website", "web", "page")
 SAMPLE_ROWS = 200
 """Rows by which a column is taken for pictures or links."""
-IMAGE_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".avif")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,11 +20,11 @@ from urllib.parse import quote
 import uvicorn
 from fastapi import FastAPI
 
-from coombs.data.catalogue import catalogue
 from coombs.data.tables import InputError
 from coombs.storage import Storage, is_memory, open_storage
 from coombs.study import create_study, load_study
 from coombs.study.declared_wishes import may_declare
+from coombs.study.stored_studies import items_in_file
 from coombs.web.access import is_loopback
 from coombs.web.app import create_app
 from coombs.web.connections import BoundedProtocol, allow_files
@@ -34,6 +35,7 @@ from coombs.web.proxies import checked_root, networks
 from coombs.web.routing import study_path
 from coombs.web.server_log import log_as_json
 from coombs.web.server_processes import ServerProcesses
+from coombs.web.shared_results import SharedResults
 
 MOST_LEARNERS = 4
 """Processes that learn, at most."""
@@ -160,10 +162,14 @@ def _serve_by(workers: int, run: RunSettings, app: FastAPI, listener: socket.soc
         signal.signal(signal.SIGTERM, before)
 
 
-def serve_worker(run: RunSettings, listener: socket.socket, folder: Path, name: str) -> None:
+def serve_worker(
+    run: RunSettings, listener: socket.socket, folder: Path, name: str, shelf: Connection
+) -> None:
     """One of several processes that serve."""
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    _serve(run, create_app(run.storage, metrics=Metrics(folder, name), **run.app), listener)
+    app = create_app(run.storage, metrics=Metrics(folder, name), **run.app)
+    app.state.cache.shared = app.state.groups.shared = SharedResults(shelf)
+    _serve(run, app, listener)
 
 
 def _serve(run: RunSettings, app: FastAPI, listener: socket.socket) -> None:
@@ -239,7 +245,8 @@ def _first_page(
     """The page to open: a question about the items, a study, or the start."""
     settings = {option: value for option, value in settings.items() if value is not None}
     if items is not None:
-        goods, called = catalogue(items, features), Path(items).stem if name is None else name
+        called = Path(items).stem if name is None else name
+        goods = items_in_file(items, features, called, storage)
         for note in goods.notes:
             print(f"coombs: careful: {note}", file=sys.stderr)
         study = create_study(goods, called, storage=storage, wishes=wishes, **settings)

@@ -19,6 +19,7 @@ from typing import Any
 
 from coombs.data.tables import InputError
 from coombs.web.learning.worker import WorkerContext
+from coombs.web.shared_results import ResultShelf
 
 QUICK = 5.0
 """Seconds after its start within which a process that ends counts as failed."""
@@ -27,9 +28,9 @@ MOST_QUICK = 5
 LAST_WAIT = 15.0
 """Seconds that processes have to answer what they were asked when the server stops."""
 
-Run = Callable[[Any, socket.socket, Path, str], None]
-"""Serves by settings with a socket, and leaves its numbers in a folder, under a name; a function of a module,
-which a new process can find."""
+Run = Callable[[Any, socket.socket, Path, str, connection.Connection], None]
+"""Serves by settings with a socket, leaves its numbers in a folder, under a name, and has a line to the shelf
+of results; a function of a module, which a new process can find."""
 
 
 class ServerProcesses:
@@ -40,6 +41,7 @@ class ServerProcesses:
         self._processes: list[Any] = [None] * count
         self._started = [0.0] * count
         self._restarts = self._quick = 0
+        self._shelf = ResultShelf()
 
     def serve(self) -> None:
         """Start them, and put new ones in the place of those that end; returns when it is interrupted."""
@@ -55,10 +57,15 @@ class ServerProcesses:
                 self._stop()
 
     def _start(self, place: int, folder: Path) -> None:
-        args = self._run, self._settings, self._listener, folder, str(place)
+        here, there = WorkerContext().Pipe()
+        args = self._run, self._settings, self._listener, folder, str(place), there
         process = self._processes[place] = WorkerContext().Process(target=_begin, args=args)
         self._started[place] = time.monotonic()
         process.start()
+        # The other end is the process's alone, so that its end is noticed.
+        there.close()
+        who = f"{place} {process.pid}"
+        threading.Thread(target=self._shelf.serve, args=(who, here), daemon=True).start()
 
     def _replace_ended(self, folder: Path) -> None:
         """Wait until a process ends, and start another."""
@@ -88,11 +95,18 @@ class ServerProcesses:
             process.kill()
 
 
-def _begin(run: Run, settings: Any, listener: socket.socket, folder: Path, name: str) -> None:
+def _begin(
+    run: Run,
+    settings: Any,
+    listener: socket.socket,
+    folder: Path,
+    name: str,
+    shelf: connection.Connection,
+) -> None:
     """In a new process: serve, until the server ends, however it came to that."""
     threading.Thread(target=_end_with_server, daemon=True).start()
     with suppress(KeyboardInterrupt):
-        run(settings, listener, folder, name)
+        run(settings, listener, folder, name, shelf)
 
 
 def _end_with_server() -> None:

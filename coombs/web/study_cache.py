@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -17,24 +18,31 @@ from coombs.study import Respondent, Study, load_study
 from coombs.study.online_model import Learn, learn
 from coombs.web.fitted_result import FittedResult
 from coombs.web.item_cards import Cards
+from coombs.web.shared_results import SharedResults, result_key
 
 MOST_STUDIES = 50
 """Studies in memory."""
 MOST_PEOPLE = 500
 """People in memory; the model of one takes 0.5 to 3 MB."""
 MOST_RESULTS = 100
-"""Fitted results in memory."""
+"""Fitted results in memory;"""
+MOST_RESULT_BYTES = 300_000_000
+"""and bytes of them: one with 100 items has 14 MB, with 500 items 34 MB."""
 IDLE_SECONDS = 600.0
 """Seconds after which people and results that nobody asked for are dropped from memory."""
+LOOK = 0.05
+"""Seconds between two looks at a result that somebody else computes."""
 
 Value = TypeVar("Value")
 
 
 class LRUCache(Generic[Value]):
-    """The values used last; the one used longest ago goes first."""
+    """The values used last, so many, and of so many bytes by `size`; the one used longest ago goes first."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(
+        self, most: int, most_bytes: float = math.inf, size: Callable[[Value], int] = lambda _: 0
+    ) -> None:
+        self.most, self._most_bytes, self._size = most, most_bytes, size
         self._values: OrderedDict[str, Value] = OrderedDict()
         self._used: dict[str, float] = {}
         self._lock = threading.Lock()
@@ -53,7 +61,7 @@ class LRUCache(Generic[Value]):
             self._values[key] = value
             self._values.move_to_end(key)
             self._used[key] = time.monotonic()
-            while len(self._values) > self.most:
+            while len(self._values) > self.most or (len(self._values) > 1 and self._is_too_large()):
                 self._drop(next(iter(self._values)))
         return value
 
@@ -69,6 +77,9 @@ class LRUCache(Generic[Value]):
         with self._lock:
             for key in [key for key, used in self._used.items() if used < before]:
                 self._drop(key)
+
+    def _is_too_large(self) -> bool:
+        return sum(map(self._size, self._values.values())) > self._most_bytes
 
     def _drop(self, key: str) -> None:
         del self._values[key], self._used[key]
@@ -101,7 +112,10 @@ class StudyCache:
         # Somebody who fell out may still be learned about, and must not be there twice.
         self._alive: WeakValueDictionary[str, Respondent] = WeakValueDictionary()
         self._lock = threading.Lock()
-        self._results: LRUCache[FittedResult] = LRUCache(MOST_RESULTS)
+        self._results: LRUCache[FittedResult] = LRUCache(
+            MOST_RESULTS, MOST_RESULT_BYTES, lambda result: result.n_bytes
+        )
+        self.shared = SharedResults()
         self._opened: LRUCache[Study] = LRUCache(MOST_STUDIES)
 
     def study(self, name: str) -> Study:
@@ -176,21 +190,54 @@ class StudyCache:
         return any(one.is_learned_from for one in answers) and respondent.comparisons().is_decided
 
     def kept_result(self, respondent: Respondent) -> FittedResult | None:
-        """The result of the standing answers, if it is at hand."""
+        """The result of the standing answers, if this process or another one of the server has it."""
         kept, answers = self._results.get(respondent.record.token), respondent.history()
-        if kept is None or kept.items is not respondent.study.catalogue:
+        if (
+            kept is not None
+            and kept.items is respondent.study.catalogue
+            and [one.id for one in kept.answers] == [one.id for one in answers]
+        ):
+            return kept
+        found = self.shared.get(self._result_key(respondent))
+        if found is None:
             return None
-        return kept if [one.id for one in kept.answers] == [one.id for one in answers] else None
+        return self._results.put(respondent.record.token, FittedResult(respondent, answers, found))
+
+    def _result_key(self, respondent: Respondent) -> str:
+        """What the result of the standing answers is called."""
+        record, items = respondent.record, respondent.study.catalogue
+        answers = [one.id for one in respondent.history()]
+        state = record.token, answers, items.current, len(items.names)
+        return result_key(record.study_id, record.id, *state)
 
     def fitted(self, respondent: Respondent) -> FittedResult | None:
-        """The result of the standing answers; None before one says which of two items is better."""
+        """The result of the standing answers; None before one says which of two items is better.
+
+        Who asks for what is being computed waits for it.
+        """
         if not self.is_decided(respondent):
             return None
         kept = self.kept_result(respondent)
-        if kept is not None:
+        while kept is None:
+            key = self._result_key(respondent)
+            if self.shared.claim(key):
+                kept = self._fit(respondent, key)
+            else:
+                time.sleep(LOOK)
+                kept = self.kept_result(respondent)
+        return kept
+
+    def _fit(self, respondent: Respondent, key: str) -> FittedResult:
+        """What was claimed, unless it was there a moment before."""
+        try:
+            kept = self.kept_result(respondent)
+            if kept is None:
+                kept = FittedResult(respondent, respondent.history())
+                self._results.put(respondent.record.token, kept)
+                self.shared.put(key, kept.result)
             return kept
-        found = FittedResult(respondent, respondent.history())
-        return self._results.put(respondent.record.token, found)
+        finally:
+            self.shared.release(key)
 
     def forget_idle(self) -> None:
         """Drop who has not answered for a while: who comes back waits a moment for the first question."""
@@ -201,6 +248,8 @@ class StudyCache:
         """After they were deleted or changed; other processes come upon it with the next request."""
         self._people.drop(lambda person: person.record.id == record.id)
         self._results.drop(lambda result: result.respondent.record.id == record.id)
+        self.shared.drop(record.study_id, record.id)
+        self.shared.drop(record.study_id, "group")
         self._studies.drop(lambda kept: kept.study.record.id == record.study_id)
         with self._lock:
             for one in [one for one in self._alive.values() if one.record.id == record.id]:
@@ -213,6 +262,7 @@ class StudyCache:
         self._studies.drop(lambda kept: kept.study.record.id == number)
         self._people.drop(lambda person: person.record.study_id == number)
         self._results.drop(lambda result: result.respondent.record.study_id == number)
+        self.shared.drop(number)
         with self._lock:
             for one in [one for one in self._alive.values() if one.record.study_id == number]:
                 del self._alive[one.record.token]

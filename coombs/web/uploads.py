@@ -17,6 +17,7 @@ from coombs.data import files, naming
 from coombs.data.catalogue import Catalogue, catalogue, with_roles
 from coombs.data.cells import yes_no
 from coombs.data.column_roles import (
+    IMAGE_ENDINGS,
     ItemColumn,
     Roles,
     is_id_header,
@@ -27,11 +28,11 @@ from coombs.data.column_roles import (
 )
 from coombs.data.encoding import CATEGORY, LEARNED, ORDERED, YES_NO
 from coombs.data.files import NamedColumns
+from coombs.data.messy_tables import numbered
 from coombs.data.profiles import described_choices, is_described
 from coombs.data.tables import InputError
 from coombs.language import Translatable
 from coombs.web.item_cards import (
-    IMAGE_ENDINGS,
     LINK,
     PICTURE,
     SAMPLE_ROWS,
@@ -319,23 +320,6 @@ def _refuse_described(table: NamedColumns) -> None:
         file=table.file,
         answers=Translatable("{n} answer|{n} answers", n=len(found.sets)),
     )
-
-
-def numbered(names: Sequence[str]) -> list[str]:
-    """The names, those that are repeated with a number.
-
-    Examples
-    --------
-    >>> numbered(["Plain", "Plain", "Plain (2)", "Fancy", "Plain"])
-    ['Plain', 'Plain (3)', 'Plain (2)', 'Fancy', 'Plain (4)']
-    """
-    taken, times, result = set(names), Counter[str](), []
-    for name in names:
-        times[name] += 1
-        while times[name] > 1 and f"{name} ({times[name]})" in taken:
-            times[name] += 1
-        result.append(name if times[name] == 1 else f"{name} ({times[name]})")
-    return result
 
 
 def study_name(text: str) -> str:

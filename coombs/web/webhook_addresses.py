@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.storage.webhooks import checked_address
 from coombs.web.proxies import Network, is_among
 
@@ -32,14 +33,17 @@ def reachable(address: str, allowed: tuple[Network, ...]) -> str:
     try:
         found = socket.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise NotSentError(f"The host {parts.hostname} is not known.") from None
+        raise NotSentError(Translatable("The host {host} is not known.", host=parts.hostname)) from None
     numbers = [str(one[4][0]) for one in found]
     for number in numbers:
         if is_among(number, allowed) or is_public_address(number):
             return number
     raise NotSentError(
-        f"The host {parts.hostname} is in a private network, where messages are not sent; whoever runs the "
-        "server can allow it: --webhook-network."
+        Translatable(
+            "The host {host} is in a private network, where messages are not sent; whoever runs the server "
+            "can allow it: --webhook-network.",
+            host=parts.hostname,
+        )
     )
 
 

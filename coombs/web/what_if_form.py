@@ -55,9 +55,9 @@ def _field(key: str, about: FeatureRange, cell: float | str) -> FeatureField:
     if about.role in (NUMBER, LOG):
         step = round_number(about.range / STEPS)
         step = max(1.0, step) if about.whole else step
-        value = plain(cell) if isinstance(cell, float) else ""
-        ends = plain(about.lowest), plain(about.highest)
-        return FeatureField(about.name, key, "number", value, *ends, plain(step), about.unit, ())
+        value = _as_html(cell) if isinstance(cell, float) else ""
+        ends = _as_html(about.lowest), _as_html(about.highest)
+        return FeatureField(about.name, key, "number", value, *ends, _as_html(step), about.unit, ())
     if about.role == DATE:
         ends = about.text(about.lowest), about.text(about.highest)
         return FeatureField(about.name, key, "date", known, *ends, "", "", ())
@@ -65,6 +65,11 @@ def _field(key: str, about: FeatureRange, cell: float | str) -> FeatureField:
         ("no", "yes") if about.role == YES_NO else tuple(one for one in about.levels if one != NOT_KNOWN)
     )
     return FeatureField(about.name, key, "choice", known, "", "", "", about.unit, options)
+
+
+def _as_html(value: float) -> str:
+    """A number for a field of numbers: with a decimal point, whatever the page's language is."""
+    return str(plain(value))
 
 
 def changed_item(

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from coombs import IdealPoint, InputError, Model
-from coombs.insights.columns import axis_ticks, table_columns, with_scale_doubt
+from coombs.insights.columns import axis_ticks, category_verdict, table_columns, with_scale_doubt
 from coombs.insights.curves import taste_curves_data
 from coombs.insights.explanation import Explanation
 from coombs.insights.level_sets import feature_matrix_data, level_sets_data
-from coombs.insights.statements import BY_LEVEL, NOT_KNOWN
+from coombs.insights.statements import BY_LEVEL, HARDLY, NOT_KNOWN, LevelScore
 from coombs.insights.what_matters import what_matters_data
 from coombs.plots import taste_curves
 from coombs.render.html import report
@@ -124,6 +124,22 @@ def test_a_category_that_does_not_matter_is_not_said_to() -> None:
         est = IdealPoint(other, metric="full").fit(np.where(first[:, None], pairs, pairs[:, ::-1]))
         claims += bool(est.explain().levels)
     assert claims <= 1
+
+
+def test_no_fit_is_made_without_a_category_of_which_nothing_would_be_said() -> None:
+    levels = ("coast", "rural")
+    asked = []
+
+    def matters() -> bool:
+        asked.append(True)
+        return True
+
+    def verdict(is_known: bool, is_small: bool) -> str:
+        scores = [LevelScore("town", one, 1.0, 0.0, 2.0, is_known) for one in levels]
+        return category_verdict(scores, np.eye(2), 0.3, matters, is_small).verdict
+
+    assert verdict(False, False) == NOT_KNOWN and verdict(True, True) == HARDLY and not asked
+    assert verdict(True, False) == BY_LEVEL and asked
 
 
 def test_importance_is_one_share_for_a_category(est: IdealPoint) -> None:

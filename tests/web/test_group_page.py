@@ -7,6 +7,7 @@ import io
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,12 @@ pytest.importorskip("httpx2")
 from fastapi.testclient import TestClient
 
 from coombs import Comparisons, create_study, load_study, web
+from coombs.insights.people_pictures import PeopleBand
 from coombs.study import Study
 from coombs.study.everybody import everybody_answers
 from coombs.web import group_result
 from coombs.web.learning.group_learning import GroupLearner
+from coombs.web.pages.people_pictures_svg import band_rows
 
 PAGE = "/studies/flats/differences"
 SCRIPT = "<script>alert(1)</script>"
@@ -279,3 +282,35 @@ def test_progress_grows_in_small_steps_with_the_work(client: TestClient) -> None
     group_result.group_result(data, shares.append)
     steps = np.diff([*shares, 1.0])
     assert len(shares) > 40 and (steps >= -1e-12).all() and steps.max() < 0.25
+
+
+def test_what_single_items_are_worth_is_no_feature_that_people_share() -> None:
+    quantiles, ends = np.tile(np.arange(5.0), (2, 1)), np.zeros((2, 2))
+    quantiles[1] = 900.0
+    data = PeopleBand(("price", "not known: Tea 3"), quantiles, np.zeros(2), ends)
+    assert [(row.feature, row.wide) for row in band_rows(data)] == [("price", (0.0, 100.0))]
+
+
+def test_an_answer_about_a_set_is_one_answer() -> None:
+    items = np.random.default_rng(0).uniform(size=(8, 2))
+    study = create_study(items, "sets", storage="memory:", set_size=4, metric="none")
+    for name in ("Ann", "Bob"):
+        person = study.respondent(name)
+        for _ in range(6):
+            question = person.ask()
+            assert question is not None
+            first, *_, last = sorted(question.names, key=lambda k: items[int(k), 0])
+            person.tell(question, best=last, worst=first)
+    data = everybody_answers(study)
+    assert data is not None
+    assert [one.answers for one in group_result.group_result(data).people] == [6, 6]
+
+
+def test_who_answers_as_if_by_a_coin_is_shown_in_no_group(client: TestClient) -> None:
+    study = camps(client)
+    assert finished(client).count('<td class="nowrap">-</td>') == 0
+    kept = client.app.state.groups._kept[study.record.id]  # type: ignore[attr-defined]
+    first, *others = kept.result.people
+    kept.result = replace(kept.result, people=(first._replace(coin=0.9), *others))
+    page = client.get(PAGE).text
+    assert page.count('<td class="nowrap">-</td>') == page.count("as if by a coin") == 1

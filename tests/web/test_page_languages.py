@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,26 @@ def test_no_english_is_on_any_page_of_a_person(client: TestClient, study: Study,
         assert english_in(page, language(code)) == []
     for part in ("Why this one", "Your taste on a map", "What you trade for what"):
         assert any(language(code).text(part) in page for page in pages), part
+
+
+def test_a_field_for_numbers_has_numbers_that_a_browser_reads(client: TestClient, study: Study) -> None:
+    """A browser drops 8,25 out of such a field, whatever its language."""
+    person = study.respondent("Uta")
+    for one, other in combinations(range(10), 2):
+        cheap = sorted((one, other), key=lambda k: 1.25 + 7 * k % 10)
+        person.tell((f"Haus {cheap[0]}", f"Haus {cheap[1]}"))
+    at = f"/a/{person.record.token}/result/what-if?item=1"
+    page = client.get(at, headers={"Accept-Language": "de"}).text
+    fields = re.findall(r'<input[^>]+type="number"[^>]*>', page)
+    found = [re.findall(r'(?:value|min|max|data-step)="([^"]*)"', one) for one in fields]
+    assert len(fields) == 2 and all(len(one) == 4 and [*map(float, one)] for one in found)
+    assert any("." in one[0] for one in found)
+
+
+def test_whether_a_cell_is_not_known_is_a_feature_in_the_language_of_the_page() -> None:
+    shown = rendering.templates().from_string("{{ 'Balkon not known' | feature }}, {{ 'Preis' | feature }}")
+    assert shown.render(language=language("de")) == "Balkon nicht bekannt, Preis"
+    assert shown.render(language=language("en")) == "Balkon not known, Preis"
 
 
 def test_numbers_on_a_card_have_the_decimal_sign_of_the_language(client: TestClient, study: Study) -> None:

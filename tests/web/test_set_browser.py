@@ -58,6 +58,33 @@ def test_two_clicks_are_an_answer(
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
+LOOKED_OVER = """() => [...document.querySelectorAll(".said-set .said-side")].flatMap((card) => {
+  const box = card.getBoundingClientRect(), name = card.querySelector(".who").getBoundingClientRect();
+  return [...card.querySelectorAll(".bw-end")].map((one) => {
+    const end = one.getBoundingClientRect();
+    const line = parseFloat(getComputedStyle(one).lineHeight);
+    const isInside = end.right <= box.right && end.left >= box.left;
+    return isInside && end.top >= name.bottom && end.height < 2.5 * line;
+  });
+})"""
+"""Whether what chooses an end of a set is inside of its card, below the name, its words on one line."""
+
+
+@pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
+def test_answers_about_sets_have_room_for_long_words(
+    new_page: Callable[..., Any], server: Server, options: dict[str, Any]
+) -> None:
+    study, address = asked(server, f"room{len(options)}")
+    question = study.respondent("Ann").ask()
+    assert question is not None
+    study.respondent("Ann").tell(question, best=question.names[0], worst=question.names[1])
+    page = new_page(locale="de-DE", **options)
+    page.goto(f"{address}/answers")
+    found = page.evaluate(LOOKED_OVER)
+    assert len(found) == 8 and all(found)
+    check(page)
+
+
 def test_keys_alone_are_enough(new_page: Callable[..., Any], server: Server) -> None:
     study, address = asked(server, "keys")
     page = new_page()

@@ -365,7 +365,8 @@ def test_export_and_delete_with_confirmation(client: TestClient, study: Study) -
 def test_every_pair_asked_is_said(client: TestClient, storage: Any) -> None:
     study = create_study([[0.0], [1.0]], "two", storage=storage)
     token = answered(study, "Ann", 1)
-    assert "Every pair has been asked" in client.get(f"/a/{token}").text
+    page = client.get(f"/a/{token}").text
+    assert "Every pair has been asked" in page and page.count("<h1") == 1
     assert client.get(f"/api/respondents/{token}/question").json()["question"] is None
 
 

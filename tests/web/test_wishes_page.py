@@ -65,6 +65,21 @@ def test_limits_and_directions_hold_from_the_first_question(
     assert again.settings.wishes == known.settings.wishes and again.n_items == len(kept)
 
 
+def test_a_row_says_from_where_to_where_items_have_it_with_the_unit(
+    client: TestClient, tmp_path: Path
+) -> None:
+    file = tmp_path / "laptops.csv"
+    file.write_text("laptop;price;weight\nA;1266,38 €;1,2 kg\nB;669,08 €;\nC;900 €;2 kg\n")
+    study = create_study(file, "laptops", storage=f"sqlite:///{tmp_path / 'web.db'}")
+    at = f"/a/{study.respondent().record.token}?wishes=ask"
+    for code, prices, weights in (
+        ("en", "669.08 € to 1266.38 €", "1.2 kg to 2 kg"),
+        ("de", "669,08 € bis 1266,38 €", "1,2 kg bis 2 kg"),
+    ):
+        page = client.get(at, headers={"Accept-Language": code}).text
+        assert prices in page and weights in page
+
+
 def test_the_card_is_skipped_and_comes_no_more_once_somebody_was_asked(
     client: TestClient, study: Study
 ) -> None:

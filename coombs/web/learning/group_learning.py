@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.study.everybody import everybody_about, everybody_answers
 from coombs.web.group_result import GroupResult, group_result
 from coombs.web.learning.worker import WatchedPool, WorkerContext
+from coombs.web.shared_results import SharedResults, result_key
 
 if TYPE_CHECKING:
     from coombs.data.comparisons import Comparisons
@@ -26,7 +28,10 @@ TRIES = 2
 """Processes that are tried before this one does the work."""
 LEAST_PEOPLE = 2
 """People who must have answered."""
-FAILED = "This could not be computed; the log of the server says why."
+LOOK = 0.1
+"""Seconds between two looks at a result that another process computes."""
+TOO_FEW = Translatable("Fewer than two people have answered, so there is nobody to compare yet.")
+FAILED = Translatable("This could not be computed; the log of the server says why.")
 _SHARED: dict[str, Any] = {}
 """In a worker: where it says how far it is."""
 
@@ -68,6 +73,8 @@ class GroupLearner:
         self._pool: WatchedPool | None = None
         self._threads = ThreadPoolExecutor(1, "coombs-group")
         self._progress: Any = None
+        self._ended = threading.Event()
+        self.shared = SharedResults()
 
     def state(self, study: Study, patience: float = 0.0) -> GroupState:
         """Of a study, after waiting at most so many seconds for what is being worked on."""
@@ -82,23 +89,18 @@ class GroupLearner:
                 kept.result = None
             if kept.version != version and kept.future is None:
                 kept.fraction = 0.0
-                kept.future = self._threads.submit(self._learn, study, kept)
+                kept.future = self._threads.submit(self._learn, study, kept, self._ended)
             future = kept.future
         if future is not None:
             wait([future], patience)
         is_current = kept.version >= version
         return GroupState(kept.result, is_current, 1.0 if is_current else kept.fraction, kept.problem)
 
-    def _learn(self, study: Study, kept: _Kept) -> None:
+    def _learn(self, study: Study, kept: _Kept, ended: threading.Event) -> None:
         """In the thread: whatever comes of it, the next look begins anew only where answers changed."""
         version, result, problem = study.storage.state(study.record.id), None, ""
         try:
-            data = everybody_answers(study)
-            if data is None or len({*data.answer_users.tolist()}) < LEAST_PEOPLE:  # type: ignore[union-attr]
-                problem = "Fewer than two people have answered, so there is nobody to compare yet."
-            else:
-                beside = {"current": study.catalogue.current, "people": everybody_about(study)}
-                result = self._result(data, beside, kept)
+            result = self._once(study, version, kept, ended)
         except InputError as error:
             problem = str(error)
         except Exception:
@@ -107,10 +109,34 @@ class GroupLearner:
         with self._lock:
             kept.result, kept.version, kept.problem, kept.future = result, version, problem, None
 
-    def _result(self, data: Comparisons, beside: dict[str, Any], kept: _Kept) -> GroupResult:
+    def _once(
+        self, study: Study, version: tuple[int, int], kept: _Kept, ended: threading.Event
+    ) -> GroupResult:
+        """What another process of the server has, or has soon, or else what is learned here."""
+        items = study.catalogue
+        key = result_key(study.record.id, "group", study.name, version, items.current, len(items.names))
+        while not self.shared.claim(key):
+            kept.fraction = self.shared.fraction(key)
+            if ended.wait(LOOK):
+                raise InputError("The server is being stopped.")
+        try:
+            found: GroupResult | None = self.shared.get(key)
+            if found is None:
+                found = self._result(study, key, kept)
+                self.shared.put(key, found)
+            return found
+        finally:
+            self.shared.release(key)
+
+    def _result(self, study: Study, key: str, kept: _Kept) -> GroupResult:
         def note(share: float) -> None:
             kept.fraction = share
+            self.shared.note(key, share)
 
+        data = everybody_answers(study)
+        if data is None or len({*data.answer_users.tolist()}) < LEAST_PEOPLE:  # type: ignore[union-attr]
+            raise InputError(TOO_FEW)
+        beside = {"current": study.catalogue.current, "people": everybody_about(study)}
         if not self._has_process:
             return group_result(data, note, **beside)
         # A process that was killed, or hung, may only have had bad luck.
@@ -139,12 +165,15 @@ class GroupLearner:
 
     def forget(self, study: Study) -> None:
         """After it was deleted."""
+        self.shared.drop(study.record.id, "group")
         with self._lock:
             self._kept.pop(study.record.id, None)
 
     def close(self) -> None:
         """Drop what is queued and end the process; what comes later starts anew."""
         self._end_process()
+        self._ended.set()
+        self._ended = threading.Event()
         self._threads.shutdown(wait=False, cancel_futures=True)
         with self._lock:
             self._kept.clear()

@@ -20,8 +20,9 @@ from coombs.web.learning.heartbeat import Heartbeat, give_signs
 
 TIME_LIMIT = 5.0
 """Seconds that a worker, which gives way, has for a few answers before this process, busy itself, learns."""
-HANGS = 2
-"""Times that limit after which a worker is taken to hang: before, the machine may only be busy."""
+HANGS = 6
+"""Times that limit after which a worker is taken to hang though it gives signs of life: before, the machine
+may only be busy, and another worker would have to begin anew."""
 TIME_PER_ANSWER = 0.05
 """Seconds that each new answer adds to that limit: 2,000 answers at once take 10 s on a slow machine."""
 NICENESS = 19

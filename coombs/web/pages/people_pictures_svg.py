@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from coombs.data.encoding import NOT_KNOWN
 from coombs.language import Translatable
 from coombs.render.people_html import map_caption
 from coombs.web.pages.level_map import BOTTOM, HEIGHT, LEFT, LETTER, RIGHT, ROOM, TOP, WIDTH, MapAxis
@@ -119,16 +120,18 @@ def people_map_svg(data: PeopleMap) -> PeopleMapSvg:
 
 
 def band_rows(data: PeopleBand) -> list[BandRow]:
-    """All features on one scale."""
-    low = min(0.0, float(data.quantiles.min()), float(data.ends.min()))
-    high = max(0.0, float(data.quantiles.max()), float(data.ends.max()))
+    """All features on one scale, but for what single items are worth of which some cell is not known."""
+    shown = [k for k, name in enumerate(data.features) if not name.startswith(f"{NOT_KNOWN}: ")]
+    quantiles, ends = data.quantiles[shown], data.ends[shown]
+    low, high = float(min(quantiles.min(), ends.min())), float(max(quantiles.max(), ends.max()))
+    low, high = min(0.0, low), max(0.0, high)
 
     def at(value: float) -> float:
         return round(100 * (float(value) - low) / max(high - low, 1e-9), 2)
 
     return [
-        BandRow(name, (at(q[0]), at(q[4])), (at(q[1]), at(q[3])), at(mean), at(0.0))
-        for name, q, mean in zip(data.features, data.quantiles, data.mean, strict=True)
+        BandRow(data.features[k], (at(q[0]), at(q[4])), (at(q[1]), at(q[3])), at(data.mean[k]), at(0.0))
+        for k, q in zip(shown, quantiles, strict=True)
     ]
 
 

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 import coombs
+from coombs.data.encoding import NOT_KNOWN
 from coombs.language import ENGLISH, Language, NumberText, Translatable, best_language, language
 from coombs.study import Respondent, Study
 from coombs.web.embedding import Embedding
@@ -48,6 +49,15 @@ def _percent(context: Context, share: float) -> str:
 
 
 @pass_context
+def _feature(context: Context, name: str) -> str:
+    """A feature's name; that of whether a column's cell is not known in the page's language."""
+    of = name.removesuffix(f" {NOT_KNOWN}")
+    return (
+        name if of == name else str(context["language"].say(Translatable("{feature} not known", feature=of)))
+    )
+
+
+@pass_context
 def _chance(context: Context, share: float) -> str:
     return str(context["language"].say(chance(share)))
 
@@ -66,7 +76,7 @@ def templates() -> Environment:
     env.filters.update(
         percent=_percent, chance=_chance, join=_joined, capital=_capital, study_path=study_path
     )
-    env.filters.update(day=day, number=NumberText)
+    env.filters.update(day=day, number=NumberText, feature=_feature)
     env.globals.update(count=count, ordinal=ordinal, no_pattern=NO_PATTERN, version=coombs.__version__)
     return env
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import numpy as np
 from fastapi import APIRouter, Depends
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from coombs.data.catalogue import Catalogue, shown_cells
 from coombs.data.tables import InputError
+from coombs.language import Translatable
 from coombs.study import Respondent
 from coombs.study.declared_wishes import declare_wishes, may_declare
 from coombs.study.study import ME
 from coombs.web.declared_form import DeclaredForm
 from coombs.web.errors import FOR_OWNER, described
+from coombs.web.fitted_result import Column
 from coombs.web.owner_access import visitor_of
 from coombs.web.pages.rendering import go_to, render_to_person
 from coombs.web.routing import cache_of
@@ -60,5 +64,19 @@ def _page(
     request: Request, respondent: Respondent, declared: DeclaredForm, status: int = 200, problem: str = ""
 ) -> Response:
     rows = declared.rows(respondent.study.catalogue.decisions)
-    shown = {"declared": rows, "wishes": declared.lines, "problem": problem}
+    ranges = _ranges(respondent.study.catalogue)
+    shown = {"declared": rows, "ranges": ranges, "wishes": declared.lines, "problem": problem}
     return render_to_person(request, "wishes.html", respondent, status, **shown)
+
+
+def _ranges(items: Catalogue) -> dict[str, str]:
+    """Of each feature that is numbers, from where to where items have it, with its unit."""
+    encoding, found = items.table.encoding, dict[str, str]()
+    units = {} if encoding is None else {one.name: one.unit for one in encoding.columns}
+    for name, cells in shown_cells(items.table).items():
+        values = [cell for cell in cells if not isinstance(cell, str)]
+        if values:
+            column = Column(np.array(values), units.get(name, ""))
+            ends = column.text(column.lowest), column.text(column.highest)
+            found[name] = Translatable("{low} to {high}", low=ends[0], high=ends[1])
+    return found
