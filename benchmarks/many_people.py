@@ -29,6 +29,7 @@ from coombs.inference.people.answer_blocks import blocks_of
 from coombs.inference.people.population_fit import View, pass_over
 from coombs.inference.people.population_prior import PopulationPrior
 from coombs.inference.people.posteriors import Sites
+from coombs.inference.people.uneven_people import MOST_PEOPLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,12 +113,14 @@ def peers() -> list[str]:
     ]
 
 
-def one_cost(n_people: int) -> None:
+def one_cost(n_people: int, is_uneven: bool) -> None:
     """Print CPU seconds, wall seconds, peak memory and status of a fit, in a process of its own."""
     rng, d = np.random.default_rng(0), 8
     small = linear_crowd(1, d, rng, n_items=100)
     people = np.repeat(np.arange(n_people), ANSWERS)
     weights = rng.multivariate_normal(small.mean, small.covariance, n_people)
+    if is_uneven:
+        weights *= np.exp(rng.normal(0, 0.6, n_people))[:, None]
     first = rng.integers(0, 100, len(people))
     second = (first + rng.integers(1, 100, len(people))) % 100
     away = np.zeros(len(people))
@@ -143,15 +146,19 @@ def cost(most: int = 1_000_000) -> list[str]:
         f"themselves. Wall time is of a machine with {os.cpu_count()} cores that had other work to do "
         f"(load {os.getloadavg()[0]:.1f} at the start).",
         "",
-        "| people | CPU s | wall s | peak GB | status | changes of the population |",
-        "|---|---|---|---|---|---|",
+        "| people | consistency | CPU s | wall s | peak GB | status | changes of the population |",
+        "|---|---|---|---|---|---|---|",
     ]
-    for n_people in (1_000, 10_000, 100_000, 1_000_000):
-        if n_people <= most:
+    crowds = [(n, uneven) for n in (1_000, 10_000, 100_000, 1_000_000) for uneven in (False, True)]
+    for n_people, is_uneven in crowds:
+        if n_people <= most and (n_people <= MOST_PEOPLE or not is_uneven):
             command = [sys.executable, "-m", "benchmarks.many_people", "--one-cost", str(n_people)]
+            command += ["--uneven"] * is_uneven
             told = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
             cpu, wall, memory = (float(cell) for cell in told[:3])
-            lines.append(f"| {n_people:,} | {cpu:.2f} | {wall:.2f} | {memory:.2f} | {told[3]} | {told[4]} |")
+            name = "uneven" if is_uneven else "even"
+            times = f"{cpu:.2f} | {wall:.2f} | {memory:.2f}"
+            lines.append(f"| {n_people:,} | {name} | {times} | {told[3]} | {told[4]} |")
             print(lines[-1], flush=True)
     return lines
 
@@ -316,9 +323,10 @@ def main() -> None:
     )
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS) + "; by default all")
     parser.add_argument("--one-cost", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--uneven", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one_cost:
-        one_cost(options.one_cost)
+        one_cost(options.one_cost, options.uneven)
         return
     BUILD.mkdir(parents=True, exist_ok=True)
     for name in options.parts or PARTS:
