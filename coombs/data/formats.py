@@ -191,11 +191,8 @@ def _csv_table(text: str, name: str, notes: tuple[str, ...], most_cells: int | N
             ) from error
         raise unreadable(name, error) from error
     if len(columns) == 1 and "|" in (only := next(iter(columns))):
-        raise InputError(
-            "Line 1 of {name} has no commas ({line}); separate the fields by commas.",
-            name=name,
-            line=repr(only),
-        )
+        told = {"name": name, "line": repr(only)}
+        raise InputError("Line 1 of {name} has no commas ({line}); separate the fields by commas.", **told)
     if "'" in text:
         columns = {head: [unguard(cell) for cell in cells] for head, cells in columns.items()}
         columns = _named([unguard(head).strip() for head in columns], list(columns.values()), name)

@@ -224,9 +224,8 @@ def labels(values: NDArray[Any], what: str, where: Where) -> list[str]:
     """Labels as text; a blank or missing one is refused."""
     texts = [cell if type(cell) is str else naming.text(cell) for cell in _cells(values)]
     if "" in texts:
-        raise InputError(
-            "The {what} of {place} is missing; every row needs one.", what=what, place=where(texts.index(""))
-        )
+        told = {"what": what, "place": where(texts.index(""))}
+        raise InputError("The {what} of {place} is missing; every row needs one.", **told)
     if (half := naming.with_half_character(texts)) is not None:
         raise InputError(f"The {what} of {where(half)} has half a character in it; write the whole one.")
     return texts
@@ -246,9 +245,7 @@ def weights(values: NDArray[Any], where: Where) -> FloatArray:
     if wrong.any():
         i = int(wrong.argmax())
         given = "missing" if math.isnan(mass[i]) else f"{mass[i]:g}"
-        raise InputError(
-            "Weight of {place} is {given}; {rule}.", place=where(i), given=given, rule=weight_rule(mass[i])
-        )
+        raise InputError(f"Weight of {where(i)} is {given}; {weight_rule(mass[i])}.")
     return mass
 
 
@@ -409,12 +406,9 @@ def in_range(values: NDArray[Any], n_items: int, where: Where) -> NDArray[np.int
     if values.dtype.kind == "f":
         bad |= values != np.floor(values)
     if bad.any():
-        i = int(np.argmax(bad))
+        told = {"position": values[bad][0], "place": where(int(bad.argmax())), "most": n_items - 1}
         raise InputError(
-            "Position {position} in {place} is no item; positions are whole numbers from 0 to {most}.",
-            position=values[i],
-            place=where(i),
-            most=n_items - 1,
+            "Position {position} in {place} is no item; positions are whole numbers from 0 to {most}.", **told
         )
     return values.astype(np.intp)
 

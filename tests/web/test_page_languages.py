@@ -141,6 +141,30 @@ def test_no_english_is_on_any_page_of_a_person(client: TestClient, study: Study,
         assert any(language(code).text(part) in page for page in pages), part
 
 
+@pytest.mark.parametrize(
+    "answers",
+    [
+        "left,right,choice\nHaus 1,Haus 2,links\n",
+        "left,right,winner\nHaus 1,Haus 2,Haus 3\n",
+        "winner,loser\nHaus 1,Haus 1\n",
+        "winner,loser\nHaus 1,\n",
+        "winner,loser,told\nHaus 1,Haus 2,gestern\n",
+        "options,best,worst\nHaus 1|Haus 2|Haus 3,Haus 1,Haus 9\n",
+        "Preis,Lage\n1,Meer\n",
+        "ranking\nHaus 1 > > Haus 2\n",
+    ],
+)
+def test_mistakes_in_a_file_of_answers_are_told_in_the_owners_language(study: Study, answers: str) -> None:
+    known: Any = {"base_url": "http://127.0.0.1", "client": ("127.0.0.1", 5)}
+    with TestClient(web.create_app(study.storage), **known) as owner:
+        owner.headers.update({"Origin": "http://127.0.0.1", "Accept-Language": "de"})
+        page = owner.post("/studies/Umfrage/answers", files={"file": ("a.csv", answers.encode())})
+        missing = owner.get("/studies/nirgends")
+    (said,) = re.findall(r'<p class="problem"([^>]*)>', page.text)
+    assert page.status_code == 422 and 'lang="en"' not in said
+    assert "Es gibt keine Studie namens" in missing.text
+
+
 def test_a_field_for_numbers_has_numbers_that_a_browser_reads(client: TestClient, study: Study) -> None:
     """A browser drops 8,25 out of such a field, whatever its language."""
     person = study.respondent("Uta")
