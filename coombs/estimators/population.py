@@ -186,7 +186,8 @@ class Population(PopulationGroups, PopulationPeople, PopulationCovariates, Savab
     def _store(self, average: PeopleAverage) -> None:
         """Fitted attributes, in the user's units."""
         self._average = average
-        for cache in ("_phis", "_anybody", "_everybody", "_positions", "_pairs", "_slope_rows", "_places"):
+        of_everybody = ("_phis", "_anybody", "_everybody", "_group_of", "_positions")
+        for cache in (*of_everybody, "_pairs", "_slope_rows", "_places"):
             self.__dict__.pop(cache, None)
         fits = [part.fit for part in average.parts]
         main = fits[average.main]

@@ -16,7 +16,7 @@ from coombs.data.new_items import table_for
 from coombs.inference.people.drawn_people import drawn_utilities
 from coombs.inference.people.feature_slopes import slope_rows
 from coombs.inference.people.people_prior import PeoplePrior
-from coombs.inference.people.tastes import Seen
+from coombs.inference.people.tastes import LIKELY_COIN, Seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -218,8 +218,14 @@ class PopulationPeople:
         found = tuple(part.means(phi, n) for part, phi in zip(self._average.parts, self._phis, strict=True))
         coin = self._average.weights @ np.array([one.members[:, -1] for one in found])
         own = found[self._average.main].members[:, :-1]
-        groups = own / np.maximum(own.sum(axis=1, keepdims=True), 1e-300)
+        groups = (1 - coin)[:, None] * own / np.maximum(own.sum(axis=1, keepdims=True), 1e-300)
         return found, coin, groups
+
+    @cached_property
+    def _group_of(self) -> NDArray[np.intp]:
+        """(n_people,) the likeliest group of everybody, from 0; -1 of whoever answers as if by a coin."""
+        _, coin, groups = self._everybody
+        return np.where(coin > LIKELY_COIN, -1, groups.argmax(axis=1))
 
     def utilities(self, people: NDArray[np.intp] | None = None) -> FloatArray:
         """Return how much people like each fitted item, in logits about everybody's own mean.
@@ -275,8 +281,9 @@ class PopulationPeople:
 
         Returns
         -------
-        pandas.DataFrame with the columns user, answers, group (from 1) and its probability, consistency (mean
-            probability of choosing what is liked better), coin (probability that all was at random),
+        pandas.DataFrame with the columns user, answers, group (the likeliest, from 1) and its probability,
+            consistency (mean probability of choosing what is liked better), coin (probability that all was
+            at random; the groups share the rest),
             "weight: x" (utility gained by a deviation of feature x, in logits, the others being as they are),
             "ideal: x" (in the user's units, NaN where there is no best place) and best, the best item
 
@@ -384,7 +391,7 @@ class PopulationPeople:
             return self._places[group]
         people = np.arange(len(self.people_))
         if group is not None:
-            people = np.flatnonzero(self._everybody[2].argmax(axis=1) == group - 1)
+            people = np.flatnonzero(self._group_of == group - 1)
             if not len(people):
                 raise InputError(f"Nobody is in group {group}.")
             if len(people) == len(self.people_):

@@ -10,7 +10,7 @@ import numpy as np
 
 from coombs.blas import serial
 from coombs.data import naming
-from coombs.inference.people.tastes import MOST_TOLD
+from coombs.inference.people.tastes import LIKELY_COIN, MOST_TOLD
 from coombs.inference.posterior import LEVEL
 from coombs.insights.people_covariates import (
     CovariateFinding,
@@ -34,8 +34,6 @@ DRAWS = 1_000
 """Draws of the population's mean taste."""
 MOST_SHOWN = 5
 """Items that are named as best, or as contested."""
-LIKELY = 0.5
-"""Probability from which on somebody is counted as tossing a coin."""
 DIFFER = 3.0
 """Nats by which the answers must be likelier with differences along a feature for them to be told."""
 DIVIDED = 8.0
@@ -198,7 +196,7 @@ def explain_person(person: Person, population: Population) -> PersonExplanation:
     found = PersonExplanation(
         has_pattern(population), name, person.n_answers, person.consistency_, person.coin_probability_
     )
-    if not found.has_pattern or found.coin > LIKELY:
+    if not found.has_pattern or found.coin > LIKELY_COIN:
         return found
     columns, names = population._scaler.columns.tolist(), names_of(population)
     features = []
@@ -248,7 +246,7 @@ def _explain_people(population: Population) -> PeopleExplanation:
         log_loss=trial.log_loss,
         kinds=population.kind_weights_,
         lapse=float(population.lapse_),
-        coins=int((population._everybody[1] > LIKELY).sum()),
+        coins=int((population._everybody[1] > LIKELY_COIN).sum()),
     )
     if not found.has_pattern:
         return found
@@ -268,7 +266,7 @@ def _explain_people(population: Population) -> PeopleExplanation:
         covariates=covariate_findings(population),
         untold=without_findings(population),
         # Whoever wants the opposite of all others does not toss a coin.
-        coins=found.coins - int((population._everybody[1][odd] > LIKELY).sum()),
+        coins=found.coins - int((population._everybody[1][odd] > LIKELY_COIN).sum()),
     )
 
 

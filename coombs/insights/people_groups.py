@@ -63,9 +63,7 @@ CELLS = 20_000_000
 
 def groups_of(population: Population) -> tuple[PeopleGroup, ...]:
     """All groups with their members; without a pattern nothing is said of what they want."""
-    shares = population._everybody[2]
-    own = shares.argmax(axis=1)
-    found = []
+    shares, own, found = population._everybody[2], population._group_of, []
     for summary in summaries(population, least=1):
         members = np.flatnonzero(own == summary.number - 1)
         likely = shares[members, summary.number - 1]
@@ -82,7 +80,7 @@ def summaries(population: Population, least: int = 2) -> tuple[GroupSummary, ...
     shares = population._everybody[2]
     if shares.shape[1] < least:
         return ()
-    own, is_told, found = shares.argmax(axis=1), has_pattern(population), []
+    own, is_told, found = population._group_of, has_pattern(population), []
     for g in range(shares.shape[1]):
         people = int((own == g).sum())
         best: tuple[str, ...] = ()

@@ -182,8 +182,7 @@ def _consensus(population: Population) -> dict[int, ConsensusPlaces]:
     if not names_items(population):
         return {}
     found = {0: consensus_ranking_data(population, top=MOST_PLACES)}
-    own = population._everybody[2].argmax(axis=1)
     if population.n_groups_ > 1:
-        for g in sorted({*own.tolist()}):
+        for g in sorted({*population._group_of.tolist()} - {-1}):
             found[g + 1] = consensus_ranking_data(population, group=g + 1, top=MOST_PLACES)
     return found

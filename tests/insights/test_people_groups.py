@@ -59,6 +59,18 @@ def test_groups_have_their_members_and_what_their_means_surely_want(camps: Any) 
         assert f"{'more' if large else 'less'} feature 1" in one.words
 
 
+def test_whoever_answers_as_if_by_a_coin_is_in_no_group() -> None:
+    """Not in the count of members, nor in those who are certain; the groups share what the coin leaves."""
+    centres = np.repeat([[-2.0, 3.5, 0.0], [-2.0, -3.5, 0.0], [0.0, 0.0, 0.0]], [12, 12, 3], axis=0)
+    population, _ = people(centres, n_answers=30, groups=2)
+    frame, groups = population.to_frame(), population.groups_
+    tossers = {*frame["user"][frame["coin"] > 0.5]}
+    assert tossers and tossers <= {"p24", "p25", "p26"}
+    assert {name for one in groups for name in one.members} == {*frame["user"]} - tossers
+    assert all(one.certain <= one.people for one in groups)
+    assert (frame["group probability"] + frame["coin"] <= 1 + 1e-9).all()
+
+
 def test_nothing_is_said_of_what_groups_of_coin_tossers_want(coins: Population) -> None:
     groups = coins.groups_
     assert sum(one.people for one in groups) == 16

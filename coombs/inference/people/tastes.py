@@ -31,6 +31,8 @@ NEW_PASSES = 8
 """Passes over the answers of somebody new."""
 ALIKE = 1e-3
 """Share of their deviation that weights keep where nobody has anything of their own."""
+LIKELY_COIN = 0.5
+"""Probability from which on somebody is counted as tossing a coin."""
 MOST_TOLD = 200
 """People who tell whether people differ, at most."""
 NO_ITEMS = np.zeros(0, dtype=np.intp)
