@@ -233,6 +233,8 @@ def watch(page: Any, server: Server, join: str) -> None:
     rows.filter(has_text="straight-lining").locator("th a").click()
     shot(page, "person")
     page.get_by_role("link", name="Delete").first.click()
+    page.get_by_role("button", name="Delete").first.wait_for()
+    shot(page, "person-delete")
     page.get_by_role("button", name="Delete").first.click()
     page.wait_for_url("**/studies/flats*")
     page.goto(f"{server.address}/studies/flats/settings")
@@ -243,13 +245,16 @@ def watch(page: Any, server: Server, join: str) -> None:
     late.goto(server.address + join)
     shot(late, "closed")
     late.close()
-    page.goto(f"{server.address}/studies/flats/programs")
-    shot(page, "programs")
+    for name in ("programs", "delete"):
+        page.goto(f"{server.address}/studies/flats/{name}")
+        shot(page, name)
     change_items(page, server)
 
 
 def change_items(page: Any, server: Server) -> None:
     """A flat is dearer now and another is new; both are looked at first, and not taken."""
+    page.goto(f"{server.address}/studies/flats/items/0")
+    shot(page, "item-form")
     page.goto(f"{server.address}/studies/flats/items")
     shot(page, "items")
     table = b"flat,rent,size,commute\nFlat 2,690,53,14\nFlat 17,700,60,10\n"
