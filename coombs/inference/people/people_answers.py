@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from coombs.data.graph import Index, Matrix, Vector
     from coombs.data.tables import Levels
 
-SEEN = 1.4
+SEEN = 1.25
 """Times that a person sees an item, on average, from which on it may have an effect of its own for them."""
 MOST_WITH_EFFECTS = 1_000_000
 """Answers up to which that is computed."""
