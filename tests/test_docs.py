@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import click
 import pytest
 
 import coombs
@@ -165,6 +166,24 @@ def test_links_between_documents_lead_somewhere() -> None:
     for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md")]:
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_commands_named_in_a_sentence_have_the_options_given() -> None:
+    """As `coombs fit --out`, in backticks; those in blocks are run."""
+    context, found = click.Context(cli.group), 0
+    for page in PAGES:
+        text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        for name, rest in re.findall(r"`coombs ([a-z]+)([^`]*)`", text):
+            command = cli.group.get_command(context, name)
+            assert command is not None, f"{page.name} has coombs {name}"
+            for part in rest.split():
+                if isinstance(command, click.Group) and part in command.commands:
+                    command = command.commands[part]
+            known = {"--help"}.union(*(parameter.opts for parameter in command.params))
+            options = re.findall(r"(?<!\S)--[a-z-]+", rest)
+            assert known.issuperset(options), f"{page.name} has coombs {name}{rest}"
+            found += len(options)
+    assert found > 10
 
 
 def test_extra_all_holds_every_optional_dependency_of_the_package() -> None:

@@ -153,7 +153,8 @@ def _read_items(
     if encoding is None and not names:
         return catalogue(path, names).table, []
     plain = Encoding(tuple(map(FeatureColumn, names or ())))
-    table, gaps = filled_table(read_table(path), encoding or plain, centre)
+    with output.warned():
+        table, gaps = filled_table(read_table(path), encoding or plain, centre)
     for sentence in gap_sentences(table, gaps, centre is not None):
         output.careful(sentence)
     return table, gaps

@@ -150,8 +150,10 @@ class Constructors(ShapeConstructors):
         # Adding 0.0 turns -0.0 into 0.0, so that the two are one item.
         matrix, inverse = np.unique(vectors + 0.0, axis=0, return_inverse=True)
         table = checking.two_items(ItemTable(matrix, None, None, False))
-        inverse = inverse.reshape(-1, 2)
-        found = checking.differing(inverse, inverse, tables.row)
+        found = inverse.reshape(-1, 2)
+        if len(same := np.flatnonzero(found[:, 0] == found[:, 1])):
+            row = tables.row(int(same[0]))
+            raise InputError(f"In {row} both items have the same features; the two must differ.")
         return cls._of(
             *table, *checking.answers(found, checking.labels(y, len(found)), users, weights, tables.row)
         )

@@ -51,6 +51,23 @@ class Mixture:
             return None
         return by_evidence(evidence, self.answers.log_chance)
 
+    @cached_property
+    def _among(self) -> NDArray[np.bool_]:
+        """Which kinds can be averaged with others: what they predict is known."""
+        never = np.array([part.log_evidence for part in self.parts]) <= NEVER
+        result: NDArray[np.bool_] = ~never | never.all()
+        return result
+
+    @property
+    def _left_out_among(self) -> tuple[LeftOut, ...]:
+        """`left_out` of those."""
+        return tuple(one for one, counts in zip(self.left_out, self._among, strict=True) if counts)
+
+    @property
+    def _of_those_among(self) -> Vector | None:
+        """`_probabilities` of those; others have none."""
+        return None if self._probabilities is None else self._probabilities[np.append(self._among, True)]
+
     @property
     def _stacks(self) -> bool:
         """Whether predictions tell the weights; of answers against a declared direction they do not."""
@@ -61,10 +78,11 @@ class Mixture:
         """Of the kinds, adding up to 1."""
         if len(self.parts) == 1:
             return np.ones(1)
-        likely = None if self._probabilities is None else of_kinds(self._probabilities)
-        kinds = stack(self.left_out, likely) if likely is None or self._stacks else likely
-        never = np.array([part.log_evidence for part in self.parts]) <= NEVER
-        kinds = np.where(never | (kinds < NEGLIGIBLE), 0.0, kinds)
+        some, probabilities = self._among, self._of_those_among
+        likely = None if probabilities is None else of_kinds(probabilities)
+        kinds = np.zeros(len(self.parts))
+        kinds[some] = stack(self._left_out_among, likely) if likely is None or self._stacks else likely
+        kinds[kinds < NEGLIGIBLE] = 0.0
         result: Vector = kinds / kinds.sum()
         return result
 
@@ -78,7 +96,7 @@ class Mixture:
         """How well the average predicts answers from the others."""
         if len(self.parts) == 1:
             return self.left_out[0]
-        return average(self.left_out, self._probabilities, self._stacks)
+        return average(self._left_out_among, self._of_those_among, self._stacks)
 
     @property
     def quadratic(self) -> tuple[Inference, ...]:

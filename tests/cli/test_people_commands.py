@@ -205,3 +205,18 @@ def test_rank_says_by_what_and_an_unknown_person_gets_the_nearest_name(run: Run)
     for command in (["explain", "people.json"], ["rank", "people.json", "flats.csv"]):
         code, _, err = run(*command, "--user", "P3")
         assert code == 2 and err == "coombs: Nobody is called 'P3'; did you mean 'p3'?\n"
+
+
+@pytest.mark.parametrize("command", [["people", "--save"], ["fit", "--pooled", "--out"]])
+def test_rank_says_of_a_new_level_that_it_was_not_learned_from(run: Run, command: list[str]) -> None:
+    """In a sentence of ours, not in Python's form of a warning with a line of the program."""
+    flats = pd.read_csv("flats.csv")
+    flats["town"] = ["centre", "harbour"] * 6
+    flats.to_csv("towns.csv", index=False)
+    name, *options = command
+    run(name, "towns.csv", "answers.csv", "--metric", "none", *options, "taste.json")
+    flats.assign(town=["moon", *flats["town"][1:]]).to_csv("new.csv", index=False)
+    code, _, err = run("rank", "taste.json", "new.csv")
+    assert code == 0
+    assert "coombs: careful: town 'moon' was not learned from: it is taken for an average one.\n" in err
+    assert all(line.startswith("coombs: ") for line in err.splitlines())

@@ -525,7 +525,7 @@ def test_a_missing_tier_is_called_a_tier() -> None:
         ([[[1.0], [np.nan]]], "Feature 0 of row 0 is nan"),
         ([[[3.0], [2.0]], [[1.0], [np.nan]]], "Feature 0 of row 1 is nan"),
         ([[[1.0], [1.0]]], "fewer than two items"),
-        ([[[1.0], [2.0]], [[2.0], [2.0]]], "In row 1 item '1' is compared with itself"),
+        ([[[1.0], [2.0]], [[2.0], [2.0]]], "In row 1 both items have the same features"),
     ],
 )
 def test_bad_feature_pairs_are_refused(pairs: Any, message: str) -> None:

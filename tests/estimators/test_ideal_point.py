@@ -22,8 +22,9 @@ from coombs.data.tables import FloatArray
 from coombs.estimators import ideal_point
 from coombs.evaluation import kendall_tau_distance, ur_error, wer_error
 from coombs.inference import infer
-from coombs.inference.infer import DRAWS, Effort
+from coombs.inference.infer import DRAWS, Effort, Inference
 from coombs.inference.mixture import Mixture
+from coombs.inference.smooth import NEVER, Smooth
 from coombs.programs.program import Status
 from coombs.simulate import Preferences, draw_pairs, make_preferences, squared_distances
 
@@ -557,6 +558,26 @@ def test_kinds_that_do_not_count_do_not_decide_how_a_fit_ended(fitted: IdealPoin
     assert averaged([0.85, 0.0, 0.15]).rhat == part.rhat
     assert averaged([0.4, 0.4, 0.2]).status is Status.CHAINS_APART
     assert averaged([0.4, 0.4, 0.2]).rhat == 1.5
+
+
+def test_a_kind_whose_predictions_are_not_known_is_no_part_of_the_average(truth: Preferences) -> None:
+    """Not of its accuracy either, where there is no evidence: as for very many answers and ties."""
+    mixture = IdealPoint(truth.items, random_state=0).fit(truth.pairs, truth.y)._mixture
+    assert mixture is not None
+    full, smooth = (next(part for part in mixture.parts if part.name == name) for name in ("full", "smooth"))
+    assert isinstance(full, Inference) and isinstance(smooth, Smooth)
+    known, chance = mixture.left_out[0], full.answers.held_out.chance
+    full = replace(full, sampled=False, annealed_evidence=np.nan)
+    averaged = Mixture((full, replace(smooth, log_evidence=NEVER, left=chance)))
+    vars(averaged)["left_out"] = (known, replace(known, probabilities=chance))
+    assert averaged.weights.tolist() == [1.0, 0.0]
+    assert averaged.predicted.log_loss == pytest.approx(known.log_loss)
+    assert averaged.predicted.accuracy == known.accuracy
+    # However badly the other predicts.
+    worse = replace(known, probabilities=np.full(len(chance), 1e-3))
+    vars(averaged)["left_out"] = (worse, replace(known, probabilities=chance))
+    del vars(averaged)["weights"]
+    assert averaged.weights.tolist() == [1.0, 0.0]
 
 
 def test_features_that_do_not_vary_leave_a_coin_or_item_effects() -> None:
