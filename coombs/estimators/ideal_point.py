@@ -60,7 +60,7 @@ class IdealPoint(TasteEstimator):
     ----------
     items : (n_items, d) array or frame, a list of names (ranked by the answers alone, as by Bradley and
         Terry), or None when `fit` gets the items with the answers
-    metric : "auto" (an ideal point averaged with anything smooth), "full" (any M),
+    metric : "auto" (an ideal point averaged with anything smooth, by the evidence for each), "full" (any M),
         "diagonal", "identity", "none" (linear: more or less is better), "signed" (M may be negative along a
         direction: the middle is worst) or "smooth" (a Gaussian process, without an ideal point)
     item_effects : "auto" (where the answers call for it), True or False

@@ -1,7 +1,7 @@
-"""Averaging kinds of preference by how well they predict answers left out, and by their evidence.
+"""Averaging kinds of preference: by their evidence, or by how well they predict answers left out.
 
-Predictions tell which average is best even where no kind is right (stacking; Yao et al., 2018); where answers
-are few, the evidence (marginal likelihood) tells more. So the evidence is a part of stacking's prior.
+The evidence (marginal likelihood; Bayesian model averaging) decides best where answers are few; where they
+are so many that it is not known, predictions do (stacking; Yao et al., 2018).
 """
 
 from __future__ import annotations
@@ -77,10 +77,8 @@ class _Student:
         return result
 
 
-PRIOR_ANSWERS = 2.0
-"""Answers that what is thought of the kinds in advance counts for."""
-BY_EVIDENCE = 0.8
-"""Share of those answers that follows the evidence; the rest are for all kinds alike."""
+PRIOR_ANSWERS = 4.0
+"""Answers that the equal weighting of all kinds counts for."""
 COIN = 0.1
 """How likely it is, before any answer, that somebody tosses a coin."""
 STEPS = 200
@@ -103,69 +101,50 @@ def by_evidence(log_evidence: Vector, log_chance: float) -> Vector:
     return result
 
 
-def stack(left_out: Sequence[LeftOut], believed: Vector | None = None) -> Vector:
-    """Weights w of the kinds that predict best: at the maximum of sum_k n_k log(w'p_k) + sum_j a_j log w_j.
+def predicted_by_evidence(left_out: Sequence[LeftOut], weights: Vector) -> LeftOut:
+    """How well the average predicts answers that neither the kinds nor their probabilities have seen.
 
-    They add up to 1. p_kj is kind j's probability of answer k as predicted from the others. The second term
-    is a prior, so that few answers do not decide: a_j is PRIOR_ANSWERS in equal parts, or mostly by what is
-    `believed` of the kinds by the evidence. The maximum is unique, so nothing jumps.
+    Without a pair's answers a kind is likelier by one over the probability that it gives them.
     """
     table, counts = _table(left_out)
-    return _weights(table, counts, _prior(len(left_out), believed))
+    tested = left_out[0].held_out
+    table = np.column_stack([table, tested.chance])
+    logs = np.log(table) * counts[:, None]
+    of_pair = np.column_stack([np.bincount(tested.questions, column) for column in logs.T])[tested.questions]
+    odds = np.log(np.maximum(weights, 1e-300)) - of_pair
+    odds = np.exp(odds - odds.max(axis=1, keepdims=True))
+    return LeftOut((odds * table).sum(axis=1) / odds.sum(axis=1), tested)
 
 
-def average(left_out: Sequence[LeftOut], probabilities: Vector | None = None, stacks: bool = True) -> LeftOut:
-    """How well the average predicts answers that neither the kinds nor the weights have seen.
+def stack(left_out: Sequence[LeftOut]) -> Vector:
+    """Weights w of the kinds, adding up to 1, that maximise sum_k n_k log(sum_j w_j p_kj) + a sum_j log w_j.
 
-    `probabilities` are those by the evidence, of the kinds and last of a coin; they are the weights if it not
-    `stacks`. Without some answers the evidence for each is less by the probability that it gives them.
+    p_kj is kind j's probability of answer k as predicted from the others. The second term is a prior for
+    equal weights, so that few answers do not decide; the maximum is unique, so nothing jumps.
     """
-    (table, counts), tested = _table(left_out), left_out[0].held_out
-    with_coin = np.column_stack([table, tested.chance])
-    predicted, part = np.empty(len(counts)), tested.questions % PARTS
+    return _weights(*_table(left_out))
+
+
+def average(left_out: Sequence[LeftOut]) -> LeftOut:
+    """How well the average predicts answers that neither the kinds nor the weights have seen."""
+    table, counts = _table(left_out)
+    predicted, part = np.empty(len(counts)), np.arange(len(counts)) % PARTS
     for left in np.unique(part):
-        kept, gone = part != left, part == left
-        believed, coin = None, 0.0
-        if probabilities is not None:
-            rest = _without(probabilities, counts[gone] @ np.log(with_coin[gone]))
-            believed, coin = of_kinds(rest), float(rest[-1])
-        weights = believed
-        if weights is None or stacks:
-            weights = _weights(table[kept], counts[kept], _prior(len(left_out), believed))
-        predicted[gone] = (1 - coin) * (table[gone] @ weights) + coin * tested.chance[gone]
-    return LeftOut(predicted, tested)
-
-
-def of_kinds(probabilities: Vector) -> Vector:
-    """The probabilities of kinds that are followed by that of a coin, if it is none."""
-    kinds, total = probabilities[:-1], float(probabilities[:-1].sum())
-    result: Vector = kinds / total if total > 0 else np.full(len(kinds), 1 / len(kinds))
-    return result
-
-
-def _without(probabilities: Vector, of_answers: Vector) -> Vector:
-    """What the probabilities are without answers to which these log probabilities are given."""
-    logs = np.log(np.maximum(probabilities, 1e-300)) - of_answers
-    weights = np.exp(logs - logs.max())
-    result: Vector = weights / weights.sum()
-    return result
+        weights = _weights(table[part != left], counts[part != left])
+        predicted[part == left] = table[part == left] @ weights
+    return LeftOut(predicted, left_out[0].held_out)
 
 
 def _table(left_out: Sequence[LeftOut]) -> tuple[Matrix, Vector]:
     return np.column_stack([one.probabilities for one in left_out]), left_out[0].weights
 
 
-def _prior(n: int, believed: Vector | None) -> Vector:
-    """The answers that each of n kinds counts for in advance."""
-    equal = np.full(n, 1 / n)
-    shares = equal if believed is None else BY_EVIDENCE * believed + (1 - BY_EVIDENCE) * equal
-    return PRIOR_ANSWERS * shares
-
-
-def _weights(table: Matrix, counts: Vector, prior: Vector) -> Vector:
+def _weights(table: Matrix, counts: Vector) -> Vector:
     """By expectation and maximisation, which never leaves the simplex."""
-    weights: Vector = prior / prior.sum()
-    total = counts.sum() + prior.sum()
+    n_kinds = table.shape[1]
+    weights = np.full(n_kinds, 1 / n_kinds)
+    prior = PRIOR_ANSWERS / n_kinds
+    total = counts.sum() + PRIOR_ANSWERS
     for _ in range(STEPS):
         joint = table * weights
         before = weights

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import softmax
 
-from coombs.inference.averaging import average, by_evidence, of_kinds, stack
+from coombs.inference.averaging import average, by_evidence, predicted_by_evidence, stack
 from coombs.inference.infer import Inference, extend
 from coombs.inference.left_out import LeftOut
 from coombs.inference.smooth import NEVER, Smooth
@@ -21,15 +21,17 @@ if TYPE_CHECKING:
     from coombs.data.answers import Answers
     from coombs.data.graph import Vector
 
+LARGE_WEIGHT = 0.1
+"""A kind with more of the average decides how the fit ended."""
 MAY_COUNT = 2e-3
 """A kind with more of it, by a first look, is worth more draws."""
-NEGLIGIBLE = 0.1
+NEGLIGIBLE = 0.01
 """A kind with less of the average is left out of it."""
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """Kinds of preference, averaged by how well each predicts and by their evidence; or a single one."""
+    """Kinds of preference, averaged by their evidence, or by how well each predicts; or a single one."""
 
     parts: tuple[Inference | Smooth, ...]
 
@@ -63,28 +65,18 @@ class Mixture:
         """`left_out` of those."""
         return tuple(one for one, counts in zip(self.left_out, self._among, strict=True) if counts)
 
-    @property
-    def _of_those_among(self) -> Vector | None:
-        """`_probabilities` of those; others have none."""
-        return None if self._probabilities is None else self._probabilities[np.append(self._among, True)]
-
-    @property
-    def _stacks(self) -> bool:
-        """Whether predictions tell the weights; of answers against a declared direction they do not."""
-        return self._probabilities is None or self.answers.directions is None
-
     @cached_property
     def weights(self) -> Vector:
         """Of the kinds, adding up to 1."""
         if len(self.parts) == 1:
             return np.ones(1)
-        some, probabilities = self._among, self._of_those_among
-        likely = None if probabilities is None else of_kinds(probabilities)
         kinds = np.zeros(len(self.parts))
-        kinds[some] = stack(self._left_out_among, likely) if likely is None or self._stacks else likely
-        kinds[kinds < NEGLIGIBLE] = 0.0
-        result: Vector = kinds / kinds.sum()
-        return result
+        if self._probabilities is None:
+            kinds[self._among] = stack(self._left_out_among)
+        else:
+            kinds = self._probabilities[:-1]
+        kinds = np.where(kinds < NEGLIGIBLE * kinds.sum(), 0.0, kinds)
+        return kinds / kinds.sum() if kinds.sum() > 0 else np.full(len(kinds), 1 / len(kinds))
 
     @cached_property
     def coin(self) -> float:
@@ -96,7 +88,9 @@ class Mixture:
         """How well the average predicts answers from the others."""
         if len(self.parts) == 1:
             return self.left_out[0]
-        return average(self._left_out_among, self._of_those_among, self._stacks)
+        if self._probabilities is None:
+            return average(self._left_out_among)
+        return predicted_by_evidence(self._left_out_among, self._probabilities[np.append(self._among, True)])
 
     @property
     def quadratic(self) -> tuple[Inference, ...]:
@@ -130,17 +124,10 @@ class Mixture:
 
     def extended(self, rng: np.random.Generator) -> Mixture:
         """With more draws of the kinds that may count, and weights by what those say."""
-        if self._probabilities is None:
-            return self._with_more_draws(self.weights >= MAY_COUNT, rng)
-        likely = self._probabilities[:-1] >= MAY_COUNT
-        result = self._with_more_draws(likely, rng)
-        # What the evidence is against may yet predict well.
-        return result if likely.all() else result._with_more_draws(~likely & (result.weights > 0), rng)
-
-    def _with_more_draws(self, chosen: NDArray[np.bool_], rng: np.random.Generator) -> Mixture:
+        shares = self.weights if self._probabilities is None else self._probabilities[:-1]
         parts = tuple(
-            extend(part, rng) if is_chosen and not isinstance(part, Smooth) else part
-            for part, is_chosen in zip(self.parts, chosen, strict=True)
+            part if isinstance(part, Smooth) or share < MAY_COUNT else extend(part, rng)
+            for part, share in zip(self.parts, shares, strict=True)
         )
         is_new = any(new is not old for new, old in zip(parts, self.parts, strict=True))
         return Mixture(parts) if is_new else self
@@ -157,11 +144,20 @@ class Mixture:
 
     @property
     def rhat(self) -> float:
-        """The worst of the kinds that count."""
-        return max(part.rhat for part in self.counted.parts)
+        """The worst of the kinds that matter."""
+        return max(part.rhat for part in self._large)
 
     @property
     def status(self) -> Status:
-        """How the fit ended, for the kinds that count."""
-        statuses = [part.status for part in self.counted.parts]
+        """How the fit ended, for the kinds that matter."""
+        statuses = [part.status for part in self._large]
         return next((status for status in statuses if status is not Status.CONVERGED), Status.CONVERGED)
+
+    @property
+    def _is_large(self) -> NDArray[np.bool_]:
+        """Whether each kind matters; the largest does in any case."""
+        return self.weights >= min(LARGE_WEIGHT, float(self.weights.max()))
+
+    @property
+    def _large(self) -> list[Inference | Smooth]:
+        return [part for part, is_large in zip(self.parts, self._is_large, strict=True) if is_large]

@@ -101,7 +101,7 @@ def test_wishes_that_the_answers_obey_anyway_change_little(
 ) -> None:
     many = answers * 3
     free, obeying = (IdealPoint(flats, wishes=wishes).fit(many) for wishes in ((), ("rent: less",)))
-    assert np.corrcoef(free.distances_, obeying.distances_)[0, 1] > 0.9
+    assert np.corrcoef(free.distances_, obeying.distances_)[0, 1] > 0.97
 
 
 @pytest.mark.parametrize("wishes", [["price: less"], "rent > 5000", 3])

@@ -290,7 +290,7 @@ def test_the_order_of_items_and_answers_changes_nothing_of_a_sampled_fit() -> No
 def test_units_and_origin_change_nothing_of_a_sampled_fit(truth: Preferences, fitted: IdealPoint) -> None:
     """Within the sampler's own error, and the metric's shape."""
     sizes, zero = np.array([1e-6, 1e3]), np.array([7.0, -1e5])
-    units = IdealPoint(truth.items * sizes + zero, metric="full").fit(truth.pairs, truth.y)
+    units = IdealPoint(truth.items * sizes + zero).fit(truth.pairs, truth.y)
     wide, far = spreads(fitted)
     assert (np.abs((units.ideal_point_ - zero) / sizes - fitted.ideal_point_) < 0.3 * wide).all()
     assert (np.abs(units.distance() - fitted.distance()) < 0.3 * far).all()
@@ -495,11 +495,11 @@ def weights_for(person: str, seed: int) -> dict[str, float]:
 )
 def test_auto_gives_weight_to_the_kind_that_fits(person: str, right: str) -> None:
     """An ideal point where there is one; else anything smooth."""
-    assert np.mean([weights_for(person, seed).get(right, 0.0) for seed in range(2)]) > 0.6
+    assert np.mean([weights_for(person, seed).get(right, 0.0) for seed in range(2)]) > 0.8
 
 
 @pytest.mark.slow
-def test_auto_is_an_average() -> None:
+def test_auto_is_an_average_by_the_evidence() -> None:
     """Weights add up to 1; metric and ideal point describe the kind that has them, slope and bumps all."""
     rng = np.random.default_rng(0)
     truth = make_preferences(40, 3, 20, random_state=5)
@@ -542,8 +542,8 @@ def test_one_kind_has_all_the_weight(fitted: IdealPoint) -> None:
     assert fitted.status_ == "converged" and fitted.n_iter_ > 0 and np.isfinite(fitted.objective_)
 
 
-def test_kinds_that_do_not_count_do_not_decide_how_a_fit_ended(fitted: IdealPoint) -> None:
-    """They had few draws."""
+def test_kinds_with_little_weight_do_not_decide_how_a_fit_ended(fitted: IdealPoint) -> None:
+    """They had few draws; the one with the largest weight decides in any case."""
     mixture = fitted._mixture
     assert mixture is not None
     (part,) = mixture.parts
@@ -551,13 +551,14 @@ def test_kinds_that_do_not_count_do_not_decide_how_a_fit_ended(fitted: IdealPoin
 
     def averaged(weights: list[float]) -> Mixture:
         result = Mixture((part, bad, part))
-        vars(result).update(weights=np.array(weights), coin=0.0)
+        vars(result).update(weights=np.array(weights))
         return result
 
-    assert averaged([0.85, 0.0, 0.15]).status is Status.CONVERGED
-    assert averaged([0.85, 0.0, 0.15]).rhat == part.rhat
+    assert averaged([0.85, 0.05, 0.1]).status is Status.CONVERGED
+    assert averaged([0.85, 0.05, 0.1]).rhat == part.rhat
     assert averaged([0.4, 0.4, 0.2]).status is Status.CHAINS_APART
     assert averaged([0.4, 0.4, 0.2]).rhat == 1.5
+    assert averaged([0.14, 0.15, 0.13]).status is Status.CHAINS_APART
 
 
 def test_a_kind_whose_predictions_are_not_known_is_no_part_of_the_average(truth: Preferences) -> None:

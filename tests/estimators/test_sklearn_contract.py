@@ -71,13 +71,6 @@ def fitted(kind: Kind, named: bool = False) -> Any:
     return deepcopy(_fitted(kind, named))
 
 
-def of_features_alone(kind: Kind) -> Any:
-    """A fit without a smooth part, whose effects of items a vector of features does not bring."""
-    if kind is IdealPoint:
-        return kind(FRAME, metric="full", item_effects=False).fit(PAIRS, Y)
-    return fitted(kind, named=True)
-
-
 def standardised(kind: Kind) -> Any:
     """An estimator of scaled features."""
     return kind(ITEMS, standardize=True)
@@ -385,7 +378,7 @@ def test_swapping_a_pair_turns_the_prediction_over(kind: Kind) -> None:
 @every_kind
 def test_predictions_are_the_same_by_position_name_comparisons_and_feature_vectors(kind: Kind) -> None:
     """Whichever way the question is put."""
-    est = of_features_alone(kind)
+    est = fitted(kind, named=True)
     expected = est.decision_function(PAIRS)
     for question in (NAMES[PAIRS], DATA, ITEMS[PAIRS], pd.DataFrame(NAMES[PAIRS])):
         assert_allclose(est.decision_function(question), expected)
@@ -504,7 +497,7 @@ def test_a_grid_search_finds_the_value_of_the_best_score(kind: Kind) -> None:
 @every_kind
 def test_transform_gives_a_frame_with_named_directions_and_the_index_kept(kind: Kind) -> None:
     """set_output("pandas"), as for any transformer; the distances in it are Euclidean."""
-    est = of_features_alone(kind)
+    est = fitted(kind, named=True)
     plain = est.transform(FRAME)
     assert est.get_feature_names_out().tolist() == ["direction0", "direction1", "direction2"]
     frame = est.set_output(transform="pandas").transform(FRAME)

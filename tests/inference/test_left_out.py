@@ -219,29 +219,6 @@ def test_a_kind_that_predicts_better_gets_most_weight_when_answers_are_many() ->
     assert weights[-1] > 0.95
 
 
-def test_the_evidence_decides_where_answers_are_few_and_predictions_where_they_are_many() -> None:
-    """The first kind is believed in, and the second predicts better."""
-    believed = np.array([0.99, 0.01])
-    weights = [stack(told([np.full(n, 0.6), np.full(n, 0.8)]), believed)[1] for n in (1, 5, 50, 500)]
-    assert (np.diff(weights) > 0).all()
-    assert weights[0] < 0.2 and weights[-1] > 0.95
-
-
-def test_an_average_that_does_not_stack_is_by_the_evidence_without_what_is_left_out() -> None:
-    """By Bayes' rule: a part is predicted by kinds that are likelier by one over what they give to it."""
-    one, two, coin = np.full(10, 0.9), np.full(10, 0.6), 0.5
-    probabilities = np.array([0.7, 0.2, 0.1])
-    without = probabilities / [0.9, 0.6, coin]
-    expected = without @ [0.9, 0.6, coin] / without.sum()
-    found = average(told([one, two]), probabilities, stacks=False)
-    assert found.probabilities == pytest.approx(np.full(10, expected))
-
-
-def test_a_coin_takes_its_share_of_what_an_average_predicts() -> None:
-    certain = average(told([np.full(10, 0.9)] * 2), np.array([0.0, 0.0, 1.0]))
-    assert certain.probabilities == pytest.approx(np.full(10, 0.5))
-
-
 def test_order_of_kinds_and_answers_does_not_matter() -> None:
     rng = np.random.default_rng(1)
     table, counts = rng.beta(3, 1.5, (5, 60)), rng.uniform(0.5, 2, 60)
