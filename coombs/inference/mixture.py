@@ -70,11 +70,11 @@ class Mixture:
         """Of the kinds, adding up to 1."""
         if len(self.parts) == 1:
             return np.ones(1)
-        kinds = np.zeros(len(self.parts))
-        if self._probabilities is None:
-            kinds[self._among] = stack(self._left_out_among)
-        else:
+        if self._probabilities is not None:
             kinds = self._probabilities[:-1]
+        else:
+            kinds = np.zeros(len(self.parts))
+            kinds[self._among] = stack(self._left_out_among)
         kinds = np.where(kinds < NEGLIGIBLE * kinds.sum(), 0.0, kinds)
         return kinds / kinds.sum() if kinds.sum() > 0 else np.full(len(kinds), 1 / len(kinds))
 

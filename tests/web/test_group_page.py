@@ -237,6 +237,21 @@ def test_a_process_beside_the_page_tells_the_same_and_one_that_dies_is_made_up_f
 
 
 @pytest.mark.slow
+def test_a_process_is_ready_once_the_owner_looked_at_the_study(tmp_path: Path) -> None:
+    """It has imported what it takes by then; a study of one person needs none."""
+    app = web.create_app(f"sqlite:///{tmp_path / 'web.db'}", processes=1)
+    with TestClient(app, base_url="http://127.0.0.1", client=("127.0.0.1", 5)) as made:
+        learner = app.state.groups
+        study = camps(made, n_people=2)
+        assert learner._pool is None
+        made.get(f"/studies/{study.name}").raise_for_status()
+        while learner._pool is None:
+            time.sleep(0.01)
+        pool = learner._pool
+        assert learner.state(study, 120).is_current and learner._pool is pool
+
+
+@pytest.mark.slow
 def test_a_server_that_stops_does_not_wait_for_the_group(tmp_path: Path) -> None:
     """What is being computed in a process is dropped, and not begun again in this one."""
     url = f"sqlite:///{tmp_path / 'web.db'}"

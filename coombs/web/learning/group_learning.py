@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from coombs.data.tables import InputError
@@ -96,6 +97,18 @@ class GroupLearner:
         is_current = kept.version >= version
         return GroupState(kept.result, is_current, 1.0 if is_current else kept.fraction, kept.problem)
 
+    def get_ready(self) -> None:
+        """Start the process, as somebody may look soon at what people want; nobody waits for it."""
+        if self._has_process and self._pool is None:
+            self._threads.submit(self._start, self._ended)
+
+    def _start(self, ended: threading.Event) -> None:
+        """In the thread: a process that has imported what it takes."""
+        if self._pool is None and not ended.is_set():
+            self._new_process().submit(_get_ready)
+            if ended.is_set():
+                self._end_process()
+
     def _learn(self, study: Study, kept: _Kept, ended: threading.Event) -> None:
         """In the thread: whatever comes of it, the next look begins anew only where answers changed."""
         version, result, problem = study.storage.state(study.record.id), None, ""
@@ -152,16 +165,19 @@ class GroupLearner:
     def _in_process(
         self, data: Comparisons, beside: dict[str, Any], note: Callable[[float], None]
     ) -> GroupResult:
-        if self._pool is None:
-            self._progress = WorkerContext().Value("d", 0.0)
-            self._pool = WatchedPool(1, _begin, (self._progress,))
+        pool = self._new_process() if self._pool is None else self._pool
         self._progress.value = 0.0
-        future = self._pool.submit(_in_worker, data, beside)
+        future = pool.submit(_in_worker, data, beside)
         while True:
             try:
                 return future.result(0.1)
             except TimeoutError:
                 note(float(self._progress.value))
+
+    def _new_process(self) -> WatchedPool:
+        self._progress = WorkerContext().Value("d", 0.0)
+        self._pool = WatchedPool(1, _begin, (self._progress,))
+        return self._pool
 
     def forget(self, study: Study) -> None:
         """After it was deleted."""
@@ -188,6 +204,12 @@ class GroupLearner:
 def _begin(progress: Any) -> None:
     """In a worker, before its first task."""
     _SHARED["progress"] = progress
+
+
+def _get_ready() -> None:
+    """In a worker: import what takes a second, before it is asked for."""
+    for name in ("coombs.estimators.population", "pandas"):
+        import_module(name)
 
 
 def _in_worker(data: Comparisons, beside: dict[str, Any]) -> GroupResult:

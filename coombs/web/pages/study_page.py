@@ -40,6 +40,9 @@ def _page(
     asked = request.query_params
     study.presentations.refresh()
     view = PeopleView.of(study.monitor(), asked.get("show", ""), asked.get("sort", ""), asked.get("page", ""))
+    has_group = sum(one.n_answers > 0 for one in view.monitor.people) >= LEAST_PEOPLE
+    if has_group:
+        request.app.state.groups.get_ready()
     return render(
         request,
         "study.html",
@@ -49,7 +52,7 @@ def _page(
         tokens=study.links(),
         kept=study.retention,
         log=study.log(),
-        has_group=sum(one.n_answers > 0 for one in view.monitor.people) >= LEAST_PEOPLE,
+        has_group=has_group,
         n_others=study.priors.n_others,
         base=site_of(request.scope),
         problem=problem,
